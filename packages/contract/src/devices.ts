@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { dateTime, route, uuid } from './route.ts';
+
+/** A device of the account, registered by its first call with `x-svc-device` (document 1, Shared request headers). */
+export const device = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    platform: z.string(),
+    created_at: dateTime,
+    last_seen: dateTime,
+  })
+  .meta({ id: 'Device' });
+
+/** Devices of the caller's account (kernel: devices). */
+export const devices = {
+  list: route({
+    method: 'GET',
+    path: '/v1/devices',
+    summary: "The account's devices, most recently seen first",
+    auth: 'key',
+    responses: { 200: z.object({ devices: z.array(device) }) },
+  }),
+};

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { route } from './route.ts';
+
+const check = z.object({ ok: z.boolean(), error: z.string().optional() });
+
+/** Readiness record; a 503 carries the same record, not the error envelope (kernel: health). */
+const readiness = z
+  .object({
+    ok: z.boolean(),
+    checks: z.object({ db: check, schema: check, registry: check }),
+    s1: z.object({ mode: z.string(), ok: z.boolean(), ms: z.int(), error: z.string().optional() }),
+  })
+  .meta({ id: 'Readiness' });
+
+/** Health probes at the root (document 1, Health). */
+export const health = {
+  live: route({
+    method: 'GET',
+    path: '/health',
+    summary: 'Liveness; never touches the database',
+    auth: 'open',
+    responses: { 200: z.object({ ok: z.boolean(), features: z.array(z.string()) }) },
+  }),
+  ready: route({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'Readiness: runs the real key look-up and checks schema and registry',
+    auth: 'open',
+    responses: { 200: readiness, 503: readiness },
+  }),
+  status: route({
+    method: 'GET',
+    path: '/status',
+    summary: 'Model aliases and providers with their last known health',
+    auth: 'open',
+    responses: {
+      200: z.object({
+        ok: z.boolean(),
+        aliases: z.array(z.string()),
+        providers: z.array(z.object({ id: z.string(), kind: z.string(), label: z.string(), healthy: z.boolean() })),
+      }),
+    },
+  }),
+};

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { epochMs, route, text, uuid } from './route.ts';
+
+/** A device that is present right now (document 1, Host record). */
+export const host = z
+  .object({
+    device_id: uuid,
+    name: z.string(),
+    platform: z.string(),
+    os: z.string(),
+    hostname: z.string(),
+    roots: z.array(z.string()),
+    since: epochMs,
+    last_seen: epochMs,
+  })
+  .meta({ id: 'Host' });
+
+/** The `exec` frame a host receives. Extra fields of the caller's body stand beside these; these names win. */
+const execEvent = z.looseObject({
+  req_id: uuid,
+  op: z.string(),
+  args: z.record(z.string(), z.unknown()),
+  timeout_ms: z.int(),
+  from_device_id: uuid.optional(),
+  /** Milliseconds since the epoch after which nobody waits for the result. */
+  deadline: epochMs,
+});
+
+/** `text` cut to `max` UTF-16 units, never in the middle of a surrogate pair. */
+const truncated = (max: number) =>
+  z
+    .string()
+    .default('')
+    .transform((value) => value.replaceAll('\u0000', '').slice(0, max).toWellFormed());
+
+const maxRoots = 32;
+
+/** Hosts relay (document 1, Hosts; design: hosts). */
+export const hosts = {
+  list: route({
+    method: 'GET',
+    path: '/v1/hosts',
+    summary: 'Hosts that are present now',
+    auth: 'key',
+    responses: { 200: z.object({ hosts: z.array(host) }) },
+  }),
+  stream: route({
+    method: 'GET',
+    path: '/v1/hosts/stream',
+    summary: 'Be present as a host and receive operations',
+    auth: 'key',
+    headers: z.object({ 'x-svc-device': uuid }),
+    query: z.object({
+      os: truncated(40).describe('Operating system label, truncated to 40 characters'),
+      hostname: truncated(120).describe('Truncated to 120 characters'),
+      roots: z
+        .string()
+        .default('')
+        .transform((value) =>
+          value
+            .replaceAll('\u0000', '')
+            .toWellFormed()
+            .split(',')
+            .map((root) => root.trim())
+            .filter((root) => root !== '')
+            .slice(0, maxRoots),
+        )
+        .describe('Comma-separated filesystem roots; blanks dropped; the first 32 count'),
+    }),
+    responses: { 200: z.string() },
+    events: {
+      ready: z.object({ device_id: uuid, since: epochMs }),
+      exec: execEvent,
+      exec_cancel: z.object({ req_id: uuid }),
+    },
+  }),
+  exec: route({
+    method: 'POST',
+    path: '/v1/hosts/{device_id}/exec',
+    summary: 'Run an operation on a host and wait for its result',
+    auth: 'key',
+    idempotent: true,
+    params: z.object({ device_id: uuid }),
+    body: z.looseObject({
+      op: text(120).min(1),
+      args: z.record(z.string(), z.unknown()).default({}),
+      timeout_ms: z.int().min(1000).max(300_000).default(30_000),
+    }),
+    responses: {
+      200: z
+        .object({ req_id: uuid, ok: z.boolean(), result: z.unknown(), error: z.string().optional() })
+        .meta({ id: 'ExecResult' }),
+    },
+    errors: ['host_offline', 'host_disconnected', 'host_timeout'],
+  }),
+  result: route({
+    method: 'POST',
+    path: '/v1/hosts/exec/{req_id}/result',
+    summary: 'Report the result of an operation; only the device it was sent to may',
+    auth: 'key',
+    whileDraining: true,
+    headers: z.object({ 'x-svc-device': uuid }),
+    params: z.object({ req_id: uuid }),
+    body: z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() }),
+    responses: { 200: z.object({ ok: z.literal(true) }) },
+  }),
+};

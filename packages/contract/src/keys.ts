@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { dateTime, route, text, toolLevels, uuid } from './route.ts';
+
+/**
+ * A scope is `*` (everything), `<feature>` (read and write) or `<feature>:read` (GET only).
+ * Features are the segments after `/v1/`.
+ */
+export const scope = z
+  .string()
+  .regex(/^(\*|[a-z][a-z-]{0,39}(:read)?)$/, 'must be "*", "<feature>" or "<feature>:read"');
+
+/** An API key as it is listed; the secret itself appears only in the create response. */
+export const key = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    /** First characters of the key, enough to recognise it. */
+    prefix: z.string(),
+    last_four: z.string(),
+    status: z.enum(['active', 'paused', 'revoked']),
+    scopes: z.array(scope),
+    tool_level: z.enum(toolLevels),
+    models: z.array(z.string()).optional(),
+    spend_cap_micro_usd: z.int().optional(),
+    expires_at: dateTime.optional(),
+    last_used_at: dateTime.optional(),
+    created_at: dateTime,
+  })
+  .meta({ id: 'Key' });
+
+const name = text(120).min(1);
+const scopes = z.array(scope).min(1).max(64);
+const futureInstant = z.iso.datetime({ offset: true });
+const models = z.array(text(120).min(1)).min(1).max(200);
+const spendCap = z.int().nonnegative();
+
+/** API keys of the caller's account (kernel: accounts and keys). */
+export const keys = {
+  list: route({
+    method: 'GET',
+    path: '/v1/keys',
+    summary: "The account's API keys, newest first",
+    auth: 'key',
+    responses: { 200: z.object({ keys: z.array(key) }) },
+  }),
+  create: route({
+    method: 'POST',
+    path: '/v1/keys',
+    summary: 'Create an API key; its text is in this response only',
+    auth: 'key',
+    idempotent: true,
+    body: z.object({
+      name: name.default('API key'),
+      scopes: scopes.optional().describe("Default: the calling key's scopes"),
+      tool_level: z.enum(toolLevels).optional().describe("Default: the calling key's tool level"),
+      models: models.optional().describe('Model allow-list; absent: every model'),
+      spend_cap_micro_usd: spendCap.optional(),
+      expires_at: futureInstant.optional(),
+    }),
+    responses: { 201: key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }) },
+  }),
+  update: route({
+    method: 'PATCH',
+    path: '/v1/keys/{id}',
+    summary: 'Rename, pause or resume a key, or change what it may do',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    body: z
+      .object({
+        name: name.optional(),
+        status: z.enum(['active', 'paused']).optional(),
+        scopes: scopes.optional(),
+        tool_level: z.enum(toolLevels).optional(),
+        models: models.nullable().optional(),
+        spend_cap_micro_usd: spendCap.nullable().optional(),
+        expires_at: futureInstant.nullable().optional(),
+      })
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+    responses: { 200: key },
+    errors: ['key_revoked'],
+  }),
+  revoke: route({
+    method: 'DELETE',
+    path: '/v1/keys/{id}',
+    summary: 'Revoke a key at once, on every gateway',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+  }),
+};

@@ -1,0 +1,44 @@
+/** A failure answered by the gateway, or status 0 when no answer came. */
+export class SvcError extends Error {
+  readonly status: number;
+  /** Code of the envelope (`not_found`, …); `connection_error` when no answer came. */
+  readonly code: string;
+  readonly details: Record<string, unknown> | undefined;
+  /** `x-svc-trace-id` of the answer, to quote when reporting a fault. */
+  readonly traceId: string | undefined;
+  /** Seconds after which the gateway asks to try again (`Retry-After`). */
+  readonly retryAfter: number | undefined;
+
+  constructor(fields: {
+    status: number;
+    code: string;
+    message: string;
+    details?: Record<string, unknown> | undefined;
+    traceId?: string | undefined;
+    retryAfter?: number | undefined;
+    cause?: unknown;
+  }) {
+    super(fields.message, { cause: fields.cause });
+    this.name = 'SvcError';
+    this.status = fields.status;
+    this.code = fields.code;
+    this.details = fields.details;
+    this.traceId = fields.traceId;
+    this.retryAfter = fields.retryAfter;
+  }
+
+  /** Reads the envelope `{ error: { message, code, details } }`; tolerates an answer that is not ours. */
+  static async fromResponse(response: Response): Promise<SvcError> {
+    const body: unknown = await response.json().catch(() => undefined);
+    const error = (body as { error?: Record<string, unknown> } | undefined)?.error;
+    const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+    return new SvcError({
+      status: response.status,
+      code: typeof error?.['code'] === 'string' ? error['code'] : 'unknown',
+      message: typeof error?.['message'] === 'string' ? error['message'] : `HTTP ${response.status}`,
+      details: error?.['details'] as Record<string, unknown> | undefined,
+      traceId: response.headers.get('x-svc-trace-id') ?? undefined,
+      retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    });
+  }
+}

@@ -1,0 +1,38 @@
+/** One named SSE frame with its JSON payload. */
+export interface ServerEvent {
+  event: string;
+  data: unknown;
+}
+
+/**
+ * Parses an SSE byte stream into named frames. Comments (the `: ping` heartbeats) call `onActivity` only, as does
+ * every other chunk, so that a caller can notice a silent connection.
+ */
+export async function* parseEvents(
+  body: ReadableStream<Uint8Array>,
+  onActivity?: () => void,
+): AsyncGenerator<ServerEvent> {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let event = '';
+  let data = '';
+  for await (const chunk of body) {
+    onActivity?.();
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    // A 12 MB frame arrives in hundreds of chunks: the unfinished line is joined once, not grown per chunk.
+    pieces.push(lines.shift() ?? '');
+    for (const next of lines) {
+      const line = pieces.join('').replace(/\r$/, '');
+      pieces = [next];
+      if (line === '') {
+        if (event !== '') yield { event, data: data === '' ? undefined : JSON.parse(data) };
+        event = '';
+        data = '';
+      } else if (line.startsWith('event:')) {
+        event = line.slice(6).trim();
+      } else if (line.startsWith('data:')) {
+        data += line.slice(5).trimStart();
+      }
+    }
+  }
+}
