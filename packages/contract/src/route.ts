@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** HTTP methods that a route may have. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Tool levels of an account or key, weakest first; a key never exceeds its account (kernel: keys). */
+/** Tool levels, weakest first. A key without a level of its own has its account's (kernel: accounts and keys). */
 export const toolLevels = ['l0', 'l1', 'l2', 'l3_sandbox'] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { printable } from './output.ts';
+
+/** What a person at the daemon's terminal said; `unavailable` when nobody can be asked or no answer came in time. */
+export type Answer = 'yes' | 'no' | 'unavailable';
+
+/** Asks the person at the daemon's own terminal. */
+export interface Approver {
+  /** Whether there is a terminal to ask on at this moment. */
+  available(): boolean;
+  /** Shows `question` on one line and waits for y or n, until `signal` aborts. One question at a time. */
+  ask(question: string, signal: AbortSignal): Promise<Answer>;
+}
+
+/** The terminal's two ends. */
+export interface Terminal {
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream & { isTTY?: boolean };
+}
+
+/** Milliseconds in which keys typed before the question are thrown away. */
+const discardMs = 50;
+
+/** Makes the approver of a terminal; the default is the one the process was started on. */
+export function createApprover(
+  terminal: Terminal = { input: process.stdin, output: process.stderr },
+  foreground: () => boolean = inForeground,
+): Approver {
+  const available = () => terminal.input.isTTY === true && terminal.output.isTTY === true && foreground();
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    available,
+    ask(question, signal) {
+      const next = turn.then(() => (available() ? prompt(terminal, question, signal) : 'unavailable'));
+      turn = next.catch(() => {});
+      return next;
+    },
+  };
+}
+
+async function prompt({ input, output }: Terminal, question: string, signal: AbortSignal): Promise<Answer> {
+  if (signal.aborted) return 'unavailable';
+  // Not `terminal: true`: that turns the tty's own line editing off, and with it Ctrl-C as a signal.
+  const lines = createInterface({ input, terminal: false });
+  const answer = Promise.withResolvers<Answer>();
+  let asked = false;
+  lines.on('line', (line) => {
+    if (asked) answer.resolve(/^\s*y(es)?\s*$/i.test(line) ? 'yes' : 'no');
+  });
+  lines.once('close', () => answer.resolve('unavailable'));
+  const onAbort = () => answer.resolve('unavailable');
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await sleep(discardMs);
+    asked = true;
+    output.write(`${printable(question)} [y/N] `);
+    const given = await answer.promise;
+    if (given === 'unavailable') output.write('(no answer: refused)\n');
+    return given;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    lines.close();
+    input.pause();
+  }
+}
+
+/** False in a background job, which the terminal would stop as soon as it reads. Linux only; elsewhere true. */
+function inForeground(): boolean {
+  try {
+    const status = readFileSync('/proc/self/stat', 'utf8');
+    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    return fields[2] === fields[5];
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,141 @@
+import { realpath } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Client, createClient } from '@svc/sdk';
+import { createApprover } from './approval.ts';
+import type { Config } from './config.ts';
+import { type ConnectionTiming, stayConnected } from './connection.ts';
+import { createExecutor, type ExecFrame } from './executor.ts';
+import type { ProcessGroups } from './groups.ts';
+import { devicePlatform, osLabel } from './ops/info.ts';
+import type { Output } from './output.ts';
+import { openPolicy, type Policy, writeDefaultPolicy } from './policy.ts';
+import { createReporter } from './report.ts';
+import { type Device, loadDevice, saveDevice } from './state.ts';
+
+/** What a daemon is started with. */
+export interface DaemonOptions {
+  config: Config;
+  output: Output;
+  /** Prints what happens as JSON lines. */
+  json: boolean;
+  roots: readonly string[] | undefined;
+  name: string | undefined;
+  /** Policy file in place of the state directory's. */
+  policyPath: string | undefined;
+  groups: ProcessGroups;
+  timing: ConnectionTiming;
+  /** Stops the daemon: operations are ended and their outcomes reported first. */
+  signal: AbortSignal;
+}
+
+/** Milliseconds between SIGTERM and SIGKILL of a command: in a running daemon, and in one that has 5 s to stop. */
+const killAfterMs = 2000;
+const reportRetryMs = [200, 3000] as const;
+const lookUpMs = 2000;
+
+/** Runs the daemon until `signal` aborts; throws `CommandError` for what a person must put right first. */
+export async function runDaemon(options: DaemonOptions): Promise<void> {
+  const { config, output } = options;
+  const policyPath = options.policyPath ?? join(config.stateDir, 'host.json');
+  if (options.policyPath === undefined) await writeDefaultPolicy(policyPath);
+  const policy = await openPolicy({
+    path: policyPath,
+    home: config.home,
+    roots: options.roots,
+    onFault: (fault) => output.log(fault),
+  });
+  const nameOf = ({ name }: Policy) => options.name ?? name ?? hostname();
+  const initial = await policy.current();
+  const name = nameOf(initial);
+  const device = await rememberName(config.stateDir, name);
+  const client = createClient({
+    baseUrl: config.url,
+    apiKey: config.key,
+    device: { id: device.id, name, platform: devicePlatform },
+  });
+  const end = new AbortController();
+  const approver = createApprover();
+  const executor = createExecutor({
+    policy,
+    reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal: end.signal }),
+    groups: options.groups,
+    environment: config.childEnvironment,
+    hidden: await realPaths([config.stateDir, policyPath, config.keyFile]),
+    nameOf,
+    approve: async (frame, args, signal) => {
+      if (!approver.available()) return 'unavailable';
+      return approver.ask(await question(client, frame, args), signal);
+    },
+    log: output.log,
+    killAfterMs,
+  });
+  announce(options, initial, policyPath);
+  if (initial.decisions.shell === 'ask' && !approver.available()) {
+    output.log('the policy asks about shell, but there is no terminal to ask on: every shell operation is refused');
+  }
+  // The stream stays open while operations end: were it closed first, their callers would learn nothing.
+  const stopped = onceAborted(options.signal)
+    .then(() => executor.stop())
+    .then(() => end.abort());
+  await stayConnected({
+    client,
+    presence: async () => ({ os: osLabel(), hostname: hostname(), roots: (await policy.current()).roots }),
+    onConnected: ({ roots }) => tellConnected(options, name, device, roots),
+    onEvent: (event, data) => {
+      if (event === 'exec') executor.exec(data);
+      else if (event === 'exec_cancel') executor.cancel(data);
+    },
+    log: output.log,
+    signal: end.signal,
+    timing: options.timing,
+  });
+  await stopped;
+}
+
+async function rememberName(stateDir: string, name: string): Promise<Device> {
+  const device = await loadDevice(stateDir);
+  if (device.name !== name) await saveDevice(stateDir, { id: device.id, name });
+  return { id: device.id, name };
+}
+
+function announce({ output, json }: DaemonOptions, policy: Policy, policyPath: string): void {
+  if (json) return output.json({ event: 'starting', policy: policyPath, ops: policy.decisions, roots: policy.roots });
+  const decisions = Object.entries(policy.decisions).map(([op, decision]) => `${op} ${decision}`);
+  output.line(`policy ${policyPath}: ${decisions.join(', ')} (shell is not confined to the roots)`);
+}
+
+function tellConnected({ output, json }: DaemonOptions, name: string, device: Device, roots: readonly string[]): void {
+  if (json) output.json({ event: 'connected', name, device_id: device.id, roots });
+  else output.line(`connected as ${name} (${device.id}), roots: ${roots.join(', ')}`);
+}
+
+/** The command with everything that changes what it does: where it runs and what its environment gets. */
+async function question(client: Client, frame: ExecFrame, args: Record<string, unknown>): Promise<string> {
+  const { command, timeout_ms: _, ...rest } = args;
+  const more = Object.keys(rest).length === 0 ? '' : ` with ${JSON.stringify(rest)}`;
+  return `${await deviceName(client, frame.from_device_id)} asks to run: ${String(command)}${more}`;
+}
+
+async function deviceName(client: Client, id: string | undefined): Promise<string> {
+  if (id === undefined) return 'a device without an id';
+  try {
+    const { devices } = await client.devices.list({}, { signal: AbortSignal.timeout(lookUpMs) });
+    const name = devices.find((device) => device.id === id)?.name;
+    return name ? `${name} (${id})` : id;
+  } catch {
+    return id;
+  }
+}
+
+async function realPaths(paths: readonly (string | undefined)[]): Promise<string[]> {
+  const given = paths.filter((path) => path !== undefined);
+  return Promise.all(given.map((path) => realpath(path).catch(() => path)));
+}
+
+function onceAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

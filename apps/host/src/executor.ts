@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { contract, type RouteEvent } from '@svc/contract';
+import type { Answer } from './approval.ts';
+import { OpError, toOpError } from './failure.ts';
+import type { ProcessGroups } from './groups.ts';
+import { ops } from './ops/index.ts';
+import { isOpName } from './ops/names.ts';
+import type { OpContext } from './ops/op.ts';
+import type { Policy, PolicySource } from './policy.ts';
+import type { Outcome, Reporter } from './report.ts';
+
+/** An `exec` frame of the hosts stream. */
+export type ExecFrame = Extract<RouteEvent<typeof contract.hosts.stream>, { event: 'exec' }>['data'];
+
+/** What the executor works with. */
+export interface ExecutorOptions {
+  policy: PolicySource;
+  reporter: Reporter;
+  groups: ProcessGroups;
+  environment: Readonly<Record<string, string>>;
+  /** The daemon's own files, as real paths. */
+  hidden: readonly string[];
+  /** Name of this host under `policy`. */
+  nameOf: (policy: Policy) => string;
+  /** Asks the person at the terminal whether `frame` may run. */
+  approve: (frame: ExecFrame, args: Record<string, unknown>, signal: AbortSignal) => Promise<Answer>;
+  log: (text: string) => void;
+  killAfterMs: number;
+}
+
+/** Runs the operations that frames ask for and reports what became of them. */
+export interface Executor {
+  /** Starts an operation; returns at once. A frame that is not as the contract says is logged and dropped. */
+  exec(data: unknown): void;
+  /** Ends an operation nobody waits for any longer; nothing is reported. */
+  cancel(data: unknown): void;
+  /** Ends all operations and refuses new ones; resolves when all outcomes are reported. */
+  stop(): Promise<void>;
+}
+
+const maxParallel = 16;
+/** Beyond killing and draining: after that an operation that hangs (a dead network file system) is left behind. */
+const hangMs = 3000;
+
+/** Makes the executor of a daemon. */
+export function createExecutor(options: ExecutorOptions): Executor {
+  const running = new Map<string, AbortController>();
+  const reports = new Set<Promise<void>>();
+  let stopping = false;
+
+  const report = (frame: ExecFrame, outcome: Outcome, deadline: number) => {
+    const posted = options.reporter.report(frame.req_id, outcome, deadline).finally(() => reports.delete(posted));
+    reports.add(posted);
+  };
+
+  const start = async (frame: ExecFrame, controller: AbortController, deadline: number) => {
+    const timer = setTimeout(() => controller.abort('timeout'), frame.timeout_ms);
+    const outcome = await orHung(attempt(frame, options, controller.signal), controller.signal, options.killAfterMs);
+    clearTimeout(timer);
+    // Before the report: once the gateway has the outcome it may send the next operation.
+    running.delete(frame.req_id);
+    if (controller.signal.reason !== 'cancelled') report(frame, outcome, deadline);
+  };
+
+  return {
+    exec(data) {
+      const parsed = contract.hosts.stream.events.exec.safeParse(data);
+      if (!parsed.success) return options.log('dropped a frame that is not as the contract says');
+      const frame = parsed.data;
+      // Counted from here: the clocks of two machines need not agree, so the frame's `deadline` tells nothing.
+      const deadline = performance.now() + frame.timeout_ms;
+      if (running.has(frame.req_id)) return;
+      if (stopping) return report(frame, { ok: false, error: 'host_stopped' }, deadline);
+      if (running.size >= maxParallel) return report(frame, { ok: false, error: 'busy' }, deadline);
+      const controller = new AbortController();
+      running.set(frame.req_id, controller);
+      const started = start(frame, controller, deadline).finally(() => reports.delete(started));
+      reports.add(started);
+    },
+    cancel(data) {
+      const parsed = contract.hosts.stream.events.exec_cancel.safeParse(data);
+      if (parsed.success) running.get(parsed.data.req_id)?.abort('cancelled');
+    },
+    async stop() {
+      stopping = true;
+      for (const controller of running.values()) controller.abort('host_stopped');
+      while (reports.size > 0) await Promise.allSettled(reports);
+    },
+  };
+}
+
+async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: AbortSignal): Promise<Outcome> {
+  try {
+    if (!isOpName(frame.op)) throw new OpError('unknown_op');
+    const policy = await options.policy.current();
+    const args = argumentsOf(frame);
+    const decision = policy.decisions[frame.op];
+    if (decision === 'refuse') throw new OpError('refused_by_policy');
+    if (decision === 'ask') await requireApproval(frame, args, options, signal);
+    const context: OpContext = {
+      signal,
+      places: { roots: policy.roots, hidden: options.hidden },
+      policy,
+      groups: options.groups,
+      environment: options.environment,
+      killAfterMs: options.killAfterMs,
+      name: options.nameOf(policy),
+    };
+    return { ok: true, result: await ops[frame.op](args, context) };
+  } catch (error) {
+    // When the end was ordered, that is the reason, whatever failed because of it.
+    if (signal.aborted) return { ok: false, error: error instanceof OpError ? error.message : String(signal.reason) };
+    const failure = toOpError(error);
+    if (failure.message === 'internal_error') options.log(`${frame.op} failed: ${String(failure.cause)}`);
+    return { ok: false, error: failure.message };
+  }
+}
+
+async function requireApproval(
+  frame: ExecFrame,
+  args: Record<string, unknown>,
+  options: ExecutorOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await options.approve(frame, args, signal);
+  if (answer === 'no') throw new OpError('refused_by_user');
+  if (answer === 'unavailable') throw new OpError('needs_approval');
+}
+
+/** Arguments in `args`, and those that a caller put beside it: further fields of its body travel as they are. */
+function argumentsOf(frame: ExecFrame): Record<string, unknown> {
+  const own = contract.hosts.stream.events.exec.shape;
+  const beside = Object.entries(frame).filter(([name]) => !Object.hasOwn(own, name));
+  return { ...Object.fromEntries(beside), ...frame.args };
+}
+
+/** `work`, or a failure some time after `signal` aborted when the work does not end by itself. */
+async function orHung(work: Promise<Outcome>, signal: AbortSignal, killAfterMs: number): Promise<Outcome> {
+  const given = Promise.withResolvers<Outcome>();
+  const onAbort = async () => {
+    await sleep(killAfterMs + hangMs, undefined, { ref: false });
+    given.resolve({ ok: false, error: String(signal.reason) });
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, given.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

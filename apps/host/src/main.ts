@@ -1,0 +1,63 @@
+import { Command, CommanderError } from 'commander';
+import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
+import { list } from './commands/list.ts';
+import { run, type RunOptions } from './commands/run.ts';
+import type { CommonOptions } from './config.ts';
+import { CommandError } from './failure.ts';
+import { createOutput } from './output.ts';
+import { daemonVersion } from './ops/info.ts';
+
+/** Runs `svc host …`; answers the exit code. */
+async function main(words: readonly string[]): Promise<number> {
+  let code = 0;
+  const program = new Command('svc host')
+    .description('make this machine a host, run commands on other hosts')
+    .version(daemonVersion())
+    .exitOverride();
+  withCommonOptions(program.command('run'))
+    .description('be a host: serve operations of your other devices until stopped')
+    .option('--roots <paths>', 'comma-separated directories, in place of those of the policy file')
+    .option('--name <name>', 'name of this host (default: of the policy file, else the hostname)')
+    .option('--policy <file>', 'policy file (default: host.json in the state directory)')
+    .action((options: RunOptions) => run(options));
+  withCommonOptions(program.command('exec'))
+    .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
+    .usage('[options] <device|name> -- <cmd...>')
+    .argument('<device>', 'device id, name or hostname')
+    .argument('<cmd...>', 'one word is a shell line, several are a command and its arguments')
+    .option('--timeout <seconds>', '1 to 300', '30')
+    .option('--cwd <directory>', 'directory on that host (default: its first root)')
+    .action(async (device: string, command: string[], options: ExecOptions) => {
+      code = await exec(device, command, options);
+    });
+  withCommonOptions(program.command('list'))
+    .description('hosts that are present now')
+    .action((options: CommonOptions) => list(options));
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return code;
+  } catch (error) {
+    return failureCode(error, words[0] === 'exec');
+  }
+}
+
+function withCommonOptions(command: Command): Command {
+  return command
+    .option('--key <key>', 'API key (default: SVC_API_KEY, else --key-file); visible to other users, prefer a file')
+    .option('--key-file <file>', 'file that holds the API key')
+    .option('--url <url>', 'gateway (default: SVC_BASE_URL, else http://127.0.0.1:8787)')
+    .option('--state-dir <directory>', 'device id, policy and lock (default: ~/.config/svc)')
+    .option('--json', 'print data as JSON');
+}
+
+/** One line on standard error, and the exit code that `error` stands for. */
+function failureCode(error: unknown, ofExec: boolean): number {
+  // commander has printed its own line; help and version are no failures.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : ofExec ? relayFailedCode : error.exitCode;
+  createOutput().log(error instanceof Error ? error.message : String(error));
+  const code = error instanceof CommandError ? error.exitCode : 1;
+  // 1 may be the answer of the command on the other host.
+  return ofExec && code === 1 ? relayFailedCode : code;
+}
+
+process.exitCode = await main(process.argv.slice(2));

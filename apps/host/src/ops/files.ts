@@ -1,0 +1,102 @@
+import { isUtf8 } from 'node:buffer';
+import { constants, type Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { z } from 'zod';
+import { OpError } from '../failure.ts';
+import { inspectFlags, locateExisting, openInside } from '../places.ts';
+import { decodeWithin } from '../text.ts';
+import { defineOp, systemText } from './op.ts';
+
+/** Most bytes one `read_file` answers; as base64 they stay under the 12 MB of a result. */
+const maxBytes = 8 * 1024 * 1024;
+const maxJson = 11_500_000;
+
+/** How bytes travel as text. */
+export const encoding = z.enum(['utf8', 'base64']);
+
+/** Kind of a directory entry. */
+export type FileType = 'file' | 'directory' | 'symlink' | 'other';
+
+/** The kind that `stats` tells. */
+export function typeOf(stats: Stats): FileType {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symlink' : 'other';
+}
+
+/** `stat`: what is at a path, symlinks followed; `mode` is the number of its twelve permission bits. */
+export const statFile = defineOp(z.object({ path: systemText }), async ({ path }, { places }) => {
+  const real = await locateExisting(path, places);
+  await using handle = await openInside(real, inspectFlags, places);
+  const stats = await handle.stat();
+  return {
+    path: real,
+    type: typeOf(stats),
+    bytes: stats.size,
+    mtime_ms: Math.trunc(stats.mtimeMs),
+    mode: stats.mode & 0o7777,
+  };
+});
+
+/**
+ * `read_file`: `length` bytes from `offset`. Without `encoding` text comes as utf8 and everything else as base64;
+ * `truncated` when the file goes on after what is answered (`offset` plus `bytes` is where).
+ */
+export const readFile = defineOp(
+  z.object({
+    path: systemText,
+    offset: z.int().nonnegative().default(0),
+    length: z.int().nonnegative().optional(),
+    encoding: encoding.optional(),
+  }),
+  async (args, { places, signal }) => {
+    const real = await locateExisting(args.path, places);
+    // Non-blocking: opening a FIFO would wait for its writer.
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    await assertFile(real, places);
+    await using handle = await openInside(real, flags, places);
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new OpError('not_a_file');
+    const wanted = Math.min(args.length ?? maxBytes, maxBytes);
+    const read = await readBytes(handle, args.offset, wanted + 1, signal);
+    const bytes = read.subarray(0, wanted);
+    const decoded = decode(bytes, args.encoding, read.length > wanted);
+    return { path: real, ...decoded, size: stats.size, truncated: decoded.bytes < read.length };
+  },
+);
+
+/** Looks before opening: to open some devices is already to act on them. */
+async function assertFile(real: string, places: Parameters<typeof openInside>[2]): Promise<void> {
+  await using handle = await openInside(real, inspectFlags, places);
+  const stats = await handle.stat();
+  if (stats.isDirectory()) throw new OpError('is_a_directory');
+  if (!stats.isFile()) throw new OpError('not_a_file');
+}
+
+/** Reads until `length` bytes or the end: files of `/proc` tell no size and answer in pieces. */
+async function readBytes(handle: FileHandle, offset: number, length: number, signal: AbortSignal): Promise<Buffer> {
+  const size = (await handle.stat()).size;
+  let buffer = Buffer.allocUnsafe(Math.min(length, Math.max(size - offset + 1, 65_536)));
+  let filled = 0;
+  while (filled < length) {
+    if (signal.aborted) throw new OpError(String(signal.reason));
+    if (filled === buffer.length) {
+      buffer = Buffer.concat([buffer, Buffer.allocUnsafe(Math.min(buffer.length, length - filled))]);
+    }
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+function decode(buffer: Buffer, wanted: z.output<typeof encoding> | undefined, cut: boolean) {
+  if (wanted !== 'base64') {
+    const { text, bytes } = decodeWithin(buffer, maxJson, cut);
+    const whole = wanted === 'utf8' || isUtf8(buffer.subarray(0, bytes));
+    // A read shorter than the character it starts in would answer nothing, and a reader in pieces never go on.
+    if (whole && (bytes > 0 || buffer.length === 0)) return { content: text, encoding: 'utf8', bytes };
+    if (wanted === 'utf8') return { content: buffer.toString('utf8'), encoding: 'utf8', bytes: buffer.length };
+  }
+  return { content: buffer.toString('base64'), encoding: 'base64', bytes: buffer.length };
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { arch, availableParallelism, hostname, release, totalmem, type as systemType, uptime } from 'node:os';
+import { z } from 'zod';
+import { opNames } from './names.ts';
+import { defineOp } from './op.ts';
+
+/** What kind of device a host is to the gateway; prompts run by themselves on the freshest of this kind. */
+export const devicePlatform = 'desktop';
+
+/** `info`: who this host is and what it does. `uptime_s` is the machine's; `ops` are those the policy does not refuse. */
+export const info = defineOp(z.object({}), async (_, { name, policy }) => ({
+  name,
+  hostname: hostname(),
+  platform: devicePlatform,
+  os: osLabel(),
+  arch: arch(),
+  daemon_version: daemonVersion(),
+  node: process.version,
+  uptime_s: Math.trunc(uptime()),
+  cpus: availableParallelism(),
+  memory_bytes: totalmem(),
+  roots: policy.roots,
+  ops: opNames.filter((op) => policy.decisions[op] !== 'refuse'),
+  capabilities: ['exec_cancel', 'base64', ...(policy.decisions.shell === 'ask' ? ['shell_approval'] : [])],
+}));
+
+/** The operating system as people call it: `Debian GNU/Linux 13 (trixie)`, else kernel and release. */
+export function osLabel(): string {
+  try {
+    const pretty = /^PRETTY_NAME=(["']?)(.+)\1$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[2];
+    if (pretty) return pretty;
+  } catch {
+    // Not a Linux with that file.
+  }
+  return `${systemType()} ${release()}`;
+}
+
+/** Version of this package. */
+export function daemonVersion(): string {
+  const path = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}

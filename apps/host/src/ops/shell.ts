@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { z } from 'zod';
+import { errnoOf, OpError } from '../failure.ts';
+import { type GroupResult, runGroup } from '../groups.ts';
+import { locateExisting } from '../places.ts';
+import { decodeWithin } from '../text.ts';
+import { defineOp, systemText } from './op.ts';
+
+const keepBytes = 1024 * 1024;
+/** Both streams and the rest stay under the 12 MB of a result. */
+const maxJson = 5_500_000;
+
+/** Arguments of `shell`. */
+export const shellArgs = z.object({
+  command: systemText,
+  cwd: systemText.optional(),
+  env: z.record(z.string().regex(/^[^=\0]+$/), z.string().regex(/^[^\0]*$/)).optional(),
+  timeout_ms: z.int().positive().max(2_147_483_647).optional(),
+});
+
+/** Result of `shell`; `exit_code` is null on timeout and 128+n when signal n ended the command. */
+export const shellResult = z.object({
+  exit_code: z.int().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  timed_out: z.boolean(),
+  truncated: z.boolean(),
+});
+
+/** `shell`: runs a command line in a process group of its own, which is killed whole on timeout and cancel. */
+export const shell = defineOp(shellArgs, async (args, context) => {
+  const cwd = await locateExisting(args.cwd ?? '.', context.places);
+  if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
+  const signals = [context.signal];
+  if (args.timeout_ms !== undefined) signals.push(AbortSignal.timeout(args.timeout_ms));
+  // The gateway's key stays out even when the caller names it: a command's environment is easily printed.
+  const { SVC_API_KEY: _, ...env } = { ...context.environment, ...args.env };
+  let result: GroupResult;
+  try {
+    result = await runGroup({
+      file: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
+      args: ['-c', args.command],
+      cwd,
+      env,
+      signal: AbortSignal.any(signals),
+      keepBytes,
+      killAfterMs: context.killAfterMs,
+      groups: context.groups,
+    });
+  } catch (error) {
+    if (errnoOf(error) === 'E2BIG') throw new OpError('bad_args: command: too long');
+    throw error;
+  }
+  const { reason } = context.signal;
+  if (result.ended && context.signal.aborted && reason !== 'timeout') throw new OpError(String(reason));
+  return shellAnswer(result);
+});
+
+function shellAnswer(result: GroupResult): z.output<typeof shellResult> {
+  const stdout = decodeWithin(result.stdout.bytes, maxJson, result.stdout.cut);
+  const stderr = decodeWithin(result.stderr.bytes, maxJson, result.stderr.cut);
+  const lost = stdout.bytes + stderr.bytes < result.stdout.bytes.length + result.stderr.bytes.length;
+  return {
+    exit_code: result.ended ? null : exitCode(result),
+    stdout: stdout.text,
+    stderr: stderr.text,
+    timed_out: result.ended,
+    truncated: result.stdout.cut || result.stderr.cut || lost,
+  };
+}
+
+function exitCode({ code, signal }: GroupResult): number | null {
+  return signal === null ? code : 128 + constants.signals[signal];
+}

@@ -1,0 +1,162 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { CommandError, errnoOf } from './failure.ts';
+import type { Decision, OpName } from './ops/names.ts';
+import { opNames } from './ops/names.ts';
+import { writePrivate } from './state.ts';
+
+const decision = z.enum(['allow', 'refuse']);
+const policyFile = z.strictObject({
+  ops: z
+    .strictObject({
+      shell: z.enum(['allow', 'ask', 'refuse']).optional(),
+      read_file: decision.optional(),
+      write_file: decision.optional(),
+      list_dir: decision.optional(),
+      stat: decision.optional(),
+      git_state: decision.optional(),
+      info: decision.optional(),
+    } satisfies Record<OpName, z.ZodType>)
+    .optional(),
+  roots: z.array(z.string().min(1)).min(1).max(32).optional(),
+  name: z.string().trim().min(1).max(120).optional(),
+});
+
+/** What this host lets others do. */
+export interface Policy {
+  readonly decisions: Readonly<Record<OpName, Decision>>;
+  /** Real paths (symlinks followed) of the directories that operations reach; the first is where relative paths start. */
+  readonly roots: readonly string[];
+  /** Name given in the policy file. */
+  readonly name: string | undefined;
+}
+
+/** Where the policy comes from and what the command line puts in its place. */
+export interface PolicyOptions {
+  path: string;
+  home: string;
+  /** Roots of the command line, in place of the file's. */
+  roots?: readonly string[] | undefined;
+  /** Told why a changed file is not used; the last good policy stays. */
+  onFault: (fault: string) => void;
+}
+
+/** The policy as it stands now. */
+export interface PolicySource {
+  /** Re-reads the file when it changed. */
+  current(): Promise<Policy>;
+}
+
+/** Writes the default policy (0600, everything allowed inside the home directory) unless the file is there. */
+export async function writeDefaultPolicy(path: string): Promise<void> {
+  const ops = Object.fromEntries(opNames.map((name) => [name, 'allow']));
+  const there = await stat(path).catch(() => undefined);
+  if (!there) await writePrivate(path, `${JSON.stringify({ ops, roots: ['~'] }, null, 2)}\n`, true);
+}
+
+/** Reads the policy file; throws `CommandError` naming the file and what is wrong with it. */
+export async function openPolicy(options: PolicyOptions): Promise<PolicySource> {
+  // The whole text is compared: two changes within one tick of the file system's clock share an mtime.
+  let seen = await readPolicy(options.path);
+  let policy = await parsePolicy(seen, options);
+  const refresh = async (): Promise<Policy> => {
+    try {
+      const text = await readPolicy(options.path);
+      if (text === seen) return policy;
+      seen = text;
+      policy = await parsePolicy(text, options);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      // A file that cannot be read has no text: its fault stands for it, so that it is told once.
+      const told = error instanceof UnreadablePolicy && seen === error.message;
+      if (error instanceof UnreadablePolicy) seen = error.message;
+      if (!told) options.onFault(`${error.message}; the last good policy stays`);
+    }
+    return policy;
+  };
+  // One after the other: an operation must not get the old policy while another reads the new one.
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    current() {
+      const next = turn.then(refresh);
+      turn = next.catch(() => {});
+      return next;
+    },
+  };
+}
+
+class UnreadablePolicy extends CommandError {}
+
+async function readPolicy(path: string): Promise<string> {
+  try {
+    if (((await stat(path)).mode & 0o002) === 0) return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UnreadablePolicy(`cannot read the policy file ${path}: ${errnoOf(error) ?? 'unknown error'}`);
+  }
+  throw new UnreadablePolicy(`${path}: every user can write to it: chmod 600 it`);
+}
+
+async function parsePolicy(text: string, options: PolicyOptions): Promise<Policy> {
+  const file = parseFile(text, options.path);
+  const roots = options.roots
+    ? await realRoots(
+        options.roots.map((root) => resolve(fromHome(root, options.home))),
+        '--roots',
+      )
+    : await realRoots(rootsOfFile(file.roots ?? ['~'], options), options.path);
+  return { decisions: decisionsOf(file.ops), roots, name: file.name };
+}
+
+function parseFile(text: string, path: string): z.output<typeof policyFile> {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new CommandError(`${path}: not JSON: ${(error as Error).message}`);
+  }
+  const parsed = policyFile.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue?.path.join('.');
+  throw new CommandError(`${path}: ${where ? `${where}: ` : ''}${issue?.message ?? 'malformed'}`);
+}
+
+/** A file that lists operations means just those: an operation added later must not be allowed by its silence. */
+function decisionsOf(ops: z.output<typeof policyFile>['ops']): Record<OpName, Decision> {
+  const absent: Decision = ops ? 'refuse' : 'allow';
+  return Object.fromEntries(opNames.map((name) => [name, ops?.[name] ?? absent])) as Record<OpName, Decision>;
+}
+
+function rootsOfFile(roots: readonly string[], { home, path }: PolicyOptions): string[] {
+  return roots.map((root) => {
+    const full = fromHome(root, home);
+    if (!isAbsolute(full)) throw new CommandError(`${path}: roots: "${root}" is not an absolute path`);
+    return full;
+  });
+}
+
+function fromHome(root: string, home: string): string {
+  return root === '~' || root.startsWith('~/') ? join(home, root.slice(1)) : root;
+}
+
+async function realRoots(roots: readonly string[], source: string): Promise<string[]> {
+  const real: string[] = [];
+  for (const root of roots) {
+    const directory = await realDirectory(root);
+    if (directory === undefined) throw new CommandError(`${source}: the root ${root} is not a directory`);
+    // The gateway takes roots as one comma-separated text.
+    if (directory.includes(',')) throw new CommandError(`${source}: the root ${root} has a comma in its path`);
+    if (!real.includes(directory)) real.push(directory);
+  }
+  return real;
+}
+
+async function realDirectory(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}

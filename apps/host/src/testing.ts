@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createProcessGroups } from './groups.ts';
+import { opNames } from './ops/names.ts';
+import type { Op, OpContext } from './ops/op.ts';
+import { type FakeGateway, testKey } from './testing.gateway.ts';
+
+/** An empty directory (real path) that goes when the test ends. */
+export async function temporaryDirectory(test: TestContext): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'svc-host-')));
+  test.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+  return directory;
+}
+
+/** What an operation works with when `root` is all it may touch. */
+export function contextOf(root: string, changes: Partial<OpContext> = {}): OpContext {
+  const decisions = Object.fromEntries(opNames.map((name) => [name, 'allow'])) as OpContext['policy']['decisions'];
+  return {
+    signal: new AbortController().signal,
+    places: { roots: [root], hidden: [] },
+    policy: { decisions, roots: [root], name: undefined },
+    groups: createProcessGroups(),
+    environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: root },
+    killAfterMs: 300,
+    name: 'test',
+    ...changes,
+  };
+}
+
+/** Runs `op` and answers its result as `T`, which the test knows. */
+export async function resultOf<T>(op: Op, args: unknown, context: OpContext): Promise<T> {
+  return (await op(args, context)) as T;
+}
+
+/** True while a process of that number exists and is no zombie. */
+export function isAlive(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return status.slice(status.lastIndexOf(')') + 2)[0] !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A running `svc host` command. */
+export interface HostCommand {
+  process: ChildProcess;
+  /** Everything written so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Waits until standard output or error holds `text`. */
+  says(text: string | RegExp): Promise<void>;
+  /** Exit code once it ended; null when a signal ended it. */
+  ended: Promise<number | null>;
+}
+
+/** Starts `svc host <words>` as a process of its own, which is killed when the test ends. */
+export function startCommand(test: TestContext, words: readonly string[], env: Record<string, string>): HostCommand {
+  const main = new URL('main.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [main, ...words], {
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const text = { stdout: '', stderr: '' };
+  const changed = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk;
+      for (const notify of changed) notify();
+    });
+  }
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  test.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    process: child,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    ended,
+    says: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const all = text.stdout + text.stderr;
+          if (typeof wanted === 'string' ? all.includes(wanted) : wanted.test(all)) resolve();
+        };
+        changed.add(look);
+        look();
+        void ended.then(() => reject(new Error(`ended without saying ${wanted}:\n${text.stdout}${text.stderr}`)));
+      }),
+  };
+}
+
+/** A started daemon with a state directory and root of its own. */
+export interface TestDaemon extends HostCommand {
+  stateDir: string;
+  root: string;
+}
+
+/** Starts `svc host run` against `gateway`. */
+export async function startDaemon(
+  test: TestContext,
+  gateway: FakeGateway,
+  words: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<TestDaemon> {
+  const stateDir = await temporaryDirectory(test);
+  const root = await temporaryDirectory(test);
+  const common = ['--state-dir', stateDir, '--url', gateway.url, '--roots', root];
+  const command = startCommand(test, ['run', ...common, ...words], { SVC_API_KEY: testKey, HOME: root, ...env });
+  return { ...command, stateDir, root };
+}

@@ -1,0 +1,34 @@
+/** Bytes as text that fits into a result. */
+export interface Decoded {
+  text: string;
+  /** How many of the bytes `text` stands for. */
+  bytes: number;
+}
+
+/**
+ * Decodes UTF-8 (what is not becomes U+FFFD) and keeps the beginning when its JSON would be longer than `maxJson`
+ * bytes: a control character takes six. With `cut` the bytes end in the middle of something, and half a character at
+ * their end is left out.
+ */
+export function decodeWithin(buffer: Buffer, maxJson: number, cut: boolean): Decoded {
+  let kept = cut ? withoutPartial(buffer) : buffer;
+  for (;;) {
+    const text = kept.toString('utf8');
+    // A UTF-16 unit takes at most six bytes of JSON.
+    if (text.length * 6 <= maxJson || Buffer.byteLength(JSON.stringify(text)) <= maxJson) {
+      return { text, bytes: kept.length };
+    }
+    kept = withoutPartial(kept.subarray(0, kept.length >> 1));
+  }
+}
+
+/** `buffer` without an unfinished UTF-8 sequence at its end. */
+function withoutPartial(buffer: Buffer): Buffer {
+  for (let back = 1; back <= 3 && back <= buffer.length; back += 1) {
+    const byte = buffer[buffer.length - back] ?? 0;
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? buffer.subarray(0, buffer.length - back) : buffer;
+  }
+  return buffer;
+}

@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify';
+import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
+import { healthFeature } from './features/health/index.ts';
+import { hostsFeature } from './features/hosts/index.ts';
+import { keysFeature } from './features/keys/index.ts';
+import type { Kernel } from './kernel/context.ts';
+import type { Feature } from './kernel/feature.ts';
+import { mount } from './kernel/handle.ts';
+import { createHttp } from './kernel/http.ts';
+import type { JobDefinition } from './kernel/jobs.ts';
+import { mountReference } from './kernel/reference.ts';
+
+/** The features of this process, mounted on one HTTP server. */
+export interface App {
+  readonly http: FastifyInstance;
+  readonly features: readonly Feature[];
+  readonly jobs: readonly JobDefinition[];
+  /** Starts the features' background work; before the first request. */
+  start(): Promise<void>;
+  /** Refuses new requests, lets work in flight finish, ends every stream. */
+  drain(): Promise<void>;
+}
+
+/** Builds the server: the list of features is the whole of the API. */
+export function buildApp(kernel: Kernel): App {
+  const keys = keysFeature(kernel);
+  const features: Feature[] = [
+    healthFeature(() => features.map((feature) => feature.name)),
+    keys,
+    devicesFeature,
+    hostsFeature(kernel),
+  ];
+
+  let draining = false;
+  const http = createHttp(kernel.config, kernel.log);
+  mount(
+    http,
+    kernel,
+    {
+      authenticate: keys.lookup.authenticate,
+      touchDevice: createDeviceTouch(kernel),
+      isDraining: () => draining,
+    },
+    features,
+  );
+  mountReference(http);
+  kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
+
+  let running: Awaited<ReturnType<NonNullable<Feature['start']>>>[] = [];
+  return {
+    http,
+    features,
+    jobs: features.flatMap((feature) => feature.jobs ?? []),
+    async start() {
+      running = await Promise.all(features.map((feature) => feature.start?.(kernel) ?? {}));
+    },
+    async drain() {
+      draining = true;
+      await Promise.all(running.map((work) => work.drain?.()));
+      kernel.streams.endAll();
+      await Promise.all(running.map((work) => work.stop?.()));
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+const flag = z
+  .enum(['on', 'off', 'true', 'false', '1', '0'])
+  .transform((value) => value === 'on' || value === 'true' || value === '1');
+const port = z.coerce.number().int().min(0).max(65_535);
+const url = (...protocols: string[]) =>
+  z
+    .string()
+    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+      error: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    })
+    .transform((value) => value.replace(/\/+$/, ''));
+const httpUrl = url('http:', 'https:');
+const perMinute = z.coerce.number().int().min(1).max(100_000_000);
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/**
+ * Every setting (launch contract, Settings). The description of each is its row in `docs/settings.md`; the flag of
+ * `SVC_DATA_DIR` is `--data-dir`, and so on.
+ */
+const settings = {
+  SVC_PORT: port.default(8787).describe('port the gateway listens on; 0 picks a free one'),
+  SVC_HOST: z.string().min(1).default('127.0.0.1').describe('address the gateway listens on'),
+  SVC_DATA_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'embedded database, blobs, generated secrets (0600); default `./.svc`, or `/var/lib/svc` as root where the database user cannot enter the clone',
+    ),
+  SVC_DATABASE_URL: url('postgres:', 'postgresql:')
+    .optional()
+    .describe('a Postgres 15 or newer; default: the embedded Postgres 18 in the data dir'),
+  SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
+    .optional()
+    .describe('NATS server as the bus between gateways; default: Postgres LISTEN/NOTIFY'),
+  SVC_S3_ENDPOINT: httpUrl.optional().describe('S3 endpoint for blobs; default: files in the data dir'),
+  SVC_S3_BUCKET: z.string().min(3).max(63).optional().describe('bucket for blobs; turns S3 on'),
+  SVC_S3_REGION: z.string().min(1).default('us-east-1').describe('region of the bucket'),
+  SVC_S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('S3 access key; default: the AWS credential chain'),
+  SVC_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('S3 secret key'),
+  SVC_MASTER_KEY: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe('seals secrets, peppers key hashes, signs links; default: generated into the data dir'),
+  SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
+  SVC_HUB_URL: httpUrl.optional().describe('`{hub_url}`; default `{base_url}/hub`'),
+  SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
+  SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`; default `{base_url}/relay`'),
+  SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
+  SVC_PREVIEW_DOMAIN: z.string().min(1).optional().describe('`{preview_domain}`, with wildcard DNS and TLS in front'),
+  SVC_PREVIEW_PORT: port.optional().describe('listener for previews without a domain; default port + 1'),
+  SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
+  SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
+  SVC_FETCH_PORTS: list
+    .pipe(z.array(z.string().pipe(port as z.ZodType<number, string>)))
+    .default([80, 443])
+    .describe('ports that fetch, search and egress may reach'),
+  SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
+  SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
+  SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
+  SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
+  SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),
+  SVC_TLS_KEY: z.string().min(1).optional().describe('PEM private key of SVC_TLS_CERT'),
+  SVC_APP_SCHEME: z
+    .string()
+    .regex(/^[a-z][a-z0-9+.-]*$/, 'must be a URL scheme')
+    .default('svc')
+    .describe('`<app_scheme>` of deep links'),
+  SVC_PROVIDERS: z.string().min(1).optional().describe('path of the JSON file of providers'),
+  SVC_METRICS_PORT: port
+    .optional()
+    .describe('port of the Prometheus listener on 127.0.0.1; default port + 2 when it is free, 0 is off'),
+  SVC_LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('pino'),
+} satisfies Record<`SVC_${string}`, z.ZodType>;
+
+/** Names that belong to clients and may be in the same environment. */
+const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATABASE_URL']);
+const schema = z.object(settings);
+
+/** Validated, frozen settings with every default that depends on another setting filled in. */
+export type Config = Readonly<ReturnType<typeof complete>>;
+export type SettingName = keyof typeof settings;
+
+/** A setting that cannot be used. The message is one line that names it. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads the environment and the flags that override it; throws `ConfigError` for a malformed setting. */
+export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, environment = process.env): Config {
+  const given = Object.fromEntries(
+    Object.keys(settings).map((name) => [name, flags[name as SettingName] ?? (environment[name] || undefined)]),
+  );
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? 'is malformed'}`);
+  }
+  const values = parsed.data;
+  if ((values.SVC_TLS_CERT === undefined) !== (values.SVC_TLS_KEY === undefined)) {
+    throw new ConfigError('SVC_TLS_CERT and SVC_TLS_KEY: set both or none');
+  }
+  if (values.SVC_S3_ENDPOINT !== undefined && values.SVC_S3_BUCKET === undefined) {
+    throw new ConfigError('SVC_S3_BUCKET: is required with SVC_S3_ENDPOINT');
+  }
+  if ((values.SVC_S3_ACCESS_KEY_ID === undefined) !== (values.SVC_S3_SECRET_ACCESS_KEY === undefined)) {
+    throw new ConfigError('SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY: set both or none');
+  }
+  return Object.freeze(complete(values));
+}
+
+function complete(values: z.output<typeof schema>) {
+  const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
+  const baseUrl = values.SVC_BASE_URL ?? `${scheme}://127.0.0.1:${values.SVC_PORT}`;
+  return {
+    port: values.SVC_PORT,
+    host: values.SVC_HOST,
+    /** Undefined: the place is chosen by `kernel/datadir.ts`. */
+    dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
+    databaseUrl: values.SVC_DATABASE_URL,
+    natsUrl: values.SVC_NATS_URL,
+    s3:
+      values.SVC_S3_BUCKET === undefined
+        ? undefined
+        : {
+            endpoint: values.SVC_S3_ENDPOINT,
+            bucket: values.SVC_S3_BUCKET,
+            region: values.SVC_S3_REGION,
+            accessKeyId: values.SVC_S3_ACCESS_KEY_ID,
+            secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
+          },
+    masterKey: values.SVC_MASTER_KEY,
+    /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
+    baseUrl,
+    hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,
+    authUrl: values.SVC_AUTH_URL ?? `${baseUrl}/auth`,
+    relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
+    resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
+    previewDomain: values.SVC_PREVIEW_DOMAIN,
+    previewPort: values.SVC_PREVIEW_PORT ?? (values.SVC_PORT === 0 ? 0 : values.SVC_PORT + 1),
+    billing: values.SVC_BILLING,
+    fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
+    fetchPorts: values.SVC_FETCH_PORTS,
+    rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
+    dataRegion: values.SVC_DATA_REGION,
+    tls:
+      values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined
+        ? undefined
+        : { certFile: values.SVC_TLS_CERT, keyFile: values.SVC_TLS_KEY },
+    appScheme: values.SVC_APP_SCHEME,
+    providersFile: values.SVC_PROVIDERS,
+    metrics: {
+      port: values.SVC_METRICS_PORT ?? (values.SVC_PORT === 0 ? 0 : values.SVC_PORT + 2),
+      required: values.SVC_METRICS_PORT !== undefined,
+    },
+    logLevel: values.SVC_LOG_LEVEL,
+  };
+}
+
+/** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
+export function unknownSettings(environment = process.env): string[] {
+  return Object.keys(environment).filter(
+    (name) => name.startsWith('SVC_') && !(name in settings) && !clientNames.has(name),
+  );
+}
+
+/** `--data-dir` for `SVC_DATA_DIR`, with the text that explains it. */
+export function settingFlags(): { name: SettingName; flag: string; description: string; default: string }[] {
+  return Object.entries(settings).map(([name, type]) => ({
+    name: name as SettingName,
+    flag: `--${name.slice(4).toLowerCase().replaceAll('_', '-')}`,
+    description: type.description ?? '',
+    default: type instanceof z.ZodDefault ? String(type.def.defaultValue) : '',
+  }));
+}
+
+/** Where the test runner put its database server; tests never touch another one. */
+export function testDatabaseUrl(environment = process.env): string | undefined {
+  return environment['SVC_TEST_DATABASE_URL'];
+}

@@ -1,0 +1,57 @@
+import type { ToolLevel } from '@svc/contract';
+import type { Db } from '../../kernel/db.ts';
+
+/** An account: a person. */
+export interface AccountRow {
+  id: string;
+  email: string;
+  name: string;
+  subscription: 'active' | 'inactive';
+  features: Record<string, boolean>;
+  tool_level: ToolLevel;
+}
+
+/** What may be changed. */
+export interface AccountChange {
+  subscription?: 'active' | 'inactive';
+  tool_level?: ToolLevel;
+  features?: Record<string, boolean>;
+}
+
+/** Inserts an account; undefined when its e-mail address is taken. */
+export async function insertAccount(
+  db: Db,
+  account: { email: string; name: string; toolLevel?: ToolLevel },
+): Promise<AccountRow | undefined> {
+  const [row] = await db<AccountRow[]>`
+    insert into accounts.accounts (email, name, tool_level)
+    values (${account.email}, ${account.name}, ${account.toolLevel ?? 'l0'})
+    on conflict (lower(email)) do nothing
+    returning id, email, name, subscription, features, tool_level`;
+  return row;
+}
+
+/** The account with this e-mail address, whatever its case. */
+export async function findAccountByEmail(db: Db, email: string): Promise<AccountRow | undefined> {
+  const [row] = await db<AccountRow[]>`
+    select id, email, name, subscription, features, tool_level from accounts.accounts
+    where lower(email) = lower(${email})`;
+  return row;
+}
+
+/** Changes the given fields; features are merged into those it has. */
+export async function updateAccount(db: Db, id: string, change: AccountChange): Promise<AccountRow> {
+  const [row] = await db<AccountRow[]>`
+    update accounts.accounts set
+      subscription = coalesce(${change.subscription ?? null}, subscription),
+      tool_level = coalesce(${change.tool_level ?? null}, tool_level),
+      features = features || ${db.json(change.features ?? {})}
+    where id = ${id} returning id, email, name, subscription, features, tool_level`;
+  return row as AccountRow;
+}
+
+/** Whether there is any account; the first start makes the owner's. */
+export async function hasAccounts(db: Db): Promise<boolean> {
+  const rows = await db`select 1 from accounts.accounts limit 1`;
+  return rows.length > 0;
+}

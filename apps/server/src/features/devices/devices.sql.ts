@@ -1,0 +1,38 @@
+import type { Db } from '../../kernel/db.ts';
+
+/** A device as it is listed. */
+export interface DeviceRow {
+  id: string;
+  name: string;
+  platform: string;
+  created_at: string;
+  last_seen: string;
+}
+
+/** Registers the device, or refreshes it; a name or platform that is not given stays. */
+export async function upsertDevice(
+  db: Db,
+  accountId: string,
+  device: { id: string; name?: string; platform?: string },
+): Promise<void> {
+  const { id, name = null, platform = null } = device;
+  await db`
+    insert into devices.devices as d (account_id, id, name, platform)
+    values (${accountId}, ${id}, coalesce(${name}::text, 'Unnamed device'), coalesce(${platform}::text, ''))
+    on conflict (account_id, id) do update set
+      name = coalesce(${name}::text, d.name), platform = coalesce(${platform}::text, d.platform), last_seen = now()`;
+}
+
+/** Devices of an account, most recently seen first. */
+export async function listDevices(db: Db, accountId: string): Promise<DeviceRow[]> {
+  return db<DeviceRow[]>`
+    select id, name, platform, created_at, last_seen from devices.devices
+    where account_id = ${accountId} order by last_seen desc, id`;
+}
+
+/** Those of the given devices that the account has. */
+export async function findDevices(db: Db, accountId: string, ids: string[]): Promise<DeviceRow[]> {
+  return db<DeviceRow[]>`
+    select id, name, platform, created_at, last_seen from devices.devices
+    where account_id = ${accountId} and id = any(${ids}::uuid[])`;
+}

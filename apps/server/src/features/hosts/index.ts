@@ -1,0 +1,28 @@
+import type { Kernel } from '../../kernel/context.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { exec } from './exec.ts';
+import { sweepCalls } from './hosts.jobs.ts';
+import { createPresence } from './hosts.presence.ts';
+import { createRelay } from './hosts.relay.ts';
+import { stream } from './stream.ts';
+import { list } from './list.ts';
+import { result } from './result.ts';
+
+/** How long a shutdown waits for operations that hosts still run. */
+const drainMs = 5_000;
+
+/** Hosts relay: presence of hosts, and operations carried to them. */
+export function hostsFeature(kernel: Kernel): Feature {
+  const presence = createPresence(kernel);
+  const relay = createRelay(kernel, presence);
+  return {
+    name: 'hosts',
+    operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay) },
+    jobs: [sweepCalls],
+    start() {
+      presence.start();
+      relay.start();
+      return Promise.resolve({ drain: () => relay.drain(drainMs), stop: () => presence.stop() });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { contract, type ToolLevel, toolLevels } from '@svc/contract';
+import type { Actor } from '../../kernel/context.ts';
+import { ApiError, badRequest } from '../../kernel/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { issueKey } from './keys.issue.ts';
+import { scopesWithin } from './keys.rules.ts';
+import { lockKey } from './keys.sql.ts';
+import { toRecord } from './keys.view.ts';
+
+export const create = operation(contract.keys.create, async (context, { body }) => {
+  const { actor } = context;
+  checkTerms(actor, body, context.clock.now());
+  return context.transaction(async (tx) => {
+    const { id, text } = await issueKey(context.kernel, tx, {
+      accountId: actor.accountId,
+      name: body.name,
+      scopes: body.scopes ?? actor.scopes,
+      toolLevel: body.tool_level ?? actor.toolLevel,
+      models: body.models ?? actor.models,
+      spendCapMicroUsd: body.spend_cap_micro_usd ?? actor.spendCapMicroUsd,
+      expiresAt: body.expires_at ?? actor.expiresAt,
+    });
+    const row = await lockKey(tx, actor.accountId, id);
+    if (!row) throw new Error('a key just inserted is gone');
+    return { ...toRecord(row), key: text };
+  });
+});
+
+/** What a caller asks a key to have; null lifts a limit. */
+interface Wanted {
+  scopes?: string[] | undefined;
+  tool_level?: ToolLevel | undefined;
+  models?: string[] | null | undefined;
+  spend_cap_micro_usd?: number | null | undefined;
+  expires_at?: string | null | undefined;
+}
+
+/** 403 when a key would get more than the one that creates or changes it has; 400 when it would be born expired. */
+export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
+  const { models, spendCapMicroUsd, expiresAt } = actor;
+  const refuse = (what: string): never => {
+    throw new ApiError('forbidden', `a key cannot give ${what} beyond its own`);
+  };
+  if (wanted.scopes && !scopesWithin(wanted.scopes, actor.scopes)) refuse('scopes');
+  if (wanted.tool_level && toolLevels.indexOf(wanted.tool_level) > toolLevels.indexOf(actor.toolLevel)) {
+    refuse('a tool level');
+  }
+  if (models && wanted.models !== undefined && !wanted.models?.every((model) => models.includes(model)))
+    refuse('models');
+  const cap = wanted.spend_cap_micro_usd;
+  if (spendCapMicroUsd !== undefined && cap !== undefined && (cap ?? Infinity) > spendCapMicroUsd)
+    refuse('a spend cap');
+  const expiry = wanted.expires_at;
+  if (
+    expiresAt !== undefined &&
+    expiry !== undefined &&
+    Date.parse(expiry ?? '9999-01-01T00:00:00Z') > Date.parse(expiresAt)
+  ) {
+    refuse('a life');
+  }
+  if (expiry && Date.parse(expiry) <= now) {
+    throw badRequest('expires_at: must be in the future', { expires_at: ['must be in the future'] });
+  }
+}

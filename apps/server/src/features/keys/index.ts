@@ -1,0 +1,32 @@
+import { credentialsChanged } from '../../kernel/access.ts';
+import type { Kernel } from '../../kernel/context.ts';
+import type { Db } from '../../kernel/db.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { create } from './create.ts';
+import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
+import { findGrant } from './keys.sql.ts';
+import { list } from './list.ts';
+import { revoke } from './revoke.ts';
+import { update } from './update.ts';
+
+export { keysCommands } from './keys.commands.ts';
+export { createOwner } from './keys.owner.ts';
+
+/** API keys: issue, look up, pause, revoke. */
+export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
+  const lookup = createKeyLookup(kernel);
+  return {
+    name: 'keys',
+    operations: { list, create, update, revoke },
+    lookup,
+    async start() {
+      await kernel.gateways.onAnnounce(credentialsChanged, () => lookup.evict());
+      return {};
+    },
+  };
+}
+
+/** Runs the query of the auth path, uncached, with a hash that no key has (kernel: Health). */
+export async function probeAuthPath(db: Db): Promise<void> {
+  await findGrant(db, Buffer.alloc(32));
+}

@@ -1,0 +1,29 @@
+import { credentialsChanged } from '../../kernel/access.ts';
+import type { Kernel } from '../../kernel/context.ts';
+import { inTransaction } from '../../kernel/db.ts';
+import { ApiError, notFound } from '../../kernel/errors.ts';
+import { type KeyChange, type KeyRow, lockKey, updateKey } from './keys.sql.ts';
+
+/**
+ * Changes a key and answers once every live gateway has forgotten what it knew: what the change takes away is refused on
+ * the next request, everywhere. A revoked key stays revoked.
+ */
+export async function changeKey(
+  kernel: Pick<Kernel, 'sql' | 'gateways'>,
+  accountId: string,
+  id: string,
+  change: KeyChange,
+): Promise<KeyRow> {
+  const row = await inTransaction(kernel.sql, async (tx) => {
+    const current = await lockKey(tx, accountId, id);
+    if (!current) throw notFound('key');
+    if (current.status === 'revoked') {
+      if (change.status === 'revoked') return current;
+      throw new ApiError('key_revoked', 'a revoked key cannot be changed; create a new one');
+    }
+    await updateKey(tx, id, change);
+    return { ...current, ...change };
+  });
+  await kernel.gateways.announce(credentialsChanged, null);
+  return row;
+}

@@ -1,0 +1,39 @@
+import type { ToolLevel } from '@svc/contract';
+import type { Kernel } from '../../kernel/context.ts';
+import type { Db } from '../../kernel/db.ts';
+import { hashKey } from './keys.lookup.ts';
+import { generateKey, recognisable } from './keys.rules.ts';
+import { insertKey } from './keys.sql.ts';
+
+/** What a new key may do; what is left out is unlimited, and the tool level the account's. */
+export interface KeyTerms {
+  accountId: string;
+  name: string;
+  scopes: readonly string[];
+  toolLevel?: ToolLevel | undefined;
+  models?: readonly string[] | undefined;
+  spendCapMicroUsd?: number | undefined;
+  /** RFC 3339. */
+  expiresAt?: string | undefined;
+}
+
+/** Creates a key; its text is in the answer and nowhere else. */
+export async function issueKey(
+  kernel: Pick<Kernel, 'keyring'>,
+  db: Db,
+  terms: KeyTerms,
+): Promise<{ id: string; text: string }> {
+  const text = generateKey();
+  const id = await insertKey(db, {
+    ...recognisable(text),
+    accountId: terms.accountId,
+    name: terms.name,
+    hash: hashKey(kernel, text),
+    scopes: terms.scopes,
+    toolLevel: terms.toolLevel ?? null,
+    models: terms.models ?? null,
+    spendCapMicroUsd: terms.spendCapMicroUsd ?? null,
+    expiresAt: terms.expiresAt ?? null,
+  });
+  return { id, text };
+}

@@ -1,0 +1,79 @@
+import type { Actor, Kernel } from '../../kernel/context.ts';
+import { isKeyText } from './keys.rules.ts';
+import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
+
+/** Finds the caller behind a key's text. */
+export interface KeyLookup {
+  /** Undefined for a key that is malformed, unknown, expired, paused or revoked. No promise on a cache hit. */
+  authenticate(text: string): Actor | undefined | Promise<Actor | undefined>;
+  /** Forgets everything; the next use of any key asks the database. */
+  evict(): void;
+}
+
+/** A key is believed this long without asking again (design: kernel); a change evicts it at once. */
+const believedMs = 30_000;
+/** About 10 MB. When it is full it starts over: simpler than an order of use, and rarer than once an hour. */
+const mostCached = 20_000;
+
+/** HMAC of a key's text as it is stored. */
+export const hashKey = (kernel: Pick<Kernel, 'keyring'>, text: string): Buffer => kernel.keyring.mac('api-key', text);
+
+/** Makes the look-up of this process. */
+export function createKeyLookup(kernel: Kernel): KeyLookup {
+  const { clock, gateways, sql, log } = kernel;
+  let cache = new Map<string, { actor: Actor; until: number }>();
+  let loading = new Map<string, Promise<Actor | undefined>>();
+
+  async function load(id: string, hash: Buffer): Promise<Actor | undefined> {
+    // Replaced by `evict`: what was asked before a change must not be believed after it.
+    const current = cache;
+    const asked = clock.monotonic();
+    const grant = await findGrant(sql, hash);
+    if (!grant) return undefined;
+    const actor = toActor(grant);
+    if (current === cache && gateways.cachesAreTrusted()) {
+      if (cache.size >= mostCached) cache.clear();
+      cache.set(id, { actor, until: asked + Math.min(believedMs, grant.expires_in_ms ?? believedMs) });
+      touchKey(sql, grant.id).catch((err: unknown) => log.warn({ err }, 'last use of a key was not noted'));
+    }
+    return actor;
+  }
+
+  return {
+    authenticate(text) {
+      if (!isKeyText(text)) return undefined;
+      const hash = hashKey(kernel, text);
+      const id = hash.toString('latin1');
+      if (gateways.cachesAreTrusted()) {
+        const known = cache.get(id);
+        if (known && known.until > clock.monotonic()) return known.actor;
+      }
+      let answer = loading.get(id);
+      if (!answer) {
+        const mine = loading;
+        answer = load(id, hash).finally(() => mine.delete(id));
+        mine.set(id, answer);
+      }
+      return answer;
+    },
+    evict() {
+      cache = new Map();
+      loading = new Map();
+    },
+  };
+}
+
+function toActor(grant: KeyGrant): Actor {
+  return {
+    accountId: grant.account_id,
+    keyId: grant.id,
+    subscription: grant.subscription,
+    scopes: grant.scopes,
+    toolLevel: grant.tool_level,
+    models: grant.models ?? undefined,
+    spendCapMicroUsd: grant.spend_cap_micro_usd ?? undefined,
+    expiresAt: grant.expires_at ?? undefined,
+    spent: grant.spent,
+    features: grant.features,
+  };
+}

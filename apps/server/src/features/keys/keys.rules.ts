@@ -1,0 +1,41 @@
+import { randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const marker = 'svc_';
+const randomLength = 32;
+const checkLength = 6;
+const shape = /^svc_[0-9A-Za-z]{38}$/;
+
+/** A fresh key: `svc_`, 32 random base62 characters (190 bits), 6 base62 characters of their CRC-32. */
+export function generateKey(): string {
+  const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return marker + random + checksum(random);
+}
+
+/** Whether the text has the shape and the checksum of a key: a typing slip costs no query. */
+export function isKeyText(text: string): boolean {
+  return shape.test(text) && checksum(text.slice(marker.length, -checkLength)) === text.slice(-checkLength);
+}
+
+function checksum(random: string): string {
+  let rest = crc32(random);
+  let digits = '';
+  for (let i = 0; i < checkLength; i++) {
+    digits = alphabet[rest % alphabet.length] + digits;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return digits;
+}
+
+/** What is kept in the clear to recognise a key by: `svc_` and four characters; and its last four. */
+export function recognisable(text: string): { prefix: string; lastFour: string } {
+  return { prefix: text.slice(0, 8), lastFour: text.slice(-4) };
+}
+
+/** Whether every one of `wanted` is within what `held` allows: a key never creates a stronger one. */
+export function scopesWithin(wanted: readonly string[], held: readonly string[]): boolean {
+  return wanted.every(
+    (scope) => held.includes('*') || held.includes(scope) || held.includes(scope.replace(/:read$/, '')),
+  );
+}

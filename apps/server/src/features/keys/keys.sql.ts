@@ -1,0 +1,115 @@
+import type { ToolLevel } from '@svc/contract';
+import type { Db } from '../../kernel/db.ts';
+
+/** A row as it is listed. */
+export interface KeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  prefix: string;
+  last_four: string;
+  status: 'active' | 'paused' | 'revoked';
+  scopes: string[];
+  tool_level: ToolLevel;
+  models: string[] | null;
+  spend_cap_micro_usd: number | null;
+  expires_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
+}
+
+/** What an active key may do, with its account's standing. */
+export interface KeyGrant {
+  id: string;
+  account_id: string;
+  scopes: string[];
+  tool_level: ToolLevel;
+  models: string[] | null;
+  subscription: 'active' | 'inactive';
+  features: Record<string, boolean>;
+  spend_cap_micro_usd: number | null;
+  spent: boolean;
+  expires_at: string | null;
+  expires_in_ms: number | null;
+}
+
+const columns = (db: Db) => db`
+  k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes,
+  coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
+  k.created_at`;
+
+/** The grant of an active, unexpired key. The auth path: one index look-up each in keys and accounts. */
+export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
+  const [row] = await db<KeyGrant[]>`
+    select k.id, k.account_id, k.scopes, coalesce(k.tool_level, a.tool_level) as tool_level, k.models,
+      a.subscription, a.features, k.spend_cap_micro_usd, k.expires_at,
+      case when k.spend_cap_micro_usd is null then false else k.spend_cap_micro_usd <= coalesce(
+        (select s.cost_micro_usd from kernel.key_spend_view s where s.account_id = k.account_id and s.key_id = k.id), 0)
+      end as spent,
+      1000 * extract(epoch from k.expires_at - now())::float8 as expires_in_ms
+    from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.hash = ${hash} and k.status = 'active' and (k.expires_at is null or k.expires_at > now())`;
+  return row;
+}
+
+/** Keys of an account, newest first. */
+export async function listKeys(db: Db, accountId: string): Promise<KeyRow[]> {
+  return db<KeyRow[]>`
+    select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.account_id = ${accountId} order by k.created_at desc, k.id`;
+}
+
+/** One key of an account, locked for the transaction. */
+export async function lockKey(db: Db, accountId: string, id: string): Promise<KeyRow | undefined> {
+  const [row] = await db<KeyRow[]>`
+    select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.account_id = ${accountId} and k.id = ${id} for update of k`;
+  return row;
+}
+
+/** The owner of the key with this id or hash; for commands, which act for any account. */
+export async function findKeyOwner(db: Db, by: { id: string } | { hash: Buffer }) {
+  const [row] = await db<{ id: string; account_id: string }[]>`
+    select k.id, k.account_id from keys.keys k where ${'id' in by ? db`k.id = ${by.id}` : db`k.hash = ${by.hash}`}`;
+  return row;
+}
+
+/** Fields of a new key. */
+export interface NewKey {
+  accountId: string;
+  name: string;
+  hash: Buffer;
+  prefix: string;
+  lastFour: string;
+  scopes: readonly string[];
+  toolLevel: ToolLevel | null;
+  models: readonly string[] | null;
+  spendCapMicroUsd: number | null;
+  expiresAt: string | null;
+}
+
+/** Inserts a key and answers its id. */
+export async function insertKey(db: Db, key: NewKey): Promise<string> {
+  const [row] = await db<{ id: string }[]>`
+    insert into keys.keys
+      (account_id, name, hash, prefix, last_four, scopes, tool_level, models, spend_cap_micro_usd, expires_at)
+    values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${[...key.scopes]},
+      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt})
+    returning id`;
+  return (row as { id: string }).id;
+}
+
+/** Fields that may change. */
+export type KeyChange = Partial<
+  Pick<KeyRow, 'name' | 'status' | 'scopes' | 'tool_level' | 'models' | 'spend_cap_micro_usd' | 'expires_at'>
+>;
+
+/** Changes the given fields. */
+export async function updateKey(db: Db, id: string, change: KeyChange): Promise<void> {
+  await db`update keys.keys set ${db(change as Record<string, string>)} where id = ${id}`;
+}
+
+/** Notes that the key was used; at most once per cache fill. */
+export async function touchKey(db: Db, id: string): Promise<void> {
+  await db`update keys.keys set last_used_at = now() where id = ${id}`;
+}

@@ -1,0 +1,1 @@
+export { orgsCommands } from './orgs.commands.ts';

@@ -1,0 +1,46 @@
+import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
+import { inTransaction } from '../../kernel/db.ts';
+import { accountByEmail } from '../accounts/index.ts';
+import { countOwners, insertOrg, lockOrg, type OrgRole, orgRoles, setMember } from './orgs.sql.ts';
+
+/** `svc orgs …` (launch contract, Admin commands). */
+export const orgsCommands: Commands = (program, run) => {
+  const orgs = program.command('orgs').description('organisations and their members');
+  orgs
+    .command('create')
+    .description('create an organisation with its first owner')
+    .requiredOption('--name <name>', 'name')
+    .requiredOption('--owner <address>', "the owner's e-mail address", emailAddress)
+    .action(run(createOrg));
+  orgs
+    .command('add')
+    .description('add a member, or change its role')
+    .requiredOption('--org <id>', 'organisation')
+    .requiredOption('--email <address>', "the member's e-mail address", emailAddress)
+    .requiredOption('--role <role>', orgRoles.join(', '), oneOf(orgRoles))
+    .action(run(addMember));
+};
+
+async function createOrg(admin: Admin, options: { name: string; owner: string }) {
+  if (options.name.trim() === '') throw new CommandError('--name must not be empty');
+  const owner = await accountByEmail(admin, options.owner);
+  const orgId = await inTransaction(admin.sql, async (tx) => {
+    const id = await insertOrg(tx, options.name);
+    await setMember(tx, id, owner.id, 'owner');
+    return id;
+  });
+  return { org_id: orgId, name: options.name, owner: owner.email };
+}
+
+async function addMember(admin: Admin, options: { org: string; email: string; role: OrgRole }) {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(options.org)) throw new CommandError('--org must be a uuid');
+  const account = await accountByEmail(admin, options.email);
+  await inTransaction(admin.sql, async (tx) => {
+    if (!(await lockOrg(tx, options.org))) throw new CommandError('no such organisation');
+    await setMember(tx, options.org, account.id, options.role);
+    if ((await countOwners(tx, options.org)) === 0) {
+      throw new CommandError('an organisation needs an owner; add another one first');
+    }
+  });
+  return { org_id: options.org, account_id: account.id, role: options.role };
+}

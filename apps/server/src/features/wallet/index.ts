@@ -1,0 +1,1 @@
+export { walletCommands } from './wallet.commands.ts';

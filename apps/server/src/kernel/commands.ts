@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import type { Kernel } from './context.ts';
+
+/** What an admin command works with: the database, and a way to tell the gateways. */
+export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log'>;
+
+/** Turns a command's work into a commander action: opens what it needs, prints its result, closes. */
+export type Run = <A extends unknown[]>(
+  work: (admin: Admin, ...args: A) => Promise<unknown>,
+) => (...args: A) => Promise<void>;
+
+/** Adds a feature's commands to the program. */
+export type Commands = (program: Command, run: Run) => void;
+
+/** A command's failure that its user can mend; the message says how. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+}
+
+/** Parses an option's value, or fails with what it must be. */
+export function oneOf<const T extends string>(values: readonly T[]): (value: string) => T {
+  return (value) => {
+    const found = values.find((candidate) => candidate === value);
+    if (found === undefined) throw new CommandError(`"${value}" must be one of: ${values.join(', ')}`);
+    return found;
+  };
+}
+
+/** Parses an e-mail address; only its shape is checked. */
+export function emailAddress(value: string): string {
+  if (!/^[^\s@]+@[^\s@]+$/.test(value) || value.length > 254) throw new CommandError(`"${value}" is no e-mail address`);
+  return value;
+}
+
+/** Parses a safe integer. */
+export function integer(value: string): number {
+  const number = Number(value);
+  if (!/^[+-]?\d+$/.test(value) || !Number.isSafeInteger(number))
+    throw new CommandError(`"${value}" must be an integer`);
+  return number;
+}
+
+const secondsOf: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** Parses a span such as `90s`, `30m`, `12h`, `30d`, `2w` (a bare number: seconds) into seconds. */
+export function span(value: string): number {
+  const match = /^(\d{1,9})([smhdw]?)$/.exec(value);
+  const seconds = match ? Number(match[1]) * (secondsOf[match[2] || 's'] ?? 1) : 0;
+  if (seconds < 1) throw new CommandError(`"${value}" must be a span such as 90s, 30m, 12h, 30d or 2w`);
+  return seconds;
+}
+
+/** Writes a result: JSON, or aligned text for people. */
+export function format(result: unknown, json: boolean): string {
+  if (json) return JSON.stringify(result);
+  if (Array.isArray(result)) return table(result as Record<string, unknown>[]);
+  if (typeof result !== 'object' || result === null) return String(result);
+  const rows = Object.entries(result);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join('\n');
+}
+
+function table(rows: Record<string, unknown>[]): string {
+  if (rows.length === 0) return 'none';
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  return lines
+    .map((line) =>
+      line
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,80 @@
+import postgres from 'postgres';
+import type { EmbeddedPostgres } from './embedded.ts';
+
+/** Rows carry `bigint` as number (all of ours stay below 2^53) and `timestamptz` as an RFC 3339 UTC string. */
+type Types = { bigint: number; instant: string };
+
+/** The pool. */
+export type Sql = postgres.Sql<Types>;
+/** What a query function takes first: the pool or a transaction. */
+export type Db = postgres.ISql<Types>;
+
+/** How the database is reached: a URL, or the embedded server's socket. */
+export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string };
+
+const afterCommit = Symbol('afterCommit');
+type Transaction = Db & { [afterCommit]?: (() => void)[] };
+
+/** Connection options that pool, bus and jobs share. */
+export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
+  if ('url' in target) return [target.url, { connect_timeout: 5 }];
+  const { socketDir, port, user } = target.embedded;
+  return [{ host: socketDir, port, user, database: target.database, connect_timeout: 5 }];
+}
+
+/** JSON text goes in as it is; objects are stringified. */
+export const jsonType = {
+  to: 114,
+  from: [114, 3802],
+  parse: (value: string) => JSON.parse(value) as unknown,
+  serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
+};
+
+/** Opens a pool of at most `max` connections. Nothing is connected until the first query. */
+export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.Options<{}> = {}): Sql {
+  const parts = connectionOptions(target);
+  const options = {
+    max,
+    onnotice: () => {},
+    connection: { application_name: 'svc', TimeZone: 'UTC' },
+    // A lost server is noticed by the next query, which then waits at most this long before it tries again.
+    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
+    types: {
+      bigint: { to: 20, from: [20], parse: Number, serialize: String },
+      json: jsonType,
+      instant: {
+        to: 1184,
+        from: [1184],
+        parse: (value: string) => new Date(value).toISOString(),
+        serialize: (value: string | Date) => new Date(value).toISOString(),
+      },
+    },
+    ...extra,
+  };
+  return (parts.length === 2
+    ? postgres(parts[0], { ...parts[1], ...options })
+    : postgres({ ...parts[0], ...options })) as unknown as Sql;
+}
+
+/** Runs `work` in one transaction; what `onCommit` was given runs once it is committed. */
+export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
+  let committed: (() => void)[] = [];
+  const result = await sql.begin(async (tx) => {
+    const transaction: Transaction = tx;
+    committed = [];
+    transaction[afterCommit] = committed;
+    return await work(transaction);
+  });
+  for (const run of committed) run();
+  return result as T;
+}
+
+/** Runs `work` after the transaction `db` commits, or at once when `db` is the pool. */
+export function onCommit(db: Db, work: () => void): void {
+  const pending = (db as Transaction)[afterCommit];
+  if (pending) pending.push(work);
+  else work();
+}
+
+/** Quotes an SQL identifier. */
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,253 @@
+import type { Route } from '@svc/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { bearerKey, checkAccess, invalidApiKey } from './access.ts';
+import { type Actor, Context, type Kernel } from './context.ts';
+import { ApiError, badRequest } from './errors.ts';
+import { Answer, type Feature, type Operation } from './feature.ts';
+import { checkRequestId } from './http.ts';
+import { checkIdempotencyKey, once } from './idempotency.ts';
+import { rateHeaders, rateLimitExceeded, type RateState } from './limits.ts';
+import type { EventStream } from './sse.ts';
+
+/** What the kernel asks of features on every authenticated request. */
+export interface Gate {
+  /** The caller behind a key's text; undefined when it is not valid now. */
+  authenticate(keyText: string): Actor | undefined | Promise<Actor | undefined>;
+  /** Registers or refreshes a device on use (document 1, Shared request headers). */
+  touchDevice(accountId: string, device: { id: string; name?: string; platform?: string }): void | Promise<void>;
+  /** True while the gateway takes no new requests. */
+  isDraining(): boolean;
+}
+
+const requestLimit = 'requests';
+
+/**
+ * Registers every operation of the features. A request passes, in order: key (401), subscription (402), scopes (403),
+ * rate (429), body and its schema (400), device, idempotency, the operation, the response schema.
+ */
+export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
+  for (const feature of features) {
+    for (const [verb, operation] of Object.entries(feature.operations)) {
+      mountOperation(app, kernel, gate, { feature: feature.name, id: `${feature.name}.${verb}`, operation });
+    }
+  }
+}
+
+interface Mounted {
+  feature: string;
+  /** `operationId`. */
+  id: string;
+  operation: Operation;
+}
+
+function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
+  const { route } = mounted.operation;
+  app.route({
+    method: route.method,
+    url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+    config: { operationId: mounted.id },
+    onRequest: (request, reply, done) => {
+      if (gate.isDraining() && !route.whileDraining) {
+        reply.header('connection', 'close');
+        const message = 'this gateway is shutting down; try again';
+        done(new ApiError('unavailable', message, { headers: { 'retry-after': '1' } }));
+      } else if (route.auth === 'open') done();
+      else admit(kernel, gate, mounted, request, reply, done);
+    },
+    ...(route.auth === 'key' && { onResponse: (request, reply) => account(kernel, mounted.id, request, reply) }),
+    handler: (request, reply) => answer(kernel, mounted, gate, request, reply),
+  });
+}
+
+/** Key, subscription, scopes and rate. Without a promise while all of it is cached: this runs on every request. */
+function admit(
+  kernel: Kernel,
+  gate: Gate,
+  mounted: Mounted,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  const limit = { name: requestLimit, perMinute: kernel.config.rates.requests };
+  const withState = (state: RateState): void => {
+    if (!state.allowed) throw rateLimitExceeded(requestLimit, state);
+    const headers = rateHeaders(requestLimit, state);
+    reply.raw.setHeader('ratelimit', headers['ratelimit'] as string);
+    reply.raw.setHeader('ratelimit-policy', headers['ratelimit-policy'] as string);
+  };
+  const withActor = (actor: Actor | undefined): void | Promise<void> => {
+    if (!actor) throw invalidApiKey();
+    request.actor = actor;
+    checkAccess(mounted.feature, mounted.operation.route, actor);
+    const state = kernel.limiter.take(limit, actor.keyId);
+    return state instanceof Promise ? state.then(withState) : withState(state);
+  };
+  try {
+    const actor = gate.authenticate(bearerKey(request.headers.authorization, request.raw.url ?? ''));
+    const admitted = actor instanceof Promise ? actor.then(withActor) : withActor(actor);
+    if (admitted instanceof Promise) admitted.then(() => done(), done);
+    else done();
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+async function answer(
+  kernel: Kernel,
+  mounted: Mounted,
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { operation } = mounted;
+  const { route } = operation;
+  if (route.auth === 'key') {
+    checkRequestId(request);
+    const device = deviceOf(request);
+    if (device) {
+      request.deviceId = device.id;
+      const touched = gate.touchDevice((request.actor as Actor).accountId, device);
+      if (touched) await touched;
+    }
+  }
+  const input = parseInput(route, request);
+  const context = new Context(kernel, request, reply);
+  if (operation.open) {
+    await openStream(kernel, operation, context, input, reply);
+    return reply;
+  }
+  const idempotencyKey = request.headers['idempotency-key'];
+  const response =
+    route.idempotent && typeof idempotencyKey === 'string'
+      ? await answerOnce(kernel, mounted, request, reply, idempotencyKey, () => execute(operation, context, input))
+      : await execute(operation, context, input);
+  reply.code(response.status);
+  if (response.status === 204) return reply.send();
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(response.body));
+}
+
+async function openStream(
+  kernel: Kernel,
+  operation: Operation,
+  context: Context,
+  input: unknown,
+  reply: FastifyReply,
+): Promise<void> {
+  let stream: EventStream | undefined;
+  const start = (): EventStream => {
+    stream = kernel.streams.open(reply);
+    return stream;
+  };
+  try {
+    await operation.open?.(context, input as never, start);
+  } catch (error) {
+    if (!stream) throw error;
+    // The head is out: all that is left is to end the stream, and to tell the log why.
+    kernel.log.error({ err: error, trace: context.traceId }, 'stream failed');
+    stream.destroy();
+  }
+}
+
+async function execute(operation: Operation, context: Context, input: unknown) {
+  const result = await operation.run(context, input as never);
+  const { responses } = operation.route;
+  const status = result instanceof Answer ? result.status : Number(Object.keys(responses)[0]);
+  const schema = responses[status];
+  if (!schema) throw new Error(`no response schema for ${status}`);
+  const body: unknown = result instanceof Answer ? result.body : result;
+  return { status, body: status === 204 ? undefined : schema.parse(body) };
+}
+
+async function answerOnce(
+  kernel: Kernel,
+  mounted: Mounted,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  key: string,
+  work: () => Promise<{ status: number; body: unknown }>,
+) {
+  checkIdempotencyKey(key);
+  const { accountId } = request.actor as Actor;
+  const { url, body } = request;
+  const response = await once(kernel, { accountId, route: mounted.id, key, url, body }, work);
+  if (response.replayed) reply.header('idempotency-replayed', 'true');
+  return response;
+}
+
+/** Validates every part that the route declares; the messages of all parts come back at once. */
+function parseInput(route: Route, request: FastifyRequest): unknown {
+  const { params, query, headers, body } = route;
+  if (!params && !query && !headers && !body) return {};
+  const fieldErrors: Record<string, string[]> = {};
+  const input: Record<string, unknown> = {};
+  const parse = (name: string, schema: z.ZodType | undefined, value: unknown): void => {
+    if (!schema) return;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) input[name] = parsed.data;
+    else collect(fieldErrors, parsed.error);
+  };
+  parse('params', params, request.params);
+  parse('query', query, request.query);
+  parse('headers', headers, request.headers);
+  parse('body', body, request.body === undefined ? {} : request.body);
+  const fields = Object.keys(fieldErrors);
+  if (fields.length > 0) {
+    const first = fields[0] as string;
+    throw badRequest(`${first}: ${fieldErrors[first]?.[0] ?? 'is invalid'}`, fieldErrors);
+  }
+  return input;
+}
+
+function collect(fieldErrors: Record<string, string[]>, error: z.ZodError): void {
+  const flat = z.flattenError(error);
+  const faults: Record<string, string[] | undefined> = flat.fieldErrors;
+  for (const [field, messages] of Object.entries(faults)) (fieldErrors[field] ??= []).push(...(messages ?? []));
+  if (flat.formErrors.length > 0) (fieldErrors['body'] ??= []).push(...flat.formErrors);
+}
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const longestDeviceText = 120;
+
+/** `x-svc-device` with its name and platform; header bytes are read as UTF-8 where they are (document 1). */
+function deviceOf(request: FastifyRequest): { id: string; name?: string; platform?: string } | undefined {
+  const id = request.headers['x-svc-device'];
+  if (id === undefined) return undefined;
+  if (typeof id !== 'string' || !uuid.test(id)) {
+    throw badRequest('x-svc-device must be a uuid', { 'x-svc-device': ['must be a uuid'] });
+  }
+  const name = headerText(request.headers['x-svc-device-name']);
+  const platform = headerText(request.headers['x-svc-device-platform']);
+  return { id: id.toLowerCase(), ...(name && { name }), ...(platform && { platform }) };
+}
+
+function headerText(value: string | string[] | undefined): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const bytes = Buffer.from(value, 'latin1');
+  const utf8 = bytes.toString('utf8');
+  return (utf8.includes('\ufffd') ? value : utf8).trim().slice(0, longestDeviceText).toWellFormed();
+}
+
+/** Usage and metrics of an answered request. */
+function account(kernel: Kernel, operationId: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const ms = performance.now() - request.startedAt;
+  kernel.metrics.requestDone(operationId, reply.statusCode, ms / 1000);
+  const { actor } = request;
+  if (actor) {
+    kernel.usage.record({
+      at: kernel.clock.now(),
+      accountId: actor.accountId,
+      keyId: actor.keyId,
+      deviceId: request.deviceId,
+      route: operationId,
+      status: reply.statusCode,
+      bytes: request.bytesSent,
+      ms: Math.round(ms),
+      costMicroUsd: 0,
+      traceId: request.traceId,
+    });
+  }
+  return done;
+}
+
+const done = Promise.resolve();

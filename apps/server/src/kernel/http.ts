@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
+import type { Config } from '../config.ts';
+import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
+import type { Log } from './log.ts';
+
+/** 12 MiB (document 1, Limits). */
+export const bodyLimit = 12 * 1024 * 1024;
+const longestRequestId = 128;
+
+/**
+ * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
+ * of the HTTP parser included.
+ */
+export function createHttp(config: Config, log: Log): FastifyInstance {
+  const options: FastifyServerOptions = {
+    bodyLimit,
+    exposeHeadRoutes: false,
+    // The graceful close is ours: it ends streams first, and answers 503 itself meanwhile.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // The whole request must have come within this; a slow reader of an answer is not affected.
+    requestTimeout: 120_000,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: 1_024 },
+    frameworkErrors: (_error, _request, reply) => sendError(reply as FastifyReply, badUrl()),
+    clientErrorHandler,
+  };
+  const { tls } = config;
+  const app = tls
+    ? (fastify({
+        ...options,
+        https: { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+      } as FastifyServerOptions) as FastifyInstance)
+    : fastify(options);
+  app.decorateRequest('traceId', '');
+  app.decorateRequest('actor', undefined);
+  app.decorateRequest('deviceId', undefined);
+  app.decorateRequest('startedAt', 0);
+  app.decorateRequest('bytesSent', 0);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.startedAt = performance.now();
+    const given = request.headers['x-request-id'] as string | undefined;
+    request.traceId = given !== undefined && isRequestId(given) ? given : randomUUID();
+    reply.raw.setHeader('x-svc-trace-id', request.traceId);
+    done();
+  });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    request.bytesSent = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+    done(null, payload);
+  });
+  acceptJson(app);
+  app.setNotFoundHandler((_request, reply) => sendError(reply, notFound('route')));
+  app.setErrorHandler((error, request, reply) => {
+    const failure = toApiError(error);
+    if (failure.status >= 500 && failure !== error) {
+      log.error(
+        { err: error, trace: request.traceId, route: request.routeOptions.config.operationId },
+        'request failed',
+      );
+    }
+    return sendError(reply, failure);
+  });
+  return app;
+}
+
+/** A client's correlation id is 1 to 128 visible characters (document 1; design: kernel). */
+function isRequestId(value: string): boolean {
+  // eslint-disable-next-line no-control-regex
+  return value.length >= 1 && value.length <= longestRequestId && /^[\x20-\x7e\x80-\xff]+$/.test(value);
+}
+
+/** 400 for an `x-request-id` that cannot be echoed; checked after the key, as every 400. */
+export function checkRequestId(request: FastifyRequest): void {
+  const given = request.headers['x-request-id'] as string | undefined;
+  if (given !== undefined && !isRequestId(given)) {
+    const message = `must have 1 to ${longestRequestId} characters and no control characters`;
+    throw badRequest(`x-request-id ${message}`, { 'x-request-id': [message] });
+  }
+}
+
+/** Answers the envelope of a failure. */
+export function sendError(reply: FastifyReply, failure: ApiError): FastifyReply {
+  if (failure.headers) reply.headers(failure.headers);
+  return reply.code(failure.status).type('application/json; charset=utf-8').send(JSON.stringify(failure.envelope()));
+}
+
+const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
+
+/** JSON only. An empty body counts as none, so that `DELETE` with a content type works. */
+function acceptJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else void parse(request, body as string, done);
+  });
+}
+
+/** What Node's parser refuses never reaches a route: the envelope is written by hand. */
+function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const message =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'the request headers are over 16 kB' : 'the request is not valid HTTP';
+  const body = JSON.stringify(badRequest(message).envelope());
+  socket.end(
+    `HTTP/1.1 400 ${STATUS_CODES[400]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-svc-trace-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operationId?: string;
+  }
+}

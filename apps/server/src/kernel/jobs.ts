@@ -1,0 +1,84 @@
+import { PgBoss } from 'pg-boss';
+import type { Kernel } from './context.ts';
+import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db.ts';
+import type { Log } from './log.ts';
+
+/** Work that happens later, is retried, or recurs. */
+export interface JobDefinition {
+  /** `<feature>.<verb>`. */
+  readonly name: string;
+  /** Recurs on this cron expression (UTC), once over all gateways. */
+  readonly cron?: string;
+  /** Retries after a failure, with exponential back-off from 1 s. Default 5. */
+  readonly retries?: number;
+  /** Seconds after which a run counts as failed. Default 300. */
+  readonly timeoutSeconds?: number;
+  readonly run: (kernel: Kernel, data: unknown) => Promise<void>;
+}
+
+/** The job queue (pg-boss): at least once, so a job's work must bear a repeat. */
+export interface Jobs {
+  /** Creates a job in the transaction `db`. `afterSeconds` delays it; a `singletonKey` already queued is not queued twice. */
+  send(db: Db, name: string, data: object, options?: { afterSeconds?: number; singletonKey?: string }): Promise<void>;
+  /** Creates the queues and starts working on them. */
+  start(definitions: readonly JobDefinition[], kernel: Kernel): Promise<void>;
+  /** Lets running jobs finish (5 s), hands the rest back. */
+  close(): Promise<void>;
+}
+
+const closeTimeoutMs = 5_000;
+
+/**
+ * Opens the queue, on one connection of its own: pg-boss reads timestamps as dates where our rows carry text, and sends
+ * whole transactions in one text, which a pool of several connections refuses.
+ */
+export function openJobs(target: DatabaseTarget, log: Log): Jobs {
+  const pool = openDatabase(target, 1, { types: { json: jsonType } });
+  const boss = new PgBoss({ db: adapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
+  boss.on('error', (err) => log.warn({ err }, 'job queue'));
+  let started = false;
+  return {
+    async send(db, name, data, options = {}) {
+      await boss.send(name, data, {
+        db: adapter(db),
+        ...(options.afterSeconds !== undefined && { startAfter: options.afterSeconds }),
+        ...(options.singletonKey !== undefined && { singletonKey: options.singletonKey }),
+      });
+    },
+    async start(definitions, kernel) {
+      await boss.start();
+      started = true;
+      for (const definition of definitions) await register(boss, definition, kernel);
+    },
+    async close() {
+      if (started) await boss.stop({ graceful: true, timeout: closeTimeoutMs, close: false });
+      await pool.end({ timeout: 1 });
+    },
+  };
+}
+
+async function register(boss: PgBoss, definition: JobDefinition, kernel: Kernel): Promise<void> {
+  const { name, cron, retries = 5, timeoutSeconds = 300, run } = definition;
+  await boss.createQueue(name, {
+    retryLimit: retries,
+    retryDelay: 1,
+    retryBackoff: true,
+    expireInSeconds: timeoutSeconds,
+    deleteAfterSeconds: 24 * 3600,
+  });
+  await boss.work(name, async (jobs) => {
+    for (const job of jobs) await run(kernel, job.data);
+  });
+  if (cron !== undefined) await boss.schedule(name, cron, {}, { tz: 'UTC' });
+}
+
+function adapter(db: Db | Sql) {
+  return {
+    async executeSql(text: string, values?: unknown[]) {
+      const result = await db.unsafe(text, values as never[] | undefined);
+      // Several statements in one text answer several results; pg-boss wants the last.
+      const last: unknown = Array.isArray(result[0]) ? result.at(-1) : result;
+      return { rows: [...(last as unknown[])] };
+    },
+  };
+}

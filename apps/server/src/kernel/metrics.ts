@@ -1,0 +1,85 @@
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Prometheus metrics of this process, on a listener of their own. */
+export interface Metrics {
+  readonly registry: Registry;
+  requestDone(route: string, status: number, seconds: number): void;
+  gauge(name: string, help: string, read: () => number): void;
+  /** Listens on 127.0.0.1; answers the port. */
+  listen(port: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Makes the registry; nothing listens until `listen`. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'svc_http_requests_total',
+    help: 'Requests answered, by operation and status class',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'svc_http_request_seconds',
+    help: 'Time from the request to the end of its answer, streams excluded',
+    labelNames: ['route'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  });
+  const children = new Map<string, { inc(): void }>();
+  const durations = new Map<string, { observe(seconds: number): void }>();
+  let server: Server | undefined;
+  return {
+    registry,
+    requestDone(route, status, seconds) {
+      // Looking a labelled child up hashes its labels; kept by our own key it costs a map look-up.
+      const statusClass = `${Math.trunc(status / 100)}xx`;
+      const id = `${route} ${statusClass}`;
+      let child = children.get(id);
+      if (!child) children.set(id, (child = requests.labels(route, statusClass)));
+      child.inc();
+      let timer = durations.get(route);
+      if (!timer) durations.set(route, (timer = duration.labels(route)));
+      timer.observe(seconds);
+    },
+    gauge(name, help, read) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    listen(port) {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      const listener = createServer((request, response) => {
+        if (request.url !== '/metrics') {
+          response.writeHead(404).end();
+          return;
+        }
+        void registry.metrics().then(
+          (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+          () => response.writeHead(500).end(),
+        );
+      });
+      listener.once('error', reject);
+      listener.listen(port, '127.0.0.1', () => {
+        const address = listener.address();
+        resolve(typeof address === 'object' && address ? address.port : port);
+      });
+      server = listener;
+      return promise;
+    },
+    async close() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (!server?.listening) return;
+      server.close(() => resolve());
+      server.closeAllConnections();
+      await promise;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { type App, buildApp } from './app.ts';
+import { type Config, ConfigError, unknownSettings } from './config.ts';
+import { createOwner } from './features/keys/index.ts';
+import type { Kernel } from './kernel/context.ts';
+import { createLog, type Log } from './kernel/log.ts';
+import { openKernel } from './resources.ts';
+
+/** Which part of the platform a process runs; all of it by default. */
+export type Part = 'all' | 'gateway' | 'worker';
+
+/** A shutdown is over within 10 s (launch contract); what is not done by then is handed back by lease or lost to its client. */
+const shutdownLimitMs = 9_500;
+/** Requests that still run after the drain get this long. */
+const lastRequestsMs = 2_000;
+
+/** Runs the platform in the foreground until SIGTERM or SIGINT. */
+export async function up(config: Config, part: Part): Promise<void> {
+  const log = createLog(config.logLevel);
+  for (const name of unknownSettings()) log.warn(`${name} is no setting of this version`);
+  const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  const opened = await openKernel(config, log);
+  const kernel = opened.value;
+  const app = buildApp(kernel);
+  await app.start();
+  if (part !== 'worker') await serve(app, kernel);
+  if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
+  await stopped;
+  log.info('shutting down');
+  const limit = setTimeout(() => process.exit(0), shutdownLimitMs);
+  process.once('SIGINT', () => process.exit(130));
+  await app.drain();
+  await closeHttp(app);
+  await opened.close();
+  clearTimeout(limit);
+}
+
+async function serve(app: App, kernel: Kernel): Promise<void> {
+  const { config, log } = kernel;
+  const ownerKey = await createOwner(kernel);
+  try {
+    await app.http.listen({ port: config.port, host: config.host });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new ConfigError(`SVC_PORT: ${config.port} is in use; choose another with --port`);
+    if (code === 'EADDRNOTAVAIL') throw new ConfigError(`SVC_HOST: ${config.host} is no address of this machine`);
+    throw error;
+  }
+  await listenForMetrics(kernel, log);
+  const { port } = app.http.server.address() as AddressInfo;
+  const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
+  process.stdout.write(greeting(baseUrl, ownerKey));
+}
+
+/** Printed once it answers; the key only on the first start. */
+function greeting(baseUrl: string, ownerKey: string | undefined): string {
+  const lines = [`svc is ready at ${baseUrl}`, `  reference: ${baseUrl}/docs`];
+  if (ownerKey !== undefined) {
+    lines.push(
+      '',
+      'Your API key, shown once:',
+      `  ${ownerKey}`,
+      '',
+      'Try it:',
+      `  curl -H 'Authorization: Bearer ${ownerKey}' ${baseUrl}/v1/keys`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+async function listenForMetrics(kernel: Kernel, log: Log): Promise<void> {
+  const { port, required } = kernel.config.metrics;
+  if (port === 0) return;
+  try {
+    await kernel.metrics.listen(port);
+  } catch (error) {
+    if (required) throw new ConfigError(`SVC_METRICS_PORT: ${port} cannot be listened on`);
+    log.warn({ err: error, port }, 'no metrics listener; set SVC_METRICS_PORT to a free port');
+  }
+}
+
+async function closeHttp(app: App): Promise<void> {
+  const closing = app.http.close();
+  const limit = setTimeout(() => app.http.server.closeAllConnections(), lastRequestsMs);
+  await closing;
+  clearTimeout(limit);
+}
