@@ -97,6 +97,7 @@ async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: Abort
     const decision = policy.decisions[frame.op];
     if (decision === 'refuse') throw new OpError('refused_by_policy');
     if (decision === 'ask') await requireApproval(frame, args, options, signal);
+    if (signal.aborted) throw new OpError(String(signal.reason));
     const context: OpContext = {
       signal,
       places: { roots: policy.roots, hidden: options.hidden },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OpError } from './failure.ts';
 
 /** The process groups that run now, so that none outlives the daemon. */
 export interface ProcessGroups {
@@ -64,7 +65,7 @@ const pollMs = 20;
 
 /** Runs a command with empty standard input; rejects with the system's error when it cannot be started. */
 export async function runGroup(command: GroupCommand): Promise<GroupResult> {
-  command.signal.throwIfAborted();
+  if (command.signal.aborted) throw new OpError('timeout');
   const child = spawn(command.file, command.args, {
     cwd: command.cwd,
     env: command.env,

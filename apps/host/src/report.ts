@@ -45,7 +45,7 @@ export function createReporter(options: ReporterOptions): Reporter {
         }
         const wait = waitAfter(failure, backoff.next());
         if (wait === undefined || performance.now() + wait > deadline) {
-          options.log(`the result of ${reqId} was not taken: ${describeFailure(failure)}`);
+          options.log(`the result of ${reqId} was not taken: ${describeWithTrace(failure)}`);
           return;
         }
         await sleep(wait, undefined, { signal: options.signal }).catch(() => {});
@@ -77,10 +77,14 @@ function cleaned(outcome: Outcome): Outcome {
   return { ...outcome, error: outcome.error.replaceAll('\u0000', '').slice(0, maxError).toWellFormed() };
 }
 
-/** A failure of a call as one line. */
+/** A failure of a call as one line; the same for the same failure. */
 export function describeFailure(failure: unknown): string {
   if (!(failure instanceof SvcError)) return failure instanceof Error ? failure.message : String(failure);
-  if (failure.status === 0) return failure.message;
-  const trace = failure.traceId === undefined ? '' : ` (trace ${failure.traceId})`;
-  return `${failure.status} ${failure.code}: ${failure.message}${trace}`;
+  return failure.status === 0 ? failure.message : `${failure.status} ${failure.code}: ${failure.message}`;
+}
+
+/** `describeFailure` with what helps to find the call in the gateway's log. */
+export function describeWithTrace(failure: unknown): string {
+  const trace = failure instanceof SvcError ? failure.traceId : undefined;
+  return describeFailure(failure) + (trace === undefined ? '' : ` (trace ${trace})`);
 }

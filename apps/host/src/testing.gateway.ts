@@ -146,7 +146,8 @@ export function answer(response: ServerResponse, status: number, body: unknown, 
 
 /** Answers with the error envelope. */
 export function refuse(response: ServerResponse, status: number, code: string, headers: object = {}): void {
-  answer(response, status, { error: { message: 'refused by the test', type: 'test', code } }, headers);
+  const traced = { 'x-svc-trace-id': randomUUID(), ...headers };
+  answer(response, status, { error: { message: 'refused by the test', type: 'test', code } }, traced);
 }
 
 async function jsonOf(request: IncomingMessage): Promise<unknown> {

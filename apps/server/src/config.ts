@@ -86,7 +86,7 @@ const settings = {
 } satisfies Record<`SVC_${string}`, z.ZodType>;
 
 /** Names that belong to clients and may be in the same environment. */
-const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATABASE_URL']);
+const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATA_DIR']);
 const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
@@ -186,7 +186,7 @@ export function settingFlags(): { name: SettingName; flag: string; description: 
   }));
 }
 
-/** Where the test runner put its database server; tests never touch another one. */
-export function testDatabaseUrl(environment = process.env): string | undefined {
-  return environment['SVC_TEST_DATABASE_URL'];
+/** Data directory of the test runner's database server; tests never touch another one. */
+export function testDataDir(environment = process.env): string | undefined {
+  return environment['SVC_TEST_DATA_DIR'];
 }

@@ -34,9 +34,13 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
   return { value: { config, log, ...base.value }, close: base.close };
 }
 
-/** Opens everything a gateway or worker needs. `clock` is turned by tests. */
-export async function openKernel(config: Config, log: Log, clock: Clock = systemClock): Promise<Opened<Kernel>> {
-  const base = await openBase(config, log, { clock, lease: true, poolSize: 10 });
+/** Opens everything a gateway or worker needs. Tests turn `clock` and give a database of their own. */
+export async function openKernel(
+  config: Config,
+  log: Log,
+  { clock = systemClock, database }: { clock?: Clock; database?: DatabaseTarget } = {},
+): Promise<Opened<Kernel>> {
+  const base = await openBase(config, log, { clock, lease: true, poolSize: 10, database });
   const { sql, dataDir, target } = base.value;
   const usage = createUsageRecorder(sql, clock, log);
   const streams = createEventStreams(clock);
@@ -66,10 +70,16 @@ export async function openKernel(config: Config, log: Log, clock: Clock = system
   };
 }
 
-async function openBase(config: Config, log: Log, options: { clock: Clock; lease: boolean; poolSize: number }) {
+async function openBase(
+  config: Config,
+  log: Log,
+  options: { clock: Clock; lease: boolean; poolSize: number; database?: DatabaseTarget | undefined },
+) {
   const { clock, lease, poolSize } = options;
   const dataDir = openDataDir(config.dataDir, config.databaseUrl === undefined);
-  const database = await openTarget(config, dataDir, log, clock);
+  const database = options.database
+    ? { target: options.database, close: () => Promise.resolve() }
+    : await openTarget(config, dataDir, log, clock);
   const { target } = database;
   const sql = openDatabase(target, poolSize);
   const applied = await migrate(sql);

@@ -5,7 +5,7 @@ import { CommandError } from '../failure.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { shellResult } from '../ops/shell.ts';
 import { createOutput, type Output } from '../output.ts';
-import { describeFailure } from '../report.ts';
+import { describeWithTrace } from '../report.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
 
 /** Options of `svc host exec`. */
@@ -45,7 +45,7 @@ export async function exec(target: string, words: readonly string[], options: Ex
   } catch (error) {
     if (stop.signal.aborted) return stop.signal.reason === 'SIGINT' ? 130 : 143;
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`${target}: ${describeFailure(error)}`, isTimeout(error) ? timedOutCode : relayFailedCode);
+    throw new CommandError(`${target}: ${describeWithTrace(error)}`, isTimeout(error) ? timedOutCode : relayFailedCode);
   }
 }
 

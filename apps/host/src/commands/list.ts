@@ -2,7 +2,7 @@ import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
 import { createOutput, printable } from '../output.ts';
-import { describeFailure } from '../report.ts';
+import { describeWithTrace } from '../report.ts';
 
 /** `svc host list`: the hosts that are present now, as a table or as JSON. */
 export async function list(options: CommonOptions): Promise<void> {
@@ -11,7 +11,7 @@ export async function list(options: CommonOptions): Promise<void> {
   for (const warning of config.warnings) output.log(warning);
   const client = createClient({ baseUrl: config.url, apiKey: config.key });
   const { hosts } = await client.hosts.list().catch((error) => {
-    throw new CommandError(describeFailure(error));
+    throw new CommandError(describeWithTrace(error));
   });
   if (options.json) return output.json({ hosts });
   if (hosts.length === 0) return output.log('no host is present');

@@ -109,6 +109,11 @@ test('output is never cut within a character', async (t) => {
   assert.equal(result.truncated, true);
 });
 
+test('1 MiB of one stream is kept whatever it holds', async (t) => {
+  const result = await run(t, { command: 'head -c 1048576 /dev/zero; echo err >&2' });
+  assert.deepEqual([result.stdout.length, result.truncated], [1024 * 1024, false]);
+});
+
 test('output of control characters still makes a result under 12 MB', async (t) => {
   const result = await run(t, { command: 'head -c 1048576 /dev/zero; head -c 1048576 /dev/zero >&2' });
   assert.ok(JSON.stringify(result).length < 12_000_000);

@@ -3,14 +3,14 @@ import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { z } from 'zod';
 import { errnoOf, OpError } from '../failure.ts';
-import { type GroupResult, runGroup } from '../groups.ts';
+import { type GroupResult, type Kept, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
 import { decodeWithin } from '../text.ts';
 import { defineOp, systemText } from './op.ts';
 
 const keepBytes = 1024 * 1024;
-/** Both streams and the rest stay under the 12 MB of a result. */
-const maxJson = 5_500_000;
+/** JSON bytes of both streams: with the rest they stay under the 12 MB of a result. */
+const maxJson = 11_500_000;
 
 /** Arguments of `shell`. */
 export const shellArgs = z.object({
@@ -59,8 +59,8 @@ export const shell = defineOp(shellArgs, async (args, context) => {
 });
 
 function shellAnswer(result: GroupResult): z.output<typeof shellResult> {
-  const stdout = decodeWithin(result.stdout.bytes, maxJson, result.stdout.cut);
-  const stderr = decodeWithin(result.stderr.bytes, maxJson, result.stderr.cut);
+  const stdout = decodeWithin(result.stdout.bytes, roomBeside(result.stderr), result.stdout.cut);
+  const stderr = decodeWithin(result.stderr.bytes, roomBeside(result.stdout), result.stderr.cut);
   const lost = stdout.bytes + stderr.bytes < result.stdout.bytes.length + result.stderr.bytes.length;
   return {
     exit_code: result.ended ? null : exitCode(result),
@@ -69,6 +69,11 @@ function shellAnswer(result: GroupResult): z.output<typeof shellResult> {
     timed_out: result.ended,
     truncated: result.stdout.cut || result.stderr.cut || lost,
   };
+}
+
+/** What one stream may take: half of the whole, more when the other is so short that it cannot need its half. */
+function roomBeside(other: Kept): number {
+  return Math.max(maxJson / 2, maxJson - other.bytes.length * 6);
 }
 
 function exitCode({ code, signal }: GroupResult): number | null {

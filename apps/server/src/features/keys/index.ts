@@ -10,6 +10,7 @@ import { revoke } from './revoke.ts';
 import { update } from './update.ts';
 
 export { keysCommands } from './keys.commands.ts';
+export { issueKey } from './keys.issue.ts';
 export { createOwner } from './keys.owner.ts';
 
 /** API keys: issue, look up, pause, revoke. */

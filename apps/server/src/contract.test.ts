@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { contract, errorEnvelope, type Route } from '@svc/contract';
+import fc from 'fast-check';
+import {
+  createAccount,
+  http,
+  openHost,
+  startGateway,
+  type TestAccount,
+  type TestDatabase,
+  type TestGateway,
+  testDatabase,
+} from './testing.ts';
+
+/** Every route of the contract with its operationId; streams answer without end and are read elsewhere. */
+const routes = Object.entries(contract).flatMap(([feature, operations]) =>
+  Object.entries(operations as Record<string, Route>).map(([verb, route]) => ({ id: `${feature}.${verb}`, route })),
+);
+const answering = routes.filter(({ route }) => !route.events);
+
+const hostileText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom(
+    '',
+    '\u0000',
+    '\ud800',
+    '../../etc/passwd',
+    "' or 1=1 --",
+    '%00',
+    '{}',
+    '[]',
+    'null',
+    '-1',
+    '1e999',
+    '𝕏',
+  ),
+  fc.uuid(),
+);
+const hostileBody = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.dictionary(
+    fc.constantFrom(
+      'name',
+      'status',
+      'scopes',
+      'tool_level',
+      'expires_at',
+      'models',
+      'spend_cap_micro_usd',
+      'op',
+      'args',
+      'timeout_ms',
+      'ok',
+      'result',
+      'error',
+      '__proto__',
+      'toString',
+    ),
+    fc.oneof(hostileText, fc.jsonValue({ maxDepth: 2 }), fc.integer(), fc.double(), fc.constant(null)),
+  ),
+);
+
+function pathOf(route: Route, values: readonly string[]): string {
+  let next = 0;
+  return route.path.replace(
+    /\{\w+\}/g,
+    () => encodeURIComponent(values[next++ % values.length]?.toWellFormed() ?? '') || '-',
+  );
+}
+
+describe('contract', () => {
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  let account: TestAccount;
+
+  before(async () => {
+    database = await testDatabase();
+    gateway = await startGateway(database);
+    account = await createAccount(gateway);
+  });
+  after(async () => {
+    await gateway.close();
+    await database.drop();
+  });
+
+  test('documented and registered routes match one to one', () => {
+    for (const { route } of routes) {
+      const url = route.path.replace(/\{(\w+)\}/g, ':$1');
+      assert.ok(gateway.app.http.hasRoute({ method: route.method, url }), `${route.method} ${route.path}`);
+    }
+    const references = [
+      '/openapi.json',
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+    ];
+    assert.equal(countRoutes(gateway), routes.length + references.length);
+  });
+
+  test('a malformed request never meets a 5xx, and every failure is the envelope', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...answering),
+        fc.array(hostileText, { minLength: 1, maxLength: 3 }),
+        hostileBody,
+        fc.dictionary(fc.constantFrom('os', 'limit', 'status', 'x'), hostileText),
+        fc.option(fc.constantFrom(randomUUID(), 'not-a-uuid', ''), { nil: undefined }),
+        async ({ id, route }, values, body, query, device) => {
+          const text = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, v.toWellFormed()])).toString();
+          const answer = await http(gateway.url, `${pathOf(route, values)}?${text}`, {
+            method: route.method,
+            ...(route.auth === 'key' && { key: account.key }),
+            ...(route.method !== 'GET' && { body }),
+            ...(device !== undefined && { headers: { 'x-svc-device': device } }),
+          });
+          // Revoking or pausing the caller's own key would end the run; its id is never guessed.
+          assert.ok(answer.status < 500, `${id}: ${answer.status} ${JSON.stringify(answer.body)}`);
+          if (answer.status >= 400) errorEnvelope.parse(answer.body);
+          assert.ok(answer.headers.get('x-svc-trace-id'));
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+  });
+
+  test('a raw body that is no JSON is a 400 on every route that takes one', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...answering.filter(({ route }) => route.body)),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((text) => !isJson(text)),
+        async ({ route }, raw) => {
+          const answer = await http(gateway.url, pathOf(route, [randomUUID()]), {
+            method: route.method,
+            key: account.key,
+            raw,
+          });
+          assert.equal(answer.status, 400, JSON.stringify(answer.body));
+          assert.equal(answer.body.error.code, 'bad_request');
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('a route that needs a key answers 401 without one, before it looks at anything else', async () => {
+    for (const { id, route } of routes.filter((entry) => entry.route.auth === 'key')) {
+      const answer = await http(gateway.url, pathOf(route, ['not-a-uuid']), {
+        method: route.method,
+        headers: { 'x-svc-device': 'no-uuid', 'x-request-id': 'x'.repeat(200) },
+        ...(route.method !== 'GET' && { raw: '{' }),
+      });
+      assert.equal(answer.status, 401, id);
+      assert.equal(answer.body.error.code, 'invalid_api_key', id);
+    }
+  });
+
+  test('every id of another account meets the same 404 as an unknown one, on every route', async () => {
+    const stranger = await createAccount(gateway);
+    const host = await openHost(gateway, account);
+    const pending = host.client.hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+    const frame = await host.next();
+    const foreign: Record<string, string> = {
+      id: account.keyId,
+      device_id: host.deviceId,
+      req_id: String(frame.data['req_id']),
+    };
+    const bodies: Record<string, unknown> = {
+      'keys.update': { name: 'mine now' },
+      'hosts.exec': { op: 'info' },
+      'hosts.result': { ok: true, result: 'stolen' },
+    };
+    const withIds = routes.filter(({ route }) => route.path.includes('{'));
+    assert.ok(withIds.length >= 4);
+    for (const { id, route } of withIds) {
+      const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+      const ask = (ids: string[]) =>
+        http(gateway.url, pathOf(route, ids), {
+          method: route.method,
+          key: stranger.key,
+          // Posing as the device helps nobody: its id means something only within its account.
+          headers: { 'x-svc-device': id === 'hosts.result' ? host.deviceId : randomUUID() },
+          ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
+        });
+      const theirs = await ask(names.map((name) => foreign[name] ?? assert.fail(`no foreign ${name} for ${id}`)));
+      const unknown = await ask(names.map(() => randomUUID()));
+      assert.deepEqual([theirs.status, theirs.body.error.code], [404, 'not_found'], id);
+      assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'not_found'], id);
+    }
+    await host.client.hosts.result({
+      params: { req_id: foreign['req_id'] as string },
+      body: { ok: true, result: 'real' },
+    });
+    assert.equal((await pending).result, 'real');
+    host.leave();
+  });
+
+  test('a malformed uuid in a path is a 400 on every route', async () => {
+    for (const { id, route } of routes.filter((entry) => entry.route.path.includes('{'))) {
+      const answer = await http(gateway.url, pathOf(route, ['1234']), {
+        method: route.method,
+        key: account.key,
+        headers: { 'x-svc-device': randomUUID() },
+        ...(route.body && { body: { op: 'info', ok: true, name: 'x' } }),
+      });
+      assert.equal(answer.status, 400, id);
+      assert.ok(Object.keys(answer.body.error.details.fieldErrors).length > 0, id);
+    }
+  });
+});
+
+function countRoutes(gateway: TestGateway): number {
+  const text = gateway.app.http.printRoutes({ commonPrefix: false });
+  return [...text.matchAll(/\((?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)(?:, \w+)*\)/g)].reduce(
+    (sum, match) => sum + match[0].split(',').length,
+    0,
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return text.trim() === '';
+  }
+}

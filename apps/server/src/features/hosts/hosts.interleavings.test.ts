@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { SvcError } from '@svc/sdk';
+import fc from 'fast-check';
+import {
+  clientOf,
+  createAccount,
+  openHost,
+  startGateway,
+  type TestAccount,
+  type TestDatabase,
+  type TestGateway,
+  type TestHost,
+  testDatabase,
+} from '../../testing.ts';
+
+/** One call of a scenario, and what befalls it. */
+interface Script {
+  /** Gateway of the caller and of the post. */
+  callAt: 0 | 1;
+  postAt: 0 | 1;
+  /** Place in the order in which the host answers. */
+  order: number;
+  fault: 'none' | 'duplicate' | 'forged' | 'cancelled' | 'unanswered' | 'late-loss';
+}
+
+const script = fc.record<Script>({
+  callAt: fc.constantFrom(0, 1),
+  postAt: fc.constantFrom(0, 1),
+  order: fc.nat(1_000),
+  fault: fc.constantFrom('none', 'none', 'none', 'duplicate', 'forged', 'cancelled', 'unanswered', 'late-loss'),
+});
+const scenario = fc.record({
+  streamAt: fc.constantFrom(0 as const, 1 as const),
+  calls: fc.array(script, { minLength: 2, maxLength: 5 }),
+});
+
+describe('hosts relay under interleavings', () => {
+  let database: TestDatabase;
+  let gateways: [TestGateway, TestGateway];
+  let account: TestAccount;
+
+  before(async () => {
+    database = await testDatabase();
+    gateways = [await startGateway(database), await startGateway(database)];
+    account = await createAccount(gateways[0]);
+  });
+  after(async () => {
+    for (const gateway of gateways) await gateway.close();
+    await database.drop();
+  });
+
+  /** Makes a call that carries a token of its own; resolves with what came back, or the error's code. */
+  async function callWith(token: string, host: TestHost, at: 0 | 1, signal: AbortSignal): Promise<unknown> {
+    const body = { op: 'echo', args: { token }, timeout_ms: 1_000 };
+    try {
+      const client = clientOf(gateways[at], account.key);
+      return (await client.hosts.exec({ params: { device_id: host.deviceId }, body }, { signal })).result;
+    } catch (error) {
+      return error instanceof SvcError ? error.code : 'aborted';
+    }
+  }
+
+  async function answer(host: TestHost, call: Script, frame: Record<string, unknown>): Promise<void> {
+    const params = { req_id: String(frame['req_id']) };
+    const { token } = frame['args'] as { token: string };
+    const poster = clientOf(gateways[call.postAt], account.key, host.deviceId);
+    if (call.fault === 'forged') {
+      const forger = clientOf(gateways[call.postAt], account.key, randomUUID());
+      await assert.rejects(forger.hosts.result({ params, body: { ok: true, result: 'forged' } }), { status: 404 });
+    }
+    await poster.hosts.result({ params, body: { ok: true, result: token } });
+    if (call.fault === 'duplicate') {
+      const second = clientOf(gateways[call.postAt === 0 ? 1 : 0], account.key, host.deviceId);
+      await second.hosts.result({ params, body: { ok: true, result: 'second' } });
+    }
+  }
+
+  async function play(host: TestHost, calls: readonly Script[]): Promise<void> {
+    const tokens = calls.map(() => randomUUID() as string);
+    const aborts = calls.map(() => new AbortController());
+    const answers = calls.map((call, i) =>
+      callWith(tokens[i] as string, host, call.callAt, (aborts[i] as AbortController).signal),
+    );
+    const frames = new Map<string, Record<string, unknown>>();
+    while (frames.size < calls.length) {
+      const { event, data } = await host.next();
+      if (event === 'exec') frames.set((data['args'] as { token: string }).token, data);
+    }
+    const turns = calls.map((call, i) => ({ call, i })).sort((x, y) => x.call.order - y.call.order);
+    await Promise.all(
+      turns.map(async ({ call, i }) => {
+        if (call.fault === 'cancelled') (aborts[i] as AbortController).abort();
+        if (call.fault === 'unanswered' || call.fault === 'late-loss') return;
+        await answer(host, call, frames.get(tokens[i] as string) as Record<string, unknown>);
+      }),
+    );
+    if (calls.some((call) => call.fault === 'late-loss')) host.leave();
+    const results = await Promise.all(answers);
+    for (const [i, call] of calls.entries()) {
+      const allowed: unknown[] = {
+        none: [tokens[i]],
+        duplicate: [tokens[i]],
+        forged: [tokens[i]],
+        cancelled: [tokens[i], 'aborted'],
+        unanswered: ['host_timeout', 'host_disconnected'],
+        'late-loss': ['host_timeout', 'host_disconnected'],
+      }[call.fault];
+      assert.ok(allowed.includes(results[i]), `${call.fault}: ${String(results[i])}`);
+    }
+  }
+
+  test('no caller ever gets the result of another call, in 1,000 interleavings with faults', async () => {
+    const lanes = 20;
+    const runs = fc.sample(scenario, 1_000);
+    // Lanes run at once: their calls interleave with each other as well as within a scenario.
+    await Promise.all(
+      Array.from({ length: lanes }, async () => {
+        for (let next = runs.pop(); next; next = runs.pop()) {
+          const host = await openHost(gateways[next.streamAt], account);
+          await play(host, next.calls);
+          host.leave();
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import {
+  clientOf,
+  createAccount,
+  http,
+  openHost,
+  startGateway,
+  type TestAccount,
+  type TestDatabase,
+  type TestGateway,
+  testDatabase,
+  until,
+} from '../../testing.ts';
+
+describe('hosts relay over two gateways', () => {
+  let database: TestDatabase;
+  let a: TestGateway;
+  let b: TestGateway;
+  let account: TestAccount;
+
+  before(async () => {
+    database = await testDatabase();
+    a = await startGateway(database);
+    b = await startGateway(database);
+    account = await createAccount(a);
+  });
+  after(async () => {
+    await a.close();
+    await b.close();
+    await database.drop();
+  });
+  const caller = (gateway: TestGateway) => clientOf(gateway, account.key);
+
+  test('a host is listed with its truncated labels while its stream is open, on every gateway', async () => {
+    const deviceId = randomUUID();
+    const client = clientOf(a, account.key, deviceId);
+    const abort = new AbortController();
+    const roots = [' /a ', '', ...Array.from({ length: 40 }, (_, i) => `/r${i}`)].join(',');
+    const stream = client.hosts.stream(
+      { query: { os: 'o'.repeat(60), hostname: 'h'.repeat(200), roots } },
+      { signal: abort.signal },
+    );
+    const ready = await stream.next();
+    assert.equal(ready.value?.event, 'ready');
+    const { hosts } = await caller(b).hosts.list();
+    const host = hosts.find((entry) => entry.device_id === deviceId);
+    assert.equal(host?.os, 'o'.repeat(40));
+    assert.equal(host?.hostname, 'h'.repeat(120));
+    assert.equal(host?.roots.length, 32);
+    assert.equal(host?.roots[0], '/a');
+    assert.ok(Number.isInteger(host?.since) && Number.isInteger(host?.last_seen));
+    abort.abort();
+    await stream.return(undefined as never).catch(() => {});
+    await until(async () => !(await caller(b).hosts.list()).hosts.some((entry) => entry.device_id === deviceId));
+  });
+
+  test('a stream without x-svc-device is a 400', async () => {
+    const answer = await http(a.url, '/v1/hosts/stream', { key: account.key });
+    assert.equal(answer.status, 400);
+    assert.ok(answer.body.error.details.fieldErrors['x-svc-device']);
+  });
+
+  for (const [name, execAt, streamAt, resultAt] of [
+    ['all on one gateway', 'a', 'a', 'a'],
+    ['the stream elsewhere', 'a', 'b', 'b'],
+    ['the result posted at the caller', 'a', 'b', 'a'],
+    ['the result posted away from both', 'a', 'a', 'b'],
+  ] as const) {
+    test(`a result reaches its caller: ${name}`, async () => {
+      const at = { a, b };
+      const host = await openHost(at[streamAt], account);
+      const asked = caller(at[execAt]).hosts.exec({
+        params: { device_id: host.deviceId },
+        body: {
+          op: 'shell',
+          args: { command: 'true' },
+          timeout_ms: 5_000,
+          extra: { deep: [1] },
+          req_id: 'mine',
+          op2: 1,
+        },
+      });
+      const { event, data } = await host.next();
+      assert.equal(event, 'exec');
+      assert.equal(data['op'], 'shell');
+      assert.deepEqual(data['args'], { command: 'true' });
+      assert.deepEqual(data['extra'], { deep: [1] });
+      assert.notEqual(data['req_id'], 'mine');
+      assert.equal(data['timeout_ms'], 5_000);
+      assert.ok(Math.abs(Number(data['deadline']) - Date.now() - 5_000) < 2_000);
+      const poster = clientOf(at[resultAt], account.key, host.deviceId);
+      const params = { req_id: String(data['req_id']) };
+      assert.deepEqual(await poster.hosts.result({ params, body: { ok: true, result: { n: 1 } } }), { ok: true });
+      assert.deepEqual(await asked, { req_id: data['req_id'], ok: true, result: { n: 1 } });
+      assert.deepEqual(await poster.hosts.result({ params, body: { ok: false, error: 'late' } }), { ok: true });
+      host.leave();
+    });
+  }
+
+  test('a failure of the host comes back as ok false with its error and a null result', async () => {
+    const host = await openHost(a, account);
+    const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'nope' } });
+    const { data } = await host.next();
+    await host.client.hosts.result({
+      params: { req_id: String(data['req_id']) },
+      body: { ok: false, error: 'unknown_op' },
+    });
+    assert.deepEqual(await asked, { req_id: data['req_id'], ok: false, result: null, error: 'unknown_op' });
+    host.leave();
+  });
+
+  test('a device that was never seen is a 404, one that is offline a 409 at once', async () => {
+    const known = randomUUID();
+    await clientOf(a, account.key, known).devices.list();
+    const body = { op: 'info' };
+    await assert.rejects(caller(a).hosts.exec({ params: { device_id: randomUUID() }, body }), {
+      status: 404,
+      code: 'not_found',
+    });
+    await assert.rejects(caller(a).hosts.exec({ params: { device_id: known }, body }), {
+      status: 409,
+      code: 'host_offline',
+    });
+  });
+
+  for (const streamAt of ['a', 'b'] as const) {
+    const where = streamAt === 'a' ? 'here' : 'on another gateway';
+
+    test(`a host that does not answer in time is a 504 with the req_id, its stream ${where}`, async () => {
+      const host = await openHost({ a, b }[streamAt], account);
+      const asked = caller(a).hosts.exec({
+        params: { device_id: host.deviceId },
+        body: { op: 'info', timeout_ms: 1_000 },
+      });
+      const { data } = await host.next();
+      await assert.rejects(asked, { status: 504, code: 'host_timeout', details: { req_id: data['req_id'] } });
+      const params = { req_id: String(data['req_id']) };
+      assert.deepEqual(await host.client.hosts.result({ params, body: { ok: true } }), { ok: true });
+      host.leave();
+    });
+
+    test(`a stream lost in the middle of a call is a 502, its stream ${where}`, async () => {
+      const host = await openHost({ a, b }[streamAt], account);
+      const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+      await host.next();
+      host.leave();
+      await assert.rejects(asked, { status: 502, code: 'host_disconnected' });
+    });
+
+    test(`the host is told when its caller goes away, its stream ${where}`, async () => {
+      const host = await openHost({ a, b }[streamAt], account);
+      const abort = new AbortController();
+      const asked = caller(a).hosts.exec(
+        { params: { device_id: host.deviceId }, body: { op: 'info' } },
+        { signal: abort.signal },
+      );
+      const { data } = await host.next();
+      abort.abort();
+      await assert.rejects(asked);
+      assert.deepEqual(await host.next(), { event: 'exec_cancel', data: { req_id: data['req_id'] } });
+      host.leave();
+    });
+
+    test(`a host runs 16 operations at once and refuses the 17th with 429, its stream ${where}`, async () => {
+      const host = await openHost({ a, b }[streamAt], account);
+      const ask = () => caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+      const asked = Array.from({ length: 16 }, ask);
+      const frames = [];
+      for (let i = 0; i < 16; i++) frames.push(await host.next());
+      await assert.rejects(ask(), { status: 429, code: 'rate_limit_exceeded', retryAfter: 1 });
+      for (const { data } of frames) {
+        await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true } });
+      }
+      await Promise.all(asked);
+      const again = ask();
+      const { data } = await host.next();
+      await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true } });
+      await again;
+      host.leave();
+    });
+
+    test(`a newer stream of a device replaces the older one, which was ${where}`, async () => {
+      const older = await openHost({ a, b }[streamAt], account);
+      const newer = await openHost(a, account, older.deviceId);
+      await older.ended;
+      const { hosts } = await caller(b).hosts.list();
+      assert.equal(hosts.filter((entry) => entry.device_id === newer.deviceId).length, 1);
+      const asked = caller(b).hosts.exec({ params: { device_id: newer.deviceId }, body: { op: 'info' } });
+      const { data } = await newer.next();
+      await newer.client.hosts.result({
+        params: { req_id: String(data['req_id']) },
+        body: { ok: true, result: 'newer' },
+      });
+      assert.equal((await asked).result, 'newer');
+      newer.leave();
+    });
+  }
+
+  test('only the device that an operation was sent to may post its result', async () => {
+    const host = await openHost(a, account);
+    const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+    const { data } = await host.next();
+    const params = { req_id: String(data['req_id']) };
+    for (const gateway of [a, b]) {
+      const other = clientOf(gateway, account.key, randomUUID());
+      await assert.rejects(other.hosts.result({ params, body: { ok: true, result: 'forged' } }), { status: 404 });
+    }
+    const missing = await http(a.url, `/v1/hosts/exec/${params.req_id}/result`, {
+      key: account.key,
+      body: { ok: true },
+    });
+    assert.equal(missing.status, 400);
+    await host.client.hosts.result({ params, body: { ok: true, result: 'real' } });
+    assert.equal((await asked).result, 'real');
+    host.leave();
+  });
+
+  test('timeout_ms outside 1,000..300,000 is a 400', async () => {
+    for (const timeout_ms of [999, 300_001, 1.5, '5000']) {
+      const answer = await http(a.url, `/v1/hosts/${randomUUID()}/exec`, {
+        key: account.key,
+        body: { op: 'info', timeout_ms },
+      });
+      assert.equal(answer.status, 400);
+      assert.ok(answer.body.error.details.fieldErrors['timeout_ms']);
+    }
+  });
+
+  test('text that Postgres cannot hold as JSON travels unharmed between gateways', async () => {
+    const host = await openHost(b, account);
+    const args = { nul: 'a\u0000b', lone: '\ud800', emoji: '🦊' };
+    const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'echo', args } });
+    const { data } = await host.next();
+    assert.deepEqual(data['args'], args);
+    await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true, result: args } });
+    assert.deepEqual((await asked).result, args);
+    host.leave();
+  });
+
+  test('a body or a result over 12 MiB is a 413', async () => {
+    const host = await openHost(a, account);
+    const big = 'x'.repeat(12 * 1024 * 1024);
+    const exec = await http(a.url, `/v1/hosts/${host.deviceId}/exec`, {
+      key: account.key,
+      body: { op: 'x', args: { big } },
+    });
+    assert.deepEqual([exec.status, exec.body.error.code], [413, 'payload_too_large']);
+    const result = await http(a.url, `/v1/hosts/exec/${randomUUID()}/result`, {
+      key: account.key,
+      headers: { 'x-svc-device': host.deviceId },
+      body: { ok: true, result: big },
+    });
+    assert.equal(result.status, 413);
+    host.leave();
+  });
+
+  test('a result of 11 MiB crosses gateways', async () => {
+    const host = await openHost(b, account);
+    const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'read' } });
+    const { data } = await host.next();
+    const big = 'ș'.repeat(5.5 * 1024 * 1024);
+    await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true, result: big } });
+    assert.equal((await asked).result, big);
+    host.leave();
+  });
+
+  test('a repeat with the same Idempotency-Key does not run the operation twice', async () => {
+    const host = await openHost(a, account);
+    const request = { params: { device_id: host.deviceId }, body: { op: 'info' } };
+    const idempotencyKey = randomUUID();
+    const asked = caller(a).hosts.exec(request, { idempotencyKey });
+    const { data } = await host.next();
+    await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true, result: 7 } });
+    const first = await asked;
+    assert.deepEqual(await caller(b).hosts.exec(request, { idempotencyKey }), first);
+    host.leave();
+  });
+
+  test('a gateway that shuts down lets the calls in flight finish, then ends its streams', async () => {
+    const third = await startGateway(database);
+    const host = await openHost(third, account);
+    const asked = caller(third).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+    const { data } = await host.next();
+    const closed = third.close();
+    await until(async () => (await http(third.url, '/v1/keys', { key: account.key })).status === 503);
+    await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true, result: 'done' } });
+    assert.equal((await asked).result, 'done');
+    await host.ended;
+    await closed;
+    assert.ok(!(await caller(a).hosts.list()).hosts.some((entry) => entry.device_id === host.deviceId));
+  });
+
+  test('presence of a gateway that was killed ends with its lease, 45 s after the last heartbeat', async () => {
+    const host = await openHost(b, account);
+    await a.kernel
+      .sql`update hosts.presence set expires_at = now() - interval '1 second' where device_id = ${host.deviceId}`;
+    assert.ok(!(await caller(a).hosts.list()).hosts.some((entry) => entry.device_id === host.deviceId));
+    await assert.rejects(caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } }), {
+      status: 409,
+    });
+    host.leave();
+  });
+});

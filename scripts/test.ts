@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { openDataDir } from '../apps/server/src/kernel/datadir.ts';
+import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
+import { installSystemPackages } from './system-packages.ts';
+
+/**
+ * The test suite: one process, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * what this machine could not run, and a line that counts.
+ */
+const root = resolve(import.meta.dirname, '..');
+const slowestTestMs = 5 * 60_000;
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
+  cwd: root,
+});
+const all = tracked
+  .toString()
+  .split('\n')
+  .filter((file) => file !== '');
+const files = (named.length > 0 ? all.filter((file) => named.some((name) => file.includes(name))) : all).sort();
+if (files.length === 0) {
+  console.error(`no test file matches ${named.join(' ')}`);
+  process.exit(1);
+}
+
+const missing = installSystemPackages(
+  { 'nats-server': 'nats-server', chromium: 'chromium' },
+  !process.argv.includes('--no-system-packages'),
+);
+const dataDir = openDataDir(mkdtempSync(join(tmpdir(), 'svc-tests-')), true);
+const postgres = await ensurePostgres(dataDir);
+process.env['SVC_TEST_DATA_DIR'] = dataDir;
+const { createTemplate } = await import('../apps/server/src/testing.ts');
+await createTemplate();
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const skips: string[] = [];
+const stream = run({ files: files.map((file) => join(root, file)), isolation: 'none', timeout: slowestTestMs });
+stream.on('test:pass', ({ name, skip, details, file }) => {
+  if (details.type === 'suite') return;
+  if (skip === undefined) counts.passed += 1;
+  else {
+    counts.skipped += 1;
+    skips.push(`${relative(root, file ?? '')}: ${name}: ${String(skip)}`);
+  }
+});
+stream.on('test:fail', () => {
+  counts.failed += 1;
+});
+await pipeline(stream, new spec(), process.stdout, { end: false });
+await stopPostgres(postgres);
+rmSync(dataDir, { recursive: true, force: true });
+
+for (const line of skips) console.log(`not run here: ${line}`);
+for (const line of missing) console.log(`missing here: ${line}`);
+const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
+console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
+process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
