@@ -3,10 +3,13 @@ import type { Actor } from './context.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * Announced (kernel/gateways.ts) when a key or an account changed. Every gateway then forgets all keys: changes are
- * rare, and forgetting is safe.
+ * Announced (kernel/gateways.ts) with a `CredentialChange` when a key or an account changed. Every gateway then forgets
+ * all keys: changes are rare, and forgetting is safe.
  */
 export const credentialsChanged = 'credentials.changed';
+
+/** Whose open streams must end, because its rights may have shrunk; null: nobody's. */
+export type CredentialChange = { keyId: string } | { accountId: string } | null;
 
 /** What a caller's `Authorization` header holds. */
 const bearer = /^Bearer +(\S+) *$/i;

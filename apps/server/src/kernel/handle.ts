@@ -136,7 +136,7 @@ async function openStream(
 ): Promise<void> {
   let stream: EventStream | undefined;
   const start = (): EventStream => {
-    stream = kernel.streams.open(reply);
+    stream = kernel.streams.open(reply, reply.request.actor);
     return stream;
   };
   try {

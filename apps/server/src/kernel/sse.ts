@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Clock } from './clock.ts';
+import type { Actor } from './context.ts';
 
 /** Frames a broadcast stream may have unsent before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;
@@ -24,9 +25,11 @@ export interface EventStream {
 
 /** All open streams of the process: one timer pings them, and a shutdown ends them. */
 export interface EventStreams {
-  open(reply: FastifyReply): EventStream;
+  /** Opens the response as a stream of `actor`'s; it ends when the key expires. */
+  open(reply: FastifyReply, actor: Actor | undefined): EventStream;
   count(): number;
-  /** Ends every stream that `keep` does not want to live on. */
+  /** Ends the streams of a key or an account that lost its rights; a client that still has some comes back. */
+  endOf(owner: { keyId: string } | { accountId: string }): void;
   endAll(): void;
   close(): void;
 }
@@ -35,16 +38,26 @@ export interface EventStreams {
 export function createEventStreams(clock: Clock): EventStreams {
   const streams = new Set<SseStream>();
   const stop = clock.every(pingEveryMs, () => {
-    for (const stream of streams) stream.ping();
+    for (const stream of streams) {
+      const expiresAt = stream.actor?.expiresAt;
+      if (expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) stream.end();
+      else stream.ping();
+    }
   });
   return {
-    open(reply) {
-      const stream = new SseStream(reply);
+    open(reply, actor) {
+      const stream = new SseStream(reply, actor);
       streams.add(stream);
       stream.onClose(() => streams.delete(stream));
       return stream;
     },
     count: () => streams.size,
+    endOf(owner) {
+      for (const stream of streams) {
+        const { actor } = stream;
+        if ('keyId' in owner ? actor?.keyId === owner.keyId : actor?.accountId === owner.accountId) stream.end();
+      }
+    },
     endAll() {
       for (const stream of streams) stream.end();
     },
@@ -56,12 +69,14 @@ export function createEventStreams(clock: Clock): EventStreams {
 }
 
 class SseStream implements EventStream {
+  readonly actor: Actor | undefined;
   readonly #raw: FastifyReply['raw'];
   readonly #closeHandlers: (() => void)[] = [];
   #behind = 0;
   #closed = false;
 
-  constructor(reply: FastifyReply) {
+  constructor(reply: FastifyReply, actor: Actor | undefined) {
+    this.actor = actor;
     this.#raw = reply.raw;
     const headers = reply.getHeaders();
     reply.hijack();

@@ -1,5 +1,5 @@
 import { toolLevels } from '@svc/contract';
-import { credentialsChanged } from '../../kernel/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { type AccountChange, findAccountByEmail, insertAccount, updateAccount } from './accounts.sql.ts';
 
@@ -41,7 +41,7 @@ async function setAccount(
     ...(options.subscription && { subscription: options.subscription }),
     ...(options.toolLevel && { tool_level: options.toolLevel }),
   });
-  await admin.gateways.announce(credentialsChanged, null);
+  await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   const { id, email, subscription, features, tool_level } = changed;
   return { account_id: id, email, subscription, features, tool_level };
 }

@@ -54,6 +54,8 @@ interface Pending {
   accountId: string;
   deviceId: string;
   carrierId: string;
+  /** A row stands for it, and decides which result was first: it may be posted at any gateway. */
+  stored: boolean;
   settle(outcome: Outcome): void;
 }
 
@@ -117,13 +119,14 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
     if (signal.aborted) return { reqId, outcome: { kind: 'cancelled' } };
 
     const { promise, resolve } = Promise.withResolvers<Outcome>();
-    pending.set(reqId, { accountId, deviceId, carrierId, settle: resolve });
+    const stored = !local || gateways.hasPeers();
+    pending.set(reqId, { accountId, deviceId, carrierId, stored, settle: resolve });
     const cancelTimer = clock.after(timeoutMs, () => finish(reqId, { kind: 'timeout' }));
     const gone = (): void => finish(reqId, { kind: 'cancelled' });
     signal.addEventListener('abort', gone, { once: true });
     try {
       const frame = JSON.stringify({ ...request.frame, req_id: reqId });
-      if (!local || gateways.hasPeers()) {
+      if (stored) {
         const lifetimeMs = timeoutMs + lateMs;
         const row = { reqId, accountId, deviceId, originId: gateways.id, carrierId, lifetimeMs };
         await insertCall(sql, { ...row, frame: local ? null : frame });
@@ -146,14 +149,18 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
     result: ExecResult,
   ): Promise<boolean> {
     const { reqId, accountId, deviceId } = posted;
-    const known = pending.get(reqId) ?? finished.get(reqId);
-    if (known) {
-      if (known.accountId !== accountId || known.deviceId !== deviceId) return false;
+    const waiting = pending.get(reqId);
+    const known = waiting ?? finished.get(reqId);
+    if (known && (known.accountId !== accountId || known.deviceId !== deviceId)) return false;
+    if (known && !waiting?.stored) {
       finish(reqId, { kind: 'result', result });
       return true;
     }
     const stored = await storeResult(sql, posted, JSON.stringify(result));
-    if (stored && !stored.late) await gateways.send(sql, stored.originId, message.result, { req_id: reqId });
+    if (stored && !stored.late) {
+      if (waiting) finish(reqId, { kind: 'result', result });
+      else await gateways.send(sql, stored.originId, message.result, { req_id: reqId });
+    }
     return stored !== undefined;
   }
 

@@ -1,4 +1,4 @@
-import { credentialsChanged } from '../../kernel/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
 import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Feature } from '../../kernel/feature.ts';
@@ -21,7 +21,11 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
     operations: { list, create, update, revoke },
     lookup,
     async start() {
-      await kernel.gateways.onAnnounce(credentialsChanged, () => lookup.evict());
+      await kernel.gateways.onAnnounce(credentialsChanged, (payload) => {
+        lookup.evict();
+        const whose = payload as CredentialChange;
+        if (whose) kernel.streams.endOf(whose);
+      });
       return {};
     },
   };

@@ -1,4 +1,4 @@
-import { credentialsChanged } from '../../kernel/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
 import type { Kernel } from '../../kernel/context.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
@@ -24,6 +24,8 @@ export async function changeKey(
     await updateKey(tx, id, change);
     return { ...current, ...change };
   });
-  await kernel.gateways.announce(credentialsChanged, null);
+  const { name: _, ...rights } = change;
+  const whose: CredentialChange = Object.keys(rights).length > 0 ? { keyId: id } : null;
+  await kernel.gateways.announce(credentialsChanged, whose);
   return row;
 }
