@@ -187,10 +187,19 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
     if (host?.inFlight.delete(done.req_id) && done.cancel) host.stream.send('exec_cancel', { req_id: done.req_id });
   }
 
+  /** The host is gone: 502, unless its result was accepted at another gateway and is on its way here. */
+  function lose(reqId: string): void {
+    const call = pending.get(reqId);
+    const result = call?.stored ? readResult(sql, reqId).catch(() => undefined) : Promise.resolve(undefined);
+    void result.then((text) =>
+      finish(reqId, text === undefined ? { kind: 'disconnected' } : { kind: 'result', result: JSON.parse(text) as ExecResult }),
+    );
+  }
+
   /** The stream is gone: whoever waits for one of its calls is told, here or on another gateway. */
   function onLost(host: HostStream): void {
     for (const [reqId, { originId }] of host.inFlight) {
-      if (originId === gateways.id) finish(reqId, { kind: 'disconnected' });
+      if (originId === gateways.id) lose(reqId);
       else {
         gateways
           .send(sql, originId, message.lost, { req_id: reqId })
@@ -210,7 +219,7 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
     carriers.delete(gateways.id);
     for (const carrierId of carriers) {
       if (await gateways.isLive(sql, carrierId)) continue;
-      for (const [reqId, call] of pending) if (call.carrierId === carrierId) finish(reqId, { kind: 'disconnected' });
+      for (const [reqId, call] of pending) if (call.carrierId === carrierId) lose(reqId);
     }
   }
 
@@ -226,9 +235,7 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
         const { req_id: reqId, kind } = payload as { req_id: string; kind: 'busy' | 'offline' };
         finish(reqId, { kind });
       });
-      gateways.onMessage(message.lost, (payload) =>
-        finish((payload as { req_id: string }).req_id, { kind: 'disconnected' }),
-      );
+      gateways.onMessage(message.lost, (payload) => lose((payload as { req_id: string }).req_id));
       clock.every(checkCarriersMs, () => {
         checkCarriers().catch((err: unknown) => log.warn({ err }, 'carriers were not checked'));
       });
