@@ -138,9 +138,10 @@ function argumentsOf(frame: ExecFrame): Record<string, unknown> {
 /** `work`, or a failure some time after `signal` aborted when the work does not end by itself. */
 async function orHung(work: Promise<Outcome>, signal: AbortSignal, killAfterMs: number): Promise<Outcome> {
   const given = Promise.withResolvers<Outcome>();
-  const onAbort = async () => {
-    await sleep(killAfterMs + hangMs, undefined, { ref: false });
-    given.resolve({ ok: false, error: String(signal.reason) });
+  const onAbort = (): void => {
+    void sleep(killAfterMs + hangMs, undefined, { ref: false }).then(() => {
+      given.resolve({ ok: false, error: String(signal.reason) });
+    });
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -32,7 +32,7 @@ export function buildApp(kernel: Kernel): App {
   ];
 
   let draining = false;
-  const http = createHttp(kernel.config, kernel.log);
+  const http = createHttp(kernel);
   mount(
     http,
     kernel,
@@ -52,13 +52,13 @@ export function buildApp(kernel: Kernel): App {
     features,
     jobs: features.flatMap((feature) => feature.jobs ?? []),
     async start() {
-      running = await Promise.all(features.map((feature) => feature.start?.(kernel) ?? {}));
+      running = await Promise.all(features.map(async (feature) => (await feature.start?.(kernel)) ?? {}));
     },
     async drain() {
       draining = true;
-      await Promise.all(running.map((work) => work.drain?.()));
+      await Promise.all(running.map(async (work) => work.drain?.()));
       kernel.streams.endAll();
-      await Promise.all(running.map((work) => work.stop?.()));
+      await Promise.all(running.map(async (work) => work.stop?.()));
     },
   };
 }

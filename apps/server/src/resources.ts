@@ -9,7 +9,7 @@ import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { openDataDir, readOrCreateSecret } from './kernel/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
 import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './kernel/embedded.ts';
-import { joinGateways } from './kernel/gateways.ts';
+import { Gateways } from './kernel/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
 import { createRateLimiter } from './kernel/limits.ts';
 import { isAlive } from './kernel/lock.ts';
@@ -22,7 +22,7 @@ import { createUsageRecorder } from './kernel/usage.ts';
 /** Resources that a command or a gateway opens, and how they are closed. */
 export interface Opened<T> {
   value: T;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 const databaseName = 'svc';
@@ -31,7 +31,7 @@ const superviseEveryMs = 1_000;
 /** Opens what an admin command needs: database (started when it does not run, migrated), bus, keyring. */
 export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>> {
   const base = await openBase(config, log, { clock: systemClock, lease: false, poolSize: 2 });
-  return { value: { config, log, ...base.value }, close: base.close };
+  return { value: { config, log, ...base.value }, close: () => base.close() };
 }
 
 /** Opens everything a gateway or worker needs. Tests turn `clock` and give a database of their own. */
@@ -87,7 +87,7 @@ async function openBase(
   const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
   await checkMasterKey(sql, keyring);
   const bus = await openBus(config, target, clock, log);
-  const gateways = await joinGateways({ sql, bus, clock, log, lease });
+  const gateways = await Gateways.join({ sql, bus, clock, log, lease });
   return {
     value: { sql, bus, gateways, clock, keyring, dataDir, target },
     async close() {

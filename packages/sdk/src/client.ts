@@ -25,7 +25,7 @@ export interface CallOptions {
 
 type Operation<R extends Route> =
   unknown extends RouteInput<R>
-    ? (input?: Record<never, never>, options?: CallOptions) => Answer<R>
+    ? (input?: Record<string, never>, options?: CallOptions) => Answer<R>
     : (input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions) => Answer<R>;
 type Answer<R extends Route> = R extends { events: object } ? AsyncGenerator<RouteEvent<R>> : Promise<RouteOutput<R>>;
 

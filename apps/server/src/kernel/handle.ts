@@ -230,7 +230,7 @@ function headerText(value: string | string[] | undefined): string | undefined {
 
 /** Usage and metrics of an answered request. */
 function account(kernel: Kernel, operationId: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const ms = performance.now() - request.startedAt;
+  const ms = kernel.clock.monotonic() - request.startedAt;
   kernel.metrics.requestDone(operationId, reply.statusCode, ms / 1000);
   const { actor } = request;
   if (actor) {

@@ -8,9 +8,8 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
-import type { Config } from '../config.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
-import type { Log } from './log.ts';
+import type { Kernel } from './context.ts';
 
 /** 12 MiB (document 1, Limits). */
 export const bodyLimit = 12 * 1024 * 1024;
@@ -20,7 +19,7 @@ const longestRequestId = 128;
  * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
  * of the HTTP parser included.
  */
-export function createHttp(config: Config, log: Log): FastifyInstance {
+export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log' | 'clock'>): FastifyInstance {
   const options: FastifyServerOptions = {
     bodyLimit,
     exposeHeadRoutes: false,
@@ -31,7 +30,7 @@ export function createHttp(config: Config, log: Log): FastifyInstance {
     requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
     routerOptions: { maxParamLength: 1_024 },
-    frameworkErrors: (_error, _request, reply) => sendError(reply as FastifyReply, badUrl()),
+    frameworkErrors: (_error, _request, reply) => void sendError(reply, badUrl()),
     clientErrorHandler,
   };
   const { tls } = config;
@@ -47,7 +46,7 @@ export function createHttp(config: Config, log: Log): FastifyInstance {
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('bytesSent', 0);
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedAt = performance.now();
+    request.startedAt = clock.monotonic();
     const given = request.headers['x-request-id'] as string | undefined;
     request.traceId = given !== undefined && isRequestId(given) ? given : randomUUID();
     reply.raw.setHeader('x-svc-trace-id', request.traceId);

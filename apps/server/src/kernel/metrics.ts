@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Prometheus metrics of this process, on a listener of their own. */
@@ -45,34 +47,19 @@ export function createMetrics(): Metrics {
       timer.observe(seconds);
     },
     gauge(name, help, read) {
-      new Gauge({
+      const gauge = new Gauge({
         name,
         help,
-        registers: [registry],
+        registers: [],
         collect() {
           this.set(read());
         },
       });
+      registry.registerMetric(gauge);
     },
-    listen(port) {
-      const { promise, resolve, reject } = Promise.withResolvers<number>();
-      const listener = createServer((request, response) => {
-        if (request.url !== '/metrics') {
-          response.writeHead(404).end();
-          return;
-        }
-        void registry.metrics().then(
-          (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-          () => response.writeHead(500).end(),
-        );
-      });
-      listener.once('error', reject);
-      listener.listen(port, '127.0.0.1', () => {
-        const address = listener.address();
-        resolve(typeof address === 'object' && address ? address.port : port);
-      });
-      server = listener;
-      return promise;
+    async listen(port) {
+      server = await serveMetrics(registry, port);
+      return (server.address() as AddressInfo).port;
     },
     async close() {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -82,4 +69,20 @@ export function createMetrics(): Metrics {
       await promise;
     },
   };
+}
+
+async function serveMetrics(registry: Registry, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
 }

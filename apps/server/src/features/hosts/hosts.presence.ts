@@ -3,6 +3,15 @@ import type { EventStream } from '../../kernel/sse.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
 
+/** A host as its stream's request describes it. */
+export interface HostDescription {
+  accountId: string;
+  deviceId: string;
+  os: string;
+  hostname: string;
+  roots: string[];
+}
+
 /** A host's stream that this gateway holds. */
 export interface HostStream {
   readonly accountId: string;
@@ -13,100 +22,99 @@ export interface HostStream {
   readonly inFlight: Map<string, { originId: string; until: number }>;
 }
 
-/** The host streams of this gateway and their presence rows. */
-export interface Presence {
-  /** Takes the device's presence, opens its stream, sends `ready`. An older stream of the device is ended. */
-  open(
-    host: { accountId: string; deviceId: string; os: string; hostname: string; roots: string[] },
-    start: () => EventStream,
-  ): Promise<HostStream>;
-  /** The device's stream, if this gateway holds it. */
-  local(accountId: string, deviceId: string): HostStream | undefined;
-  onLost(handler: (host: HostStream) => void): void;
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const renewEveryMs = 15_000;
 const replaced = 'hosts.replaced';
 
-/** Makes the presence of this process. */
-export function createPresence(kernel: Kernel): Presence {
-  const { sql, gateways, clock, log } = kernel;
-  const hosts = new Map<string, HostStream>();
-  const watches = new WeakMap<HostStream, PeerWatch>();
-  const lostHandlers: ((host: HostStream) => void)[] = [];
-  const ending = new Set<Promise<void>>();
-  let stopTimer = (): void => {};
-  const idOf = (accountId: string, deviceId: string): string => `${accountId}:${deviceId}`;
+/** The host streams of this gateway and their presence rows. */
+export class Presence {
+  readonly #kernel: Kernel;
+  readonly #hosts = new Map<string, HostStream>();
+  readonly #watches = new WeakMap<HostStream, PeerWatch>();
+  readonly #lostHandlers: ((host: HostStream) => void)[] = [];
+  readonly #ending = new Set<Promise<void>>();
+  #stopTimer = (): void => {};
 
-  function lost(host: HostStream): void {
-    const id = idOf(host.accountId, host.deviceId);
-    if (hosts.get(id) === host) hosts.delete(id);
-    for (const handler of lostHandlers) handler(host);
-    const dropped = dropPresence(sql, host.accountId, host.deviceId, host.epoch)
-      .catch((err: unknown) => log.warn({ err }, 'presence was not dropped; its lease ends it'))
-      .finally(() => ending.delete(dropped));
-    ending.add(dropped);
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
   }
 
-  async function renew(): Promise<void> {
+  /** Renews presence and listens to the other gateways. */
+  start(): void {
+    const { gateways, clock, log } = this.#kernel;
+    gateways.onMessage(replaced, (payload) => {
+      const { id, epoch } = payload as { id: string; epoch: number };
+      const older = this.#hosts.get(id);
+      if (older && older.epoch < epoch) older.stream.end();
+    });
+    this.#stopTimer = clock.every(renewEveryMs, () => {
+      this.#renew().catch((err: unknown) => log.warn({ err }, 'presence was not renewed'));
+    });
+  }
+
+  /** Takes the device's presence, opens its stream, sends `ready`. An older stream of the device is ended. */
+  async open(host: HostDescription, start: () => EventStream): Promise<HostStream> {
+    const { sql, gateways } = this.#kernel;
+    const { accountId, deviceId } = host;
+    const { epoch, since, previousGatewayId } = await takePresence(sql, { ...host, gatewayId: gateways.id });
+    const id = idOf(accountId, deviceId);
+    const opened: HostStream = { accountId, deviceId, epoch, stream: start(), inFlight: new Map() };
+    this.#watches.set(opened, new PeerWatch());
+    const older = this.#hosts.get(id);
+    // Two streams of one device at once: the database's order decides, not ours.
+    if (older && older.epoch > epoch) opened.stream.end();
+    else {
+      this.#hosts.set(id, opened);
+      older?.stream.end();
+    }
+    opened.stream.onClose(() => this.#lost(opened));
+    opened.stream.send('ready', { device_id: deviceId, since: Date.parse(since) });
+    if (previousGatewayId !== null && previousGatewayId !== gateways.id) {
+      await gateways.send(sql, previousGatewayId, replaced, { id, epoch });
+    }
+    return opened;
+  }
+
+  /** The device's stream, if this gateway holds it. */
+  local(accountId: string, deviceId: string): HostStream | undefined {
+    return this.#hosts.get(idOf(accountId, deviceId));
+  }
+
+  /** Calls `handler` with every stream that has ended. */
+  onLost(handler: (host: HostStream) => void): void {
+    this.#lostHandlers.push(handler);
+  }
+
+  /** Ends the streams and waits until their presence is dropped. */
+  async stop(): Promise<void> {
+    this.#stopTimer();
+    for (const host of this.#hosts.values()) host.stream.end();
+    await Promise.all(this.#ending);
+  }
+
+  #lost(host: HostStream): void {
+    const { sql, log } = this.#kernel;
+    const id = idOf(host.accountId, host.deviceId);
+    if (this.#hosts.get(id) === host) this.#hosts.delete(id);
+    for (const handler of this.#lostHandlers) handler(host);
+    const dropped = dropPresence(sql, host.accountId, host.deviceId, host.epoch)
+      .catch((err: unknown) => log.warn({ err }, 'presence was not dropped; its lease ends it'))
+      .finally(() => this.#ending.delete(dropped));
+    this.#ending.add(dropped);
+  }
+
+  async #renew(): Promise<void> {
+    const { sql, clock } = this.#kernel;
     const queues = await readSendQueues();
     const alive: HostStream[] = [];
-    for (const host of hosts.values()) {
-      if (watches.get(host)?.check(host.stream, queues, clock.monotonic()) ?? true) alive.push(host);
+    for (const host of this.#hosts.values()) {
+      if (this.#watches.get(host)?.check(host.stream, queues, clock.monotonic()) ?? true) alive.push(host);
       else host.stream.destroy();
     }
     if (alive.length === 0) return;
-    const held = await renewPresence(
-      sql,
-      alive.map((host) => host.epoch),
-    );
+    const epochs = alive.map((host) => host.epoch);
+    const held = await renewPresence(sql, epochs);
     for (const host of alive) if (!held.has(host.epoch)) host.stream.end();
   }
-
-  return {
-    async open(host, start) {
-      const { epoch, since, previousGatewayId } = await takePresence(sql, { ...host, gatewayId: gateways.id });
-      const id = idOf(host.accountId, host.deviceId);
-      const opened: HostStream = {
-        accountId: host.accountId,
-        deviceId: host.deviceId,
-        epoch,
-        stream: start(),
-        inFlight: new Map(),
-      };
-      watches.set(opened, new PeerWatch());
-      const older = hosts.get(id);
-      // Two streams of one device at once: the database's order decides, not ours.
-      if (older && older.epoch > epoch) opened.stream.end();
-      else {
-        hosts.set(id, opened);
-        older?.stream.end();
-      }
-      opened.stream.onClose(() => lost(opened));
-      opened.stream.send('ready', { device_id: host.deviceId, since: Date.parse(since) });
-      if (previousGatewayId !== null && previousGatewayId !== gateways.id) {
-        await gateways.send(sql, previousGatewayId, replaced, { id, epoch });
-      }
-      return opened;
-    },
-    local: (accountId, deviceId) => hosts.get(idOf(accountId, deviceId)),
-    onLost: (handler) => void lostHandlers.push(handler),
-    start() {
-      gateways.onMessage(replaced, (payload) => {
-        const { id, epoch } = payload as { id: string; epoch: number };
-        const older = hosts.get(id);
-        if (older && older.epoch < epoch) older.stream.end();
-      });
-      stopTimer = clock.every(renewEveryMs, () => {
-        renew().catch((err: unknown) => log.warn({ err }, 'presence was not renewed'));
-      });
-    },
-    async stop() {
-      stopTimer();
-      for (const host of hosts.values()) host.stream.end();
-      await Promise.all(ending);
-    },
-  };
 }
+
+const idOf = (accountId: string, deviceId: string): string => `${accountId}:${deviceId}`;

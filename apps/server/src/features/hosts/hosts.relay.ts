@@ -26,22 +26,13 @@ export interface CallRequest {
   signal: AbortSignal;
 }
 
-/** Carries calls to hosts and results back, each at most once. */
-export interface Relay {
-  call(request: CallRequest): Promise<{ reqId: string; outcome: Outcome }>;
-  /** Takes a host's result; false when this device has no such call. A late one is accepted and dropped. */
-  post(call: { reqId: string; accountId: string; deviceId: string }, result: ExecResult): Promise<boolean>;
-  start(): void;
-  /** Waits until no caller of this gateway waits, at most `ms`; then those that do are told that the host is gone. */
-  drain(ms: number): Promise<void>;
-}
-
 /** Further calls on one host are refused (design: hosts). */
 const mostInFlight = 16;
 /** A result that comes later than this after its deadline finds no trace of the call. */
 const lateMs = 5 * 60_000;
 const mostFinished = 10_000;
 const checkCarriersMs = 2_000;
+const drainStepMs = 20;
 const message = {
   carry: 'hosts.carry',
   refused: 'hosts.refused',
@@ -59,60 +50,54 @@ interface Pending {
   settle(outcome: Outcome): void;
 }
 
+/** Tells the carrier that a call is over. */
+interface Done {
+  req_id: string;
+  account_id: string;
+  device_id: string;
+  cancel: boolean;
+}
+
 /**
- * Makes the relay of this process. The caller's gateway (origin) keeps the pending call; the one that holds the stream
- * (carrier) writes the frame. With both in one process and no peers nothing touches the database; otherwise a row
- * carries frame and result, and the bus wakes the other side.
+ * Carries calls to hosts and results back, each at most once. The caller's gateway (origin) keeps the pending call; the
+ * one that holds the stream (carrier) writes the frame. With both in one process and no peers nothing touches the
+ * database; otherwise a row carries frame and result, and the bus wakes the other side.
  */
-export function createRelay(kernel: Kernel, presence: Presence): Relay {
-  const { sql, gateways, clock, log } = kernel;
-  const pending = new Map<string, Pending>();
-  const finished = new Map<string, { accountId: string; deviceId: string; until: number }>();
+export class Relay {
+  readonly #kernel: Kernel;
+  readonly #presence: Presence;
+  readonly #pending = new Map<string, Pending>();
+  readonly #finished = new Map<string, { accountId: string; deviceId: string; until: number }>();
+  #stopChecking = (): void => {};
 
-  /** Writes a frame to a stream that this gateway holds. */
-  function carry(
-    host: HostStream,
-    reqId: string,
-    originId: string,
-    frame: string,
-    timeoutMs: number,
-  ): Outcome | undefined {
-    const now = clock.monotonic();
-    for (const [id, call] of host.inFlight) if (call.until < now) host.inFlight.delete(id);
-    if (host.inFlight.size >= mostInFlight) return { kind: 'busy' };
-    host.inFlight.set(reqId, { originId, until: now + timeoutMs });
-    if (host.stream.sendText('exec', frame)) return undefined;
-    host.inFlight.delete(reqId);
-    return { kind: 'offline' };
+  constructor(kernel: Kernel, presence: Presence) {
+    this.#kernel = kernel;
+    this.#presence = presence;
   }
 
-  function finish(reqId: string, outcome: Outcome): void {
-    const call = pending.get(reqId);
-    if (!call) return;
-    pending.delete(reqId);
-    if (finished.size >= mostFinished) finished.delete(finished.keys().next().value as string);
-    finished.set(reqId, { accountId: call.accountId, deviceId: call.deviceId, until: clock.monotonic() + lateMs });
-    release(call, reqId, outcome.kind === 'cancelled');
-    call.settle(outcome);
+  /** Listens to the other gateways. */
+  start(): void {
+    const { gateways, clock } = this.#kernel;
+    this.#presence.onLost((host) => this.#onLost(host));
+    gateways.onMessage(message.carry, (payload) => this.#onCarry(payload as { req_id: string; timeout_ms: number }));
+    gateways.onMessage(message.result, (payload) => this.#onResult((payload as { req_id: string }).req_id));
+    gateways.onMessage(message.done, (payload) => this.#onDone(payload as Done));
+    gateways.onMessage(message.lost, (payload) => this.#lose((payload as { req_id: string }).req_id));
+    gateways.onMessage(message.refused, (payload) => {
+      const { req_id: reqId, kind } = payload as { req_id: string; kind: 'busy' | 'offline' };
+      this.#finish(reqId, { kind });
+    });
+    this.#stopChecking = clock.every(checkCarriersMs, () => {
+      this.#checkCarriers().catch((err: unknown) => this.#kernel.log.warn({ err }, 'carriers were not checked'));
+    });
   }
 
-  /** Frees the host's slot, wherever its stream is; a cancelled call is stopped there. */
-  function release(call: Pending, reqId: string, cancel: boolean): void {
-    if (call.carrierId === gateways.id) {
-      const host = presence.local(call.accountId, call.deviceId);
-      if (host?.inFlight.delete(reqId) && cancel) host.stream.send('exec_cancel', { req_id: reqId });
-      return;
-    }
-    const { accountId, deviceId } = call;
-    gateways
-      .send(sql, call.carrierId, message.done, { req_id: reqId, account_id: accountId, device_id: deviceId, cancel })
-      .catch((err: unknown) => log.warn({ err }, 'the end of a call was not passed on'));
-  }
-
-  async function call(request: CallRequest): Promise<{ reqId: string; outcome: Outcome }> {
-    const reqId = randomUUID();
+  /** Makes a call and waits for how it ends. */
+  async call(request: CallRequest): Promise<{ reqId: string; outcome: Outcome }> {
+    const { gateways, sql, clock } = this.#kernel;
     const { accountId, deviceId, timeoutMs, signal } = request;
-    const local = presence.local(accountId, deviceId);
+    const reqId = randomUUID();
+    const local = this.#presence.local(accountId, deviceId);
     const carrierId = local ? gateways.id : await findCarrier(sql, accountId, deviceId);
     if (carrierId === undefined || (!local && carrierId === gateways.id))
       return { reqId, outcome: { kind: 'offline' } };
@@ -120,86 +105,135 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
 
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const stored = !local || gateways.hasPeers();
-    pending.set(reqId, { accountId, deviceId, carrierId, stored, settle: resolve });
-    const cancelTimer = clock.after(timeoutMs, () => finish(reqId, { kind: 'timeout' }));
-    const gone = (): void => finish(reqId, { kind: 'cancelled' });
+    const call: Pending = { accountId, deviceId, carrierId, stored, settle: resolve };
+    this.#pending.set(reqId, call);
+    const cancelTimer = clock.after(timeoutMs, () => this.#finish(reqId, { kind: 'timeout' }));
+    const gone = (): void => this.#finish(reqId, { kind: 'cancelled' });
     signal.addEventListener('abort', gone, { once: true });
     try {
-      const frame = JSON.stringify({ ...request.frame, req_id: reqId });
-      if (stored) {
-        const lifetimeMs = timeoutMs + lateMs;
-        const row = { reqId, accountId, deviceId, originId: gateways.id, carrierId, lifetimeMs };
-        await insertCall(sql, { ...row, frame: local ? null : frame });
-      }
-      if (!local) await gateways.send(sql, carrierId, message.carry, { req_id: reqId, timeout_ms: timeoutMs });
-      else if (pending.has(reqId)) {
-        const refusal = carry(local, reqId, gateways.id, frame, timeoutMs);
-        if (refusal) finish(reqId, refusal);
-      }
+      await this.#dispatch(reqId, call, JSON.stringify({ ...request.frame, req_id: reqId }), timeoutMs);
       return { reqId, outcome: await promise };
     } finally {
       cancelTimer();
       signal.removeEventListener('abort', gone);
-      pending.delete(reqId);
+      this.#pending.delete(reqId);
     }
   }
 
-  async function post(
-    posted: { reqId: string; accountId: string; deviceId: string },
-    result: ExecResult,
-  ): Promise<boolean> {
+  /** Takes a host's result; false when this device has no such call. A late one is accepted and dropped. */
+  async post(posted: { reqId: string; accountId: string; deviceId: string }, result: ExecResult): Promise<boolean> {
+    const { sql, gateways } = this.#kernel;
     const { reqId, accountId, deviceId } = posted;
-    const waiting = pending.get(reqId);
-    const known = waiting ?? finished.get(reqId);
+    const waiting = this.#pending.get(reqId);
+    const known = waiting ?? this.#finished.get(reqId);
     if (known && (known.accountId !== accountId || known.deviceId !== deviceId)) return false;
     if (known && !waiting?.stored) {
-      finish(reqId, { kind: 'result', result });
+      this.#finish(reqId, { kind: 'result', result });
       return true;
     }
     const stored = await storeResult(sql, posted, JSON.stringify(result));
     if (stored && !stored.late) {
-      if (waiting) finish(reqId, { kind: 'result', result });
+      if (waiting) this.#finish(reqId, { kind: 'result', result });
       else await gateways.send(sql, stored.originId, message.result, { req_id: reqId });
     }
     return stored !== undefined;
   }
 
+  /** Waits until no caller of this gateway waits, at most `ms`; then those that do are told that the host is gone. */
+  async drain(ms: number): Promise<void> {
+    const { clock } = this.#kernel;
+    const until = clock.monotonic() + ms;
+    while (this.#pending.size > 0 && clock.monotonic() < until) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      clock.after(drainStepMs, resolve);
+      await promise;
+    }
+    this.#stopChecking();
+    for (const reqId of this.#pending.keys()) this.#finish(reqId, { kind: 'disconnected' });
+  }
+
+  /** Hands a call to its carrier: this process, or the gateway that holds the stream. */
+  async #dispatch(reqId: string, call: Pending, frame: string, timeoutMs: number): Promise<void> {
+    const { gateways, sql } = this.#kernel;
+    const { accountId, deviceId, carrierId } = call;
+    const here = carrierId === gateways.id;
+    if (call.stored) {
+      const lifetimeMs = timeoutMs + lateMs;
+      const row = { reqId, accountId, deviceId, originId: gateways.id, carrierId, lifetimeMs };
+      await insertCall(sql, { ...row, frame: here ? null : frame });
+    }
+    if (!here) await gateways.send(sql, carrierId, message.carry, { req_id: reqId, timeout_ms: timeoutMs });
+    else if (this.#pending.has(reqId)) {
+      const host = this.#presence.local(accountId, deviceId);
+      const refusal = host ? this.#carry(host, { reqId, originId: gateways.id, frame, timeoutMs }) : 'offline';
+      if (refusal) this.#finish(reqId, { kind: refusal });
+    }
+  }
+
+  /** Writes a frame to a stream that this gateway holds; answers why it was not. */
+  #carry(
+    host: HostStream,
+    { reqId, originId, frame, timeoutMs }: { reqId: string; originId: string; frame: string; timeoutMs: number },
+  ): 'busy' | 'offline' | undefined {
+    const now = this.#kernel.clock.monotonic();
+    for (const [id, call] of host.inFlight) if (call.until < now) host.inFlight.delete(id);
+    if (host.inFlight.size >= mostInFlight) return 'busy';
+    host.inFlight.set(reqId, { originId, until: now + timeoutMs });
+    if (host.stream.sendText('exec', frame)) return undefined;
+    host.inFlight.delete(reqId);
+    return 'offline';
+  }
+
+  #finish(reqId: string, outcome: Outcome): void {
+    const call = this.#pending.get(reqId);
+    if (!call) return;
+    this.#pending.delete(reqId);
+    if (this.#finished.size >= mostFinished) this.#finished.delete(this.#finished.keys().next().value as string);
+    const until = this.#kernel.clock.monotonic() + lateMs;
+    this.#finished.set(reqId, { accountId: call.accountId, deviceId: call.deviceId, until });
+    this.#release(call, reqId, outcome.kind === 'cancelled');
+    call.settle(outcome);
+  }
+
+  /** Frees the host's slot, wherever its stream is; a cancelled call is stopped there. */
+  #release(call: Pending, reqId: string, cancel: boolean): void {
+    const { gateways, sql, log } = this.#kernel;
+    const done: Done = { req_id: reqId, account_id: call.accountId, device_id: call.deviceId, cancel };
+    if (call.carrierId === gateways.id) this.#onDone(done);
+    else {
+      gateways
+        .send(sql, call.carrierId, message.done, done)
+        .catch((err: unknown) => log.warn({ err }, 'the end of a call was not passed on'));
+    }
+  }
+
   /** Another gateway's caller wants a host whose stream is here. */
-  async function onCarry(payload: unknown): Promise<void> {
-    const { req_id: reqId, timeout_ms: timeoutMs } = payload as { req_id: string; timeout_ms: number };
+  async #onCarry({ req_id: reqId, timeout_ms: timeoutMs }: { req_id: string; timeout_ms: number }): Promise<void> {
+    const { gateways, sql } = this.#kernel;
     const taken = await takeFrame(sql, reqId, gateways.id);
     if (!taken) return;
-    const host = presence.local(taken.account_id, taken.device_id);
-    const refusal = host ? carry(host, reqId, taken.origin_id, taken.frame, timeoutMs) : { kind: 'offline' };
-    if (refusal) await gateways.send(sql, taken.origin_id, message.refused, { req_id: reqId, kind: refusal.kind });
+    const { account_id: accountId, device_id: deviceId, origin_id: originId, frame } = taken;
+    const host = this.#presence.local(accountId, deviceId);
+    const refusal = host ? this.#carry(host, { reqId, originId, frame, timeoutMs }) : 'offline';
+    if (refusal) await gateways.send(sql, originId, message.refused, { req_id: reqId, kind: refusal });
   }
 
-  async function onResult(payload: unknown): Promise<void> {
-    const { req_id: reqId } = payload as { req_id: string };
-    if (!pending.has(reqId)) return;
-    const text = await readResult(sql, reqId);
-    if (text !== undefined) finish(reqId, { kind: 'result', result: JSON.parse(text) as ExecResult });
+  async #onResult(reqId: string): Promise<void> {
+    if (!this.#pending.has(reqId)) return;
+    const text = await readResult(this.#kernel.sql, reqId);
+    if (text !== undefined) this.#finish(reqId, { kind: 'result', result: JSON.parse(text) as ExecResult });
   }
 
-  function onDone(payload: unknown): void {
-    const done = payload as { req_id: string; account_id: string; device_id: string; cancel: boolean };
-    const host = presence.local(done.account_id, done.device_id);
+  #onDone(done: Done): void {
+    const host = this.#presence.local(done.account_id, done.device_id);
     if (host?.inFlight.delete(done.req_id) && done.cancel) host.stream.send('exec_cancel', { req_id: done.req_id });
   }
 
-  /** The host is gone: 502, unless its result was accepted at another gateway and is on its way here. */
-  function lose(reqId: string): void {
-    const call = pending.get(reqId);
-    const result = call?.stored ? readResult(sql, reqId).catch(() => undefined) : Promise.resolve(undefined);
-    void result.then((text) =>
-      finish(reqId, text === undefined ? { kind: 'disconnected' } : { kind: 'result', result: JSON.parse(text) as ExecResult }),
-    );
-  }
-
   /** The stream is gone: whoever waits for one of its calls is told, here or on another gateway. */
-  function onLost(host: HostStream): void {
+  #onLost(host: HostStream): void {
+    const { gateways, sql, log } = this.#kernel;
     for (const [reqId, { originId }] of host.inFlight) {
-      if (originId === gateways.id) lose(reqId);
+      if (originId === gateways.id) this.#lose(reqId);
       else {
         gateways
           .send(sql, originId, message.lost, { req_id: reqId })
@@ -208,46 +242,31 @@ export function createRelay(kernel: Kernel, presence: Presence): Relay {
     }
   }
 
+  /** The host is gone: 502, unless its result was accepted at another gateway and is on its way here. */
+  #lose(reqId: string): void {
+    const { sql } = this.#kernel;
+    const stored = this.#pending.get(reqId)?.stored ?? false;
+    const result = stored ? readResult(sql, reqId).catch(() => undefined) : Promise.resolve(undefined);
+    void result.then((text) => {
+      const outcome: Outcome =
+        text === undefined ? { kind: 'disconnected' } : { kind: 'result', result: JSON.parse(text) as ExecResult };
+      this.#finish(reqId, outcome);
+    });
+  }
+
   /** A gateway that was killed tells nobody: its lease does. */
-  async function checkCarriers(): Promise<void> {
+  async #checkCarriers(): Promise<void> {
+    const { gateways, sql, clock } = this.#kernel;
     const now = clock.monotonic();
-    for (const [reqId, call] of finished) {
+    for (const [reqId, call] of this.#finished) {
       if (call.until > now) break;
-      finished.delete(reqId);
+      this.#finished.delete(reqId);
     }
-    const carriers = new Set([...pending.values()].map((call) => call.carrierId));
+    const carriers = new Set([...this.#pending.values()].map((call) => call.carrierId));
     carriers.delete(gateways.id);
     for (const carrierId of carriers) {
       if (await gateways.isLive(sql, carrierId)) continue;
-      for (const [reqId, call] of pending) if (call.carrierId === carrierId) lose(reqId);
+      for (const [reqId, call] of this.#pending) if (call.carrierId === carrierId) this.#lose(reqId);
     }
   }
-
-  return {
-    call,
-    post,
-    start() {
-      presence.onLost(onLost);
-      gateways.onMessage(message.carry, onCarry);
-      gateways.onMessage(message.result, onResult);
-      gateways.onMessage(message.done, onDone);
-      gateways.onMessage(message.refused, (payload) => {
-        const { req_id: reqId, kind } = payload as { req_id: string; kind: 'busy' | 'offline' };
-        finish(reqId, { kind });
-      });
-      gateways.onMessage(message.lost, (payload) => lose((payload as { req_id: string }).req_id));
-      clock.every(checkCarriersMs, () => {
-        checkCarriers().catch((err: unknown) => log.warn({ err }, 'carriers were not checked'));
-      });
-    },
-    async drain(ms) {
-      const until = clock.monotonic() + ms;
-      while (pending.size > 0 && clock.monotonic() < until) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        clock.after(20, resolve);
-        await promise;
-      }
-      for (const reqId of pending.keys()) finish(reqId, { kind: 'disconnected' });
-    },
-  };
 }

@@ -2,8 +2,8 @@ import type { Kernel } from '../../kernel/context.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { exec } from './exec.ts';
 import { sweepCalls } from './hosts.jobs.ts';
-import { createPresence } from './hosts.presence.ts';
-import { createRelay } from './hosts.relay.ts';
+import { Presence } from './hosts.presence.ts';
+import { Relay } from './hosts.relay.ts';
 import { stream } from './stream.ts';
 import { list } from './list.ts';
 import { result } from './result.ts';
@@ -13,8 +13,8 @@ const drainMs = 5_000;
 
 /** Hosts relay: presence of hosts, and operations carried to them. */
 export function hostsFeature(kernel: Kernel): Feature {
-  const presence = createPresence(kernel);
-  const relay = createRelay(kernel, presence);
+  const presence = new Presence(kernel);
+  const relay = new Relay(kernel, presence);
   return {
     name: 'hosts',
     operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay) },

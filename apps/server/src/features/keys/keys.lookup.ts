@@ -5,9 +5,9 @@ import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
 /** Finds the caller behind a key's text. */
 export interface KeyLookup {
   /** Undefined for a key that is malformed, unknown, expired, paused or revoked. No promise on a cache hit. */
-  authenticate(text: string): Actor | undefined | Promise<Actor | undefined>;
+  authenticate: (text: string) => Actor | undefined | Promise<Actor | undefined>;
   /** Forgets everything; the next use of any key asks the database. */
-  evict(): void;
+  evict: () => void;
 }
 
 /** A key is believed this long without asking again (design: kernel); a change evicts it at once. */

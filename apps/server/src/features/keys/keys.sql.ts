@@ -46,7 +46,7 @@ export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefi
       case when k.spend_cap_micro_usd is null then false else k.spend_cap_micro_usd <= coalesce(
         (select s.cost_micro_usd from kernel.key_spend_view s where s.account_id = k.account_id and s.key_id = k.id), 0)
       end as spent,
-      1000 * extract(epoch from k.expires_at - now())::float8 as expires_in_ms
+      1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms
     from keys.keys k join accounts.standing_view a on a.id = k.account_id
     where k.hash = ${hash} and k.status = 'active' and (k.expires_at is null or k.expires_at > now())`;
   return row;
@@ -112,4 +112,12 @@ export async function updateKey(db: Db, id: string, change: KeyChange): Promise<
 /** Notes that the key was used; at most once per cache fill. */
 export async function touchKey(db: Db, id: string): Promise<void> {
   await db`update keys.keys set last_used_at = now() where id = ${id}`;
+}
+
+/** Any constant: the number under which first starts queue up. */
+const firstStartLock = 7_822_002;
+
+/** Holds until the transaction ends: one gateway at a time looks whether it is the first. */
+export async function lockFirstStart(db: Db): Promise<void> {
+  await db`select pg_advisory_xact_lock(${firstStartLock})`;
 }

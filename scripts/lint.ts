@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { readSources, root, verbs } from './rules/repository.ts';
+import { checkAll } from './rules/rules.ts';
+
+/** Format, types, lint and the rules of ARCHITECTURE.md. Exits 1 when any finds a fault. */
+const bin = (name: string): string => join(root, 'node_modules/.bin', name);
+const steps: [string, string[]][] = [
+  [bin('biome'), ['format', '.']],
+  [bin('tsc'), ['-p', '.']],
+  [bin('oxlint'), ['--type-aware', '.']],
+];
+let failed = false;
+for (const [command, options] of steps) {
+  failed = spawnSync(command, options, { cwd: root, stdio: 'inherit' }).status !== 0 || failed;
+}
+for (const { path, rule, found } of checkAll(readSources(), verbs)) {
+  console.error(`${path}: ${rule}: ${found}`);
+  failed = true;
+}
+process.exit(failed ? 1 : 0);

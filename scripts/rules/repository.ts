@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { contract } from '../../packages/contract/src/index.ts';
+import type { Source } from './rules.ts';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+/** Features and verbs of the contract. */
+export const verbs: Record<string, string[]> = Object.fromEntries(
+  Object.entries(contract).map(([feature, routes]) => [feature, Object.keys(routes)]),
+);
+
+/** The repository's sources, those that git does not know yet included. */
+export function readSources(): Source[] {
+  const patterns = [
+    'apps/**/*.ts',
+    'packages/**/*.ts',
+    'apps/server/migrations/*.sql',
+    'apps/server/src/features/**/*.md',
+  ];
+  const options = ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns];
+  const files = execFileSync('git', options, { cwd: root, encoding: 'utf8' }).split('\n');
+  return files.flatMap((path) => {
+    try {
+      return path === '' ? [] : [{ path, text: readFileSync(join(root, path), 'utf8') }];
+    } catch {
+      // Deleted and not committed yet.
+      return [];
+    }
+  });
+}

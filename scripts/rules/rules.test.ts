@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
+import { readSources, root, verbs } from './repository.ts';
+import { checkAll, checkCycles, checkGlobals, checkImports, checkNames, checkSql, type Source } from './rules.ts';
+
+const server = 'apps/server/src';
+const planted = (path: string, text: string): Source[] => [{ path, text }];
+
+describe('architecture rules', () => {
+  test('hold in this repository', () => {
+    assert.deepEqual(checkAll(readSources(), verbs), []);
+  });
+
+  const imports: [string, string, string][] = [
+    ['kernel that imports a feature', `${server}/kernel/x.ts`, `import { a } from '../features/keys/index.ts';`],
+    ['feature that reaches into another', `${server}/features/hosts/x.ts`, `import { a } from '../keys/keys.sql.ts';`],
+    ['contract that imports more than zod', 'packages/contract/src/x.ts', `import { a } from 'node:fs';`],
+    ['sdk that imports more than contract', 'packages/sdk/src/x.ts', `import { z } from 'zod';`],
+    ['host daemon that imports the server', 'apps/host/src/x.ts', `import { a } from '../../server/src/app.ts';`],
+    ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
+    ['feature that imports fastify', `${server}/features/keys/x.ts`, `import type { FastifyReply } from 'fastify';`],
+    ['dynamic import of a feature', `${server}/kernel/x.ts`, `await import('../features/keys/index.ts');`],
+    ['import over several lines', `${server}/kernel/x.ts`, `import {\n  a,\n} from '../features/keys/index.ts';`],
+  ];
+  for (const [what, path, text] of imports) {
+    test(`find a ${what}`, () => assert.equal(checkImports(planted(path, text)).length, 1));
+  }
+
+  test('find a cycle, and let type-only imports pass', () => {
+    const a = { path: 'apps/server/src/a.ts', text: `import { b } from './b.ts';` };
+    assert.equal(checkCycles([a, { path: 'apps/server/src/b.ts', text: `export { a } from './a.ts';` }]).length, 1);
+    assert.equal(
+      checkCycles([a, { path: 'apps/server/src/b.ts', text: `import type { a } from './a.ts';` }]).length,
+      0,
+    );
+  });
+
+  test('find process.env and the wall clock where they do not belong', () => {
+    for (const text of ['process.env.HOME', 'Date.now()', 'new Date()', 'setTimeout(f, 1)', 'performance.now()']) {
+      assert.equal(checkGlobals(planted(`${server}/features/keys/x.ts`, text)).length, 1, text);
+    }
+  });
+
+  test('find a query outside *.sql.ts and one that names a foreign table', () => {
+    assert.equal(checkSql(planted(`${server}/features/keys/create.ts`, 'await tx`select 1`')).length, 1);
+    const foreign = 'db`select 1 from accounts.accounts`';
+    assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, foreign)).length, 1);
+    const published = 'db`select 1 from keys.keys join accounts.standing_view`';
+    assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, published)).length, 0);
+  });
+
+  test('find a missing and a spare operation file, and a migration out of sequence', () => {
+    const sources = readSources();
+    const without = sources.filter(({ path }) => path !== `${server}/features/keys/revoke.ts`);
+    assert.equal(checkNames(without, verbs).length, 1);
+    assert.equal(checkNames([...sources, ...planted(`${server}/features/keys/extra.ts`, '')], verbs).length, 1);
+    assert.equal(checkNames([...sources, ...planted('apps/server/migrations/0999.keys.x.sql', '')], verbs).length, 1);
+  });
+
+  test('the linter sees floating promises, long functions and long files', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-lint-'));
+    try {
+      const file = join(folder, 'apps/server/src/x.ts');
+      mkdirSync(dirname(file), { recursive: true });
+      for (const name of ['.oxlintrc.json', 'tsconfig.json', 'node_modules'])
+        symlinkSync(join(root, name), join(folder, name));
+      const long = Array.from({ length: 310 }, (_, i) => `  console_(${i});`).join('\n');
+      writeFileSync(
+        file,
+        `async function work(): Promise<void> {}\ndeclare const console_: (n: number) => void;\nexport function long(): void {\n  work();\n${long}\n}\n`,
+      );
+      const { stdout } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--type-aware', '.'], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+      for (const rule of ['no-floating-promises', 'max-lines-per-function', 'max-lines)'])
+        assert.ok(stdout.includes(rule), rule);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('the committed OpenAPI document and settings table are those of the code', () => {
+    const check = spawnSync(process.execPath, [join(root, 'scripts/generate.ts'), '--check'], { encoding: 'utf8' });
+    assert.equal(check.status, 0, check.stderr);
+  });
+});
