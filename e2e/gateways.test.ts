@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createClient } from '@svc/sdk';
+import { freePort, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+
+describe('two gateway processes on one database', () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  let a: Platform;
+  let b: Platform;
+  let key: string;
+
+  before(async () => {
+    a = await startPlatform(dataDir, await freePort());
+    b = await startPlatform(dataDir, await freePort());
+    key = a.key;
+  });
+  after(async () => {
+    await a.end();
+    await b.end();
+    folder.remove();
+  });
+
+  test('a key revoked on one is refused by the other on the next request', async () => {
+    const owner = createClient({ baseUrl: a.url, apiKey: key });
+    for (let i = 0; i < 25; i++) {
+      const created = await owner.keys.create({ body: { name: `n${i}` } });
+      const theirs = createClient({ baseUrl: b.url, apiKey: created.key });
+      await theirs.devices.list();
+      await owner.keys.revoke({ params: { id: created.id } });
+      await assert.rejects(theirs.devices.list(), { status: 401, code: 'invalid_api_key' });
+    }
+  });
+
+  test('a daemon on one gateway runs what is asked of the other, and moves when its gateway is killed', async () => {
+    const environment = (platform: Platform) => ({ SVC_API_KEY: key, SVC_BASE_URL: platform.url });
+    const daemon = start(['host', 'run', '--state-dir', join(folder.path, 'host'), '--name', 'box'], environment(b));
+    await daemon.printed(/connected as box/);
+    const ran = await run(['host', 'exec', 'box', '--', 'echo across'], environment(a));
+    assert.deepEqual([ran.code, ran.stdout], [0, 'across\n']);
+
+    const pending = run(['host', 'exec', 'box', '--', 'sleep 30'], environment(a));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await b.end('SIGKILL');
+    const broken = await pending;
+    assert.equal(broken.code, 125);
+    b = await startPlatform(dataDir, b.port);
+    const end = Date.now() + 30_000;
+    for (;;) {
+      const again = await run(['host', 'exec', 'box', '--', 'echo moved'], environment(a));
+      if (again.code === 0) {
+        assert.equal(again.stdout, 'moved\n');
+        break;
+      }
+      if (Date.now() > end) assert.fail(again.stderr);
+    }
+    assert.equal(await daemon.end(), 0);
+  });
+});
+
+describe('kill -9 at random instants', () => {
+  test('a key whose creation was acknowledged is never lost, over 20 kills', async () => {
+    const folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const port = await freePort();
+    let platform = await startPlatform(dataDir, port);
+    const { key } = platform;
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 20; round++) {
+      const client = createClient({ baseUrl: platform.url, apiKey: key });
+      const killer = setTimeout(() => platform.process.kill('SIGKILL'), 20 + Math.random() * 300);
+      for (;;) {
+        const created = await client.keys.create({ body: { name: `r${round}` } }).catch(() => undefined);
+        if (!created) break;
+        acknowledged.push(created.id);
+      }
+      clearTimeout(killer);
+      platform = await startPlatform(dataDir, port);
+    }
+    const { keys } = await createClient({ baseUrl: platform.url, apiKey: key }).keys.list();
+    const kept = new Set(keys.map((entry) => entry.id));
+    assert.deepEqual(
+      acknowledged.filter((id) => !kept.has(id)),
+      [],
+    );
+    assert.ok(acknowledged.length > 20);
+    await platform.end();
+    folder.remove();
+  });
+});

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createClient } from '@svc/sdk';
+import { freePort, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+
+describe('the platform as a person runs it', () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const hostDir = join(folder.path, 'host');
+  let platform: Platform;
+  let key: string;
+
+  before(async () => {
+    platform = await startPlatform(dataDir, await freePort());
+    key = platform.key;
+  });
+  after(async () => {
+    await platform.end();
+    folder.remove();
+  });
+
+  const client = () => createClient({ baseUrl: platform.url, apiKey: key });
+  const hostEnvironment = () => ({ SVC_API_KEY: key, SVC_BASE_URL: platform.url });
+  const svcJson = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json', '--data-dir', dataDir]);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+
+  test('a first start prints a key, and a curl line that works', async () => {
+    const line = /^ {2}(curl .*)$/m.exec(platform.output())?.[1] ?? assert.fail(platform.output());
+    const answer = JSON.parse(execFileSync('sh', ['-c', `${line} -s`], { encoding: 'utf8' }));
+    assert.equal(answer.keys.length, 1);
+    assert.ok(!readFileSync(join(dataDir, 'postgres.log'), 'utf8').includes(key));
+  });
+
+  test('generated secrets are readable by their owner alone', () => {
+    assert.equal(statSync(join(dataDir, 'master.key')).mode & 0o777, 0o600);
+  });
+
+  test('a command runs on a machine through the daemon, and its output and exit code come back', async () => {
+    const daemon = start(
+      ['host', 'run', '--state-dir', hostDir, '--name', 'box', '--roots', folder.path],
+      hostEnvironment(),
+    );
+    await daemon.printed(/connected as box/);
+    const ran = await run(
+      ['host', 'exec', 'box', '--', 'sh', '-c', 'uname -a; echo oops >&2; exit 7'],
+      hostEnvironment(),
+    );
+    assert.equal(ran.code, 7);
+    assert.equal(ran.stdout, execFileSync('uname', ['-a'], { encoding: 'utf8' }));
+    assert.equal(ran.stderr, 'oops\n');
+    const list = await run(['host', 'list', '--json'], hostEnvironment());
+    assert.match(list.stdout, /"box"/);
+
+    // kill -9 of the platform: key, devices and usage are there afterwards, and the daemon comes back by itself.
+    await client().devices.list();
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const devices = (await client().devices.list()).devices.map((device) => device.id);
+    assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
+    platform = await startPlatform(dataDir, platform.port);
+    assert.equal(platform.key, '', 'the key is printed once');
+    assert.deepEqual(
+      (await client().devices.list()).devices.map((device) => device.id),
+      devices,
+    );
+    assert.ok((await usageCount()) > 0);
+    await untilListed('box');
+    const again = await run(['host', 'exec', 'box', '--', 'echo back'], hostEnvironment());
+    assert.deepEqual([again.code, again.stdout], [0, 'back\n']);
+    assert.equal(await daemon.end(), 0);
+  });
+
+  async function usageCount(): Promise<number> {
+    const { openDatabase } = await import('../apps/server/src/kernel/db.ts');
+    const { findRunning } = await import('../apps/server/src/kernel/embedded.ts');
+    const embedded = findRunning(dataDir) ?? assert.fail('the database does not run');
+    const sql = openDatabase({ embedded, database: 'svc' }, 1);
+    const [row] = await sql<{ count: number }[]>`select count(*) from kernel.usage_records`;
+    await sql.end();
+    return row?.count ?? 0;
+  }
+
+  async function untilListed(name: string): Promise<void> {
+    const end = Date.now() + 30_000;
+    for (;;) {
+      if ((await client().hosts.list()).hosts.some((host) => host.name === name)) return;
+      if (Date.now() > end) assert.fail(`${name} did not come back`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  test('admin commands work while the platform runs and take effect on the next request', async () => {
+    const created = await svcJson('accounts', 'create', '--email', 'a@b.c', '--name', 'Ana');
+    assert.equal(created.email, 'a@b.c');
+    const { id, key: text } = await svcJson(
+      'keys',
+      'create',
+      '--email',
+      'a@b.c',
+      '--name',
+      'k',
+      '--scopes',
+      'devices:read',
+      '--expires-in',
+      '1h',
+    );
+    const theirs = createClient({ baseUrl: platform.url, apiKey: text });
+    await theirs.devices.list();
+    await assert.rejects(theirs.keys.list(), { status: 403, code: 'forbidden' });
+    await svcJson('keys', 'pause', id);
+    await assert.rejects(theirs.devices.list(), { status: 401 });
+    await svcJson('keys', 'resume', id);
+    await theirs.devices.list();
+    await svcJson('accounts', 'set', '--email', 'A@B.C', '--subscription', 'inactive', '--feature', 'transcripts=off');
+    await assert.rejects(theirs.devices.list(), { status: 402, code: 'subscription_inactive' });
+    const set = await svcJson('accounts', 'set', '--email', 'a@b.c', '--subscription', 'active', '--tool-level', 'l2');
+    assert.deepEqual([set.features, set.tool_level], [{ transcripts: false }, 'l2']);
+    await theirs.devices.list();
+    await svcJson('keys', 'revoke', text);
+    await assert.rejects(theirs.devices.list(), { status: 401, code: 'invalid_api_key' });
+    assert.equal((await svcJson('keys', 'list', '--email', 'a@b.c'))[0].status, 'revoked');
+  });
+
+  test('organisations and wallets are kept by commands', async () => {
+    await svcJson('accounts', 'create', '--email', 'o@b.c');
+    const org = await svcJson('orgs', 'create', '--name', 'Org', '--owner', 'o@b.c');
+    await svcJson('orgs', 'add', '--org', org.org_id, '--email', 'a@b.c', '--role', 'admin');
+    const last = await run([
+      'orgs',
+      'add',
+      '--org',
+      org.org_id,
+      '--email',
+      'o@b.c',
+      '--role',
+      'member',
+      '--data-dir',
+      dataDir,
+    ]);
+    assert.equal(last.code, 1);
+    assert.match(last.stderr, /needs an owner/);
+    await svcJson('wallet', 'credit', '--email', 'o@b.c', '--micro-eur', '5000000', '--source-key', 'once');
+    await svcJson('wallet', 'credit', '--email', 'o@b.c', '--micro-eur', '5000000', '--source-key', 'once');
+    assert.equal((await svcJson('wallet', 'show', '--email', 'o@b.c')).balance_micro_eur, 5_000_000);
+  });
+
+  test('a command that fails says why in one line and exits non-zero', async () => {
+    const faults: [string[], RegExp][] = [
+      [['accounts', 'create', '--email', 'a@b.c'], /exists/],
+      [['accounts', 'create', '--email', 'nonsense'], /no e-mail address/],
+      [['accounts', 'set', '--email', 'x@y.z'], /no account/],
+      [['keys', 'create', '--email', 'a@b.c', '--scopes', 'a b'], /must be/],
+      [['keys', 'revoke', 'nonsense'], /neither/],
+      [['wallet', 'credit', '--email', 'a@b.c', '--micro-eur', '1.5'], /integer/],
+      [['nonsense'], /unknown command/],
+    ];
+    for (const [args, message] of faults) {
+      const { code, stderr } = await run([...args, '--data-dir', dataDir]);
+      assert.ok(code > 0, args.join(' '));
+      assert.match(stderr, message);
+      assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+    }
+  });
+
+  test('the doctor finds no fault on this machine while the platform runs', async () => {
+    const { code, stdout } = await run(['doctor', '--json', '--data-dir', dataDir, '--port', String(platform.port)]);
+    const report = JSON.parse(stdout);
+    assert.deepEqual(
+      report.checks.filter((check: { ok: boolean }) => !check.ok),
+      [],
+    );
+    assert.equal(code, 0);
+  });
+
+  test('the database killed with -9 is started again, and what was acknowledged is there', async () => {
+    const { id } = await client().keys.create({ body: { name: 'kept' } });
+    const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    process.kill(pid, 'SIGKILL');
+    const end = Date.now() + 20_000;
+    for (;;) {
+      const keys = await client()
+        .keys.list()
+        .catch(() => undefined);
+      if (keys) {
+        assert.ok(keys.keys.some((entry) => entry.id === id));
+        break;
+      }
+      if (Date.now() > end) assert.fail(platform.output());
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  });
+
+  test('a port in use, a malformed setting and an unknown one are told by name', async () => {
+    const inUse = await run(['up', '--port', String(platform.port), '--data-dir', join(folder.path, 'other')]);
+    assert.deepEqual([inUse.code, /SVC_PORT: \d+ is in use/.test(inUse.stderr)], [2, true]);
+    const malformed = await run(['up'], { SVC_PORT: 'eighty' });
+    assert.equal(malformed.code, 2);
+    assert.match(malformed.stderr, /^svc: SVC_PORT: .+\n$/);
+    const warned = start(['up', '--port', '0', '--data-dir', dataDir], { SVC_PROT: '1' });
+    await warned.printed(/SVC_PROT is no setting/);
+    await warned.printed(/svc is ready/);
+    assert.equal(await warned.end(), 0);
+  });
+
+  test('no log line holds a key', () => {
+    const logs = platform.output();
+    assert.ok(!/svc_[0-9A-Za-z]{38}/.test(logs.replaceAll(key, '')));
+    assert.ok(!logs.includes(key));
+  });
+
+  test('SIGTERM ends it with exit code 0 within 10 s, streams and database with it; usage is kept', async () => {
+    const before = await usageCount();
+    for (let i = 0; i < 20; i++) await client().devices.list();
+    const frames = createClient({
+      baseUrl: platform.url,
+      apiKey: key,
+      device: { id: crypto.randomUUID() },
+    }).hosts.stream({ query: {} });
+    await frames.next();
+    const began = Date.now();
+    assert.equal(await platform.end('SIGTERM'), 0);
+    assert.ok(Date.now() - began < 10_000);
+    assert.equal((await frames.next()).done, true);
+    platform = await startPlatform(dataDir, platform.port);
+    assert.ok((await usageCount()) >= before + 20);
+  });
+
+  test('commands work while the platform is down, and leave nothing running', async () => {
+    assert.equal(await platform.end(), 0);
+    const keys = await svcJson('keys', 'list', '--email', 'owner@localhost');
+    assert.ok(keys.length >= 1);
+    assert.throws(() => statSync(join(dataDir, 'postgres/postmaster.pid')));
+    platform = await startPlatform(dataDir, platform.port);
+  });
+});

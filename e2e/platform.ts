@@ -1,0 +1,113 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const svc = join(root, 'svc');
+
+/** A process of the product, as a person starts it. */
+export interface Running {
+  process: ChildProcess;
+  /** Standard output and error so far. */
+  output(): string;
+  /** Resolves once the output matches; fails after `ms` or when the process ends. */
+  printed(pattern: RegExp, ms?: number): Promise<RegExpExecArray>;
+  /** Sends the signal and resolves with the exit code, or the signal's name. */
+  end(signal?: NodeJS.Signals): Promise<number | string>;
+}
+
+/** Starts `./svc …args`. Only the given settings are in its environment. */
+export function start(args: readonly string[], environment: Record<string, string> = {}): Running {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(svc, args, { env: { PATH, HOME, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  const listeners = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      for (const listener of listeners) listener();
+    });
+  }
+  const exited = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  return {
+    process: child,
+    output: () => text,
+    printed(pattern, ms = 20_000) {
+      const { promise, resolve: found, reject } = Promise.withResolvers<RegExpExecArray>();
+      const look = (): void => {
+        const match = pattern.exec(text);
+        if (match) found(match);
+      };
+      const timer = setTimeout(() => reject(new Error(`no ${String(pattern)} in:\n${text}`)), ms);
+      listeners.add(look);
+      look();
+      void exited.then(([code]) => reject(new Error(`ended with ${code}:\n${text}`)));
+      return promise.finally(() => {
+        clearTimeout(timer);
+        listeners.delete(look);
+      });
+    },
+    async end(signal = 'SIGTERM') {
+      child.kill(signal);
+      const [code, by] = await exited;
+      return code ?? by ?? 'unknown';
+    },
+  };
+}
+
+/** Runs `./svc …args` to its end. */
+export async function run(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { PATH = '', HOME = '' } = process.env;
+  const { promise, resolve: done } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
+  const options = { env: { PATH, HOME, ...environment }, timeout: 60_000 };
+  execFile(svc, args, options, (error, stdout, stderr) => {
+    const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+    done({ code, stdout, stderr });
+  });
+  return promise;
+}
+
+/** A running platform with a data directory of its own. */
+export interface Platform extends Running {
+  url: string;
+  dataDir: string;
+  port: number;
+  /** The owner's key; empty after the first start. */
+  key: string;
+}
+
+/** Starts the platform and waits until it is ready; a first start also answers the key it printed. */
+export async function startPlatform(
+  dataDir: string,
+  port: number,
+  environment: Record<string, string> = {},
+): Promise<Platform> {
+  const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment);
+  const [, url = ''] = await running.printed(/svc is ready at (\S+)/);
+  const key = /^ {2}(svc_\w{38})$/m.exec(running.output())?.[1] ?? '';
+  return { ...running, url, dataDir, port, key };
+}
+
+/** A folder that is gone afterwards. */
+export function temporaryFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A port that was free a moment ago, with the two above it. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
