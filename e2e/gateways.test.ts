@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { freePort, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
 
 describe('two gateway processes on one database', () => {
   const folder = temporaryFolder();
@@ -19,6 +19,7 @@ describe('two gateway processes on one database', () => {
   after(async () => {
     await a.end();
     await b.end();
+    killAll();
     folder.remove();
   });
 

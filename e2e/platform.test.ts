@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { freePort, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
 
 describe('the platform as a person runs it', () => {
   const folder = temporaryFolder();
@@ -19,6 +19,7 @@ describe('the platform as a person runs it', () => {
   });
   after(async () => {
     await platform.end();
+    killAll();
     folder.remove();
   });
 
@@ -60,7 +61,8 @@ describe('the platform as a person runs it', () => {
     // kill -9 of the platform: key, devices and usage are there afterwards, and the daemon comes back by itself.
     await client().devices.list();
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    const devices = (await client().devices.list()).devices.map((device) => device.id);
+    const deviceIds = async () => (await client().devices.list()).devices.map((device) => device.id).sort();
+    const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
     platform = await startPlatform(dataDir, platform.port);
     assert.equal(platform.key, '', 'the key is printed once');

@@ -20,10 +20,19 @@ export interface Running {
   end(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+const started = new Set<ChildProcess>();
+
+/** Kills what a failed test left running. */
+export function killAll(): void {
+  for (const child of started) child.kill('SIGKILL');
+}
+
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = {}): Running {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(svc, args, { env: { PATH, HOME, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  started.add(child);
+  child.once('exit', () => started.delete(child));
   let text = '';
   const listeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
