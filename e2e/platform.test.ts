@@ -66,10 +66,7 @@ describe('the platform as a person runs it', () => {
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
     platform = await startPlatform(dataDir, platform.port);
     assert.equal(platform.key, '', 'the key is printed once');
-    assert.deepEqual(
-      (await client().devices.list()).devices.map((device) => device.id),
-      devices,
-    );
+    assert.deepEqual(await deviceIds(), devices);
     assert.ok((await usageCount()) > 0);
     await untilListed('box');
     const again = await run(['host', 'exec', 'box', '--', 'echo back'], hostEnvironment());
