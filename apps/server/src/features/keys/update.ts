@@ -2,12 +2,11 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkTerms } from './create.ts';
 import { changeKey } from './keys.change.ts';
-import type { KeyChange } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 export const update = operation(contract.keys.update, async (context, { params, body }) => {
   const { actor } = context;
   checkTerms(actor, body, context.clock.now());
   const given = Object.entries(body).filter(([, value]) => value !== undefined);
-  return toRecord(await changeKey(context.kernel, actor.accountId, params.id, Object.fromEntries(given) as KeyChange));
+  return toRecord(await changeKey(context.kernel, actor.accountId, params.id, Object.fromEntries(given)));
 });
