@@ -19,11 +19,15 @@ export async function openNatsBus(url: string, log: Log): Promise<Bus> {
     maxPingOut: 2,
   });
   const subscriptions = new Subscriptions(log);
+  const restored: (() => void)[] = [];
   let up = true;
   void (async () => {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect' || status.type === 'staleConnection') up = false;
-      if (status.type === 'reconnect') up = true;
+      if (status.type === 'reconnect') {
+        for (const handler of restored) handler();
+        up = true;
+      }
     }
   })();
   return {
@@ -44,6 +48,7 @@ export async function openNatsBus(url: string, log: Log): Promise<Bus> {
       return () => subscriptions.remove(topic, handler);
     },
     isUp: () => up && !connection.isClosed(),
+    onRestored: (handler) => void restored.push(handler),
     async close() {
       if (up) await connection.drain();
       else await connection.close();

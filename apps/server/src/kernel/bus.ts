@@ -16,6 +16,8 @@ export interface Bus {
   subscribe(topic: string, handler: BusHandler): Promise<() => void>;
   /** False while messages may be missed. */
   isUp(): boolean;
+  /** Calls `handler` when the bus is back after messages may have been missed, before `isUp` says so. */
+  onRestored(handler: () => void): void;
   close(): Promise<void>;
 }
 
@@ -64,6 +66,7 @@ const reconnectMs = 200;
  */
 export async function openPostgresBus(target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {
   const subscriptions = new Subscriptions(log);
+  const restored: (() => void)[] = [];
   let up = false;
   let closed = false;
   const listener: Sql = openDatabase(target, 1, {
@@ -83,6 +86,7 @@ export async function openPostgresBus(target: DatabaseTarget, clock: Clock, log:
     try {
       await listener`select 1`;
       for (const topic of subscriptions.topics()) await listen(topic);
+      for (const handler of restored) handler();
       up = true;
       log.info('bus reconnected');
     } catch {
@@ -101,6 +105,7 @@ export async function openPostgresBus(target: DatabaseTarget, clock: Clock, log:
       return () => subscriptions.remove(topic, handler);
     },
     isUp: () => up,
+    onRestored: (handler) => void restored.push(handler),
     async close() {
       closed = true;
       await listener.end({ timeout: 1 });

@@ -42,6 +42,7 @@ export class Gateways {
   readonly #handlers = new Map<string, (payload: unknown) => void | Promise<void>>();
   readonly #announced = new Map<string, (payload: unknown) => void>();
   readonly #waiting = new Map<string, (gatewayId: string) => void>();
+  readonly #missedHandlers: (() => void)[] = [];
   #lastEcho: number;
   #peers = 0;
   #stopRenewing = (): void => {};
@@ -72,6 +73,11 @@ export class Gateways {
   cachesAreTrusted(): boolean {
     const { bus, clock } = this.#resources;
     return this.#leased && bus.isUp() && clock.monotonic() - this.#lastEcho < echoLimitMs;
+  }
+
+  /** Calls `handler` when announcements may have been missed, before caches are trusted again: forget them there. */
+  onMissed(handler: () => void): void {
+    this.#missedHandlers.push(handler);
   }
 
   /** Whether another gateway serves this database, as of the last 2 s. */
@@ -135,7 +141,12 @@ export class Gateways {
 
   async #listen(): Promise<void> {
     const { bus, clock } = this.#resources;
+    const missed = (): void => {
+      for (const handler of this.#missedHandlers) handler();
+    };
+    bus.onRestored(missed);
     this.onMessage('echo', () => {
+      if (clock.monotonic() - this.#lastEcho >= echoLimitMs) missed();
       this.#lastEcho = clock.monotonic();
     });
     this.onMessage('ack', (payload) => {

@@ -30,6 +30,8 @@ export interface EventStreams {
   count(): number;
   /** Ends the streams of a key or an account that lost its rights; a client that still has some comes back. */
   endOf(owner: { keyId: string } | { accountId: string }): void;
+  /** Keys of the open streams. */
+  keyIds(): string[];
   endAll(): void;
   close(): void;
 }
@@ -58,6 +60,7 @@ export function createEventStreams(clock: Clock): EventStreams {
         if ('keyId' in owner ? actor?.keyId === owner.keyId : actor?.accountId === owner.accountId) stream.end();
       }
     },
+    keyIds: () => [...new Set([...streams].flatMap(({ actor }) => actor?.keyId ?? []))],
     endAll() {
       for (const stream of streams) stream.end();
     },

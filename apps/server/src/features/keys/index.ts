@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
-import { findGrant } from './keys.sql.ts';
+import { findGrant, findLapsed } from './keys.sql.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
 import { update } from './update.ts';
@@ -21,10 +21,19 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
     operations: { list, create, update, revoke },
     lookup,
     async start() {
-      await kernel.gateways.onAnnounce(credentialsChanged, (payload) => {
+      const { gateways, streams, sql, log } = kernel;
+      gateways.onMissed(() => {
+        lookup.evict();
+        findLapsed(sql, streams.keyIds())
+          .then((lapsed) => {
+            for (const keyId of lapsed) streams.endOf({ keyId });
+          })
+          .catch((err: unknown) => log.error({ err }, 'keys of open streams were not checked'));
+      });
+      await gateways.onAnnounce(credentialsChanged, (payload) => {
         lookup.evict();
         const whose = payload as CredentialChange;
-        if (whose) kernel.streams.endOf(whose);
+        if (whose) streams.endOf(whose);
       });
       return {};
     },

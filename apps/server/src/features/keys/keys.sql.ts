@@ -52,6 +52,15 @@ export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefi
   return row;
 }
 
+/** Those of the keys that may not be used now: paused, revoked, expired, or of an inactive account. */
+export async function findLapsed(db: Db, ids: string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select k.id from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.id = any(${ids}::uuid[])
+      and (k.status <> 'active' or k.expires_at <= now() or a.subscription <> 'active')`;
+  return rows.map((row) => row.id);
+}
+
 /** Keys of an account, newest first. */
 export async function listKeys(db: Db, accountId: string): Promise<KeyRow[]> {
   return db<KeyRow[]>`
