@@ -52,10 +52,10 @@ describe('hosts relay under interleavings', () => {
   });
 
   /** Makes a call that carries a token of its own; resolves with what came back, or the error's code. */
-  async function callWith(token: string, host: TestHost, at: 0 | 1, signal: AbortSignal): Promise<unknown> {
-    const body = { op: 'echo', args: { token }, timeout_ms: 1_000 };
+  async function callWith(token: string, host: TestHost, call: Script, signal: AbortSignal): Promise<unknown> {
+    const body = { op: 'echo', args: { token }, timeout_ms: call.fault === 'unanswered' ? 1_000 : 60_000 };
     try {
-      const client = clientOf(gateways[at], account.key);
+      const client = clientOf(gateways[call.callAt], account.key);
       return (await client.hosts.exec({ params: { device_id: host.deviceId }, body }, { signal })).result;
     } catch (error) {
       return error instanceof SvcError ? error.code : 'aborted';
@@ -81,7 +81,7 @@ describe('hosts relay under interleavings', () => {
     const tokens = calls.map(() => randomUUID() as string);
     const aborts = calls.map(() => new AbortController());
     const answers = calls.map((call, i) =>
-      callWith(tokens[i] as string, host, call.callAt, (aborts[i] as AbortController).signal),
+      callWith(tokens[i] as string, host, call, (aborts[i] as AbortController).signal),
     );
     const frames = new Map<string, Record<string, unknown>>();
     while (frames.size < calls.length) {
