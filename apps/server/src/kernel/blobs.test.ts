@@ -12,14 +12,14 @@ import { openS3Blobs } from './blobs.s3.ts';
 const folder = mkdtempSync(join(tmpdir(), 'svc-blobs-'));
 
 /** A real S3 server on a free port, as operators run one. */
-async function startS3(): Promise<{ blobs: Blobs; stop(): Promise<void> }> {
+async function startS3(): Promise<{ blobs: Blobs; stop: () => Promise<void> }> {
   const options = { address: '127.0.0.1', port: 0, silent: true, directory: join(folder, 's3') };
   const server = new S3rver({ ...options, configureBuckets: [{ name: 'bucket', configs: [] }] });
   const { port } = await server.run();
   const settings = { endpoint: `http://127.0.0.1:${port}`, bucket: 'bucket', region: 'us-east-1' };
   return {
     blobs: openS3Blobs({ ...settings, accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }),
-    stop: () => server.close() as Promise<void>,
+    stop: () => server.close(),
   };
 }
 
