@@ -12,6 +12,8 @@ export type Part = 'all' | 'gateway' | 'worker';
 
 /** A shutdown is over within 10 s (launch contract); what is not done by then is handed back by lease or lost to its client. */
 const shutdownLimitMs = 9_500;
+/** A second Ctrl-C after this ends the process at once. */
+const repeatedSignalMs = 1_000;
 /** Requests that still run after the drain get this long. */
 const lastRequestsMs = 2_000;
 
@@ -19,6 +21,9 @@ const lastRequestsMs = 2_000;
 export async function up(config: Config, part: Part): Promise<void> {
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) log.warn(`${name} is no setting of this version`);
+  // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
+  // a handler that stays, the second one would end the process in the middle of its drain.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   const opened = await openKernel(config, log);
   const kernel = opened.value;
@@ -29,7 +34,10 @@ export async function up(config: Config, part: Part): Promise<void> {
   await stopped;
   log.info('shutting down');
   const limit = setTimeout(() => process.exit(0), shutdownLimitMs);
-  process.once('SIGINT', () => process.exit(130));
+  const impatient = performance.now() + repeatedSignalMs;
+  process.on('SIGINT', () => {
+    if (performance.now() > impatient) process.exit(130);
+  });
   await app.drain();
   await closeHttp(app);
   await opened.close();
