@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/bus.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
@@ -27,6 +27,17 @@ export interface Opened<T> {
 
 const databaseName = 'svc';
 const superviseEveryMs = 1_000;
+
+/** Runs `work`; when it fails and the setting is set, the fault is told under the setting's name. */
+async function orNamed<T>(setting: string, value: string | undefined, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (value === undefined) throw error;
+    const reason = error instanceof Error ? error.message || String((error as { code?: unknown }).code) : String(error);
+    throw new ConfigError(`${setting}: ${reason}`);
+  }
+}
 
 /** Opens what an admin command needs: database (started when it does not run, migrated), bus, keyring. */
 export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>> {
@@ -76,13 +87,14 @@ async function openBase(
   options: { clock: Clock; lease: boolean; poolSize: number; database?: DatabaseTarget | undefined },
 ) {
   const { clock, lease, poolSize } = options;
-  const dataDir = openDataDir(config.dataDir, config.databaseUrl === undefined);
+  const { dataDir: configured, databaseUrl } = config;
+  const dataDir = await orNamed('SVC_DATA_DIR', configured, () => openDataDir(configured, databaseUrl === undefined));
   const database = options.database
     ? { target: options.database, close: () => Promise.resolve() }
     : await openTarget(config, dataDir, log, clock);
   const { target } = database;
   const sql = openDatabase(target, poolSize);
-  const applied = await migrate(sql);
+  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrate(sql));
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
   await checkMasterKey(sql, keyring);
@@ -102,7 +114,8 @@ async function openBase(
 async function openBus(config: Config, target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {
   if (config.natsUrl === undefined) return openPostgresBus(target, clock, log);
   const { openNatsBus } = await import('./kernel/bus.nats.ts');
-  return openNatsBus(config.natsUrl, log);
+  const { natsUrl } = config;
+  return orNamed('SVC_NATS_URL', natsUrl, () => openNatsBus(natsUrl, log));
 }
 
 /** The configured database, or the embedded one: started, kept running, and stopped by the last process that uses it. */

@@ -8,6 +8,7 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
+import { ConfigError } from '../config.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
 import type { Kernel } from './context.ts';
 
@@ -37,7 +38,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   const app = tls
     ? (fastify({
         ...options,
-        https: { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+        https: { cert: readPem('SVC_TLS_CERT', tls.certFile), key: readPem('SVC_TLS_KEY', tls.keyFile) },
       } as FastifyServerOptions) as FastifyInstance)
     : fastify(options);
   app.decorateRequest('traceId', '');
@@ -71,6 +72,14 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   return app;
 }
 
+function readPem(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    throw new ConfigError(`${setting}: cannot read ${file}`);
+  }
+}
+
 /** A client's correlation id is 1 to 128 visible characters (document 1; design: kernel). */
 function isRequestId(value: string): boolean {
   // eslint-disable-next-line no-control-regex
@@ -80,7 +89,8 @@ function isRequestId(value: string): boolean {
 /** 400 for an `x-request-id` that cannot be echoed; checked after the key, as every 400. */
 export function checkRequestId(request: FastifyRequest): void {
   const given = request.headers['x-request-id'] as string | undefined;
-  if (given !== undefined && !isRequestId(given)) {
+  // An empty one is as good as none.
+  if (given !== undefined && given !== '' && !isRequestId(given)) {
     const message = `must have 1 to ${longestRequestId} characters and no control characters`;
     throw badRequest(`x-request-id ${message}`, { 'x-request-id': [message] });
   }
