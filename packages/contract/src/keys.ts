@@ -30,7 +30,11 @@ export const key = z
 
 const name = text(120).min(1);
 const scopes = z.array(scope).min(1).max(64);
-const futureInstant = z.iso.datetime({ offset: true });
+/** Any offset is taken; the rest of the server sees UTC. A year of five digits no RFC 3339 instant has. */
+const futureInstant = z.iso
+  .datetime({ offset: true })
+  .refine((value) => Date.parse(value) < Date.UTC(10_000, 0), 'must be before the year 10000 in UTC')
+  .transform((value) => new Date(value).toISOString());
 const models = z.array(text(120).min(1)).min(1).max(200);
 const spendCap = z.int().nonnegative();
 

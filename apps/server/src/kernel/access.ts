@@ -27,7 +27,7 @@ export function invalidApiKey(message = 'a valid API key is required: Authorizat
  */
 export function bearerKey(authorization: string | undefined, url: string): string {
   const query = url.indexOf('?');
-  if (query >= 0 && url.includes('svc', query) && keyInText.test(decode(url.slice(query)))) {
+  if (query >= 0 && keyInText.test(decode(url.slice(query)))) {
     throw invalidApiKey(
       'an API key in a query string is refused; send it as Authorization: Bearer, and revoke this one',
     );
@@ -37,13 +37,11 @@ export function bearerKey(authorization: string | undefined, url: string): strin
   return text;
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+/** Decodes the escapes of ASCII characters, one by one: a malformed one elsewhere hides no key. */
+const decode = (text: string): string =>
+  text.includes('%')
+    ? text.replace(/%[0-7][0-9a-f]/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)))
+    : text;
 
 /**
  * Checks of an authenticated caller in the documented order: 402 subscription, 403 scope and tool level, 429 spend cap.

@@ -1,102 +1,191 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import S3rver from 's3rver';
 import { type Blobs, openFileBlobs } from './blobs.ts';
 import { openS3Blobs } from './blobs.s3.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-blobs-'));
+const mib = 1024 * 1024;
+const bucket = 'svc-test';
 
-/** A real S3 server on a free port, as operators run one. */
-async function startS3(): Promise<{ blobs: Blobs; stop: () => Promise<void> }> {
-  const options = { address: '127.0.0.1', port: 0, silent: true, directory: join(folder, 's3') };
-  const server = new S3rver({ ...options, configureBuckets: [{ name: 'bucket', configs: [] }] });
-  const { port } = await server.run();
-  const settings = { endpoint: `http://127.0.0.1:${port}`, bucket: 'bucket', region: 'us-east-1' };
-  return {
-    blobs: openS3Blobs({ ...settings, accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }),
-    stop: () => server.close(),
-  };
+/** The part of `s3rver` that is used here; it has no types of its own. */
+interface S3Server {
+  run(): Promise<{ port: number }>;
+  close(): Promise<void>;
 }
+type S3ServerClass = new (options: object) => S3Server;
 
 for (const kind of ['files', 'S3'] as const) {
-  describe(`blobs in ${kind}`, () => {
+  describe(`blobs as ${kind}`, () => {
+    let folder: string;
+    let server: S3Server | undefined;
     let blobs: Blobs;
-    let stop = (): Promise<void> => Promise.resolve();
 
     before(async () => {
-      if (kind === 'files') blobs = openFileBlobs(join(folder, 'files'));
-      else ({ blobs, stop } = await startS3());
+      folder = mkdtempSync(join(tmpdir(), 'svc-blobs-'));
+      if (kind === 'files') {
+        blobs = openFileBlobs(folder);
+        return;
+      }
+      const S3rver = createRequire(import.meta.url)('s3rver') as S3ServerClass;
+      const directory = join(folder, 's3');
+      mkdirSync(directory);
+      const address = { port: 0, address: '127.0.0.1' };
+      server = new S3rver({ ...address, silent: true, directory, configureBuckets: [{ name: bucket }] });
+      const { port } = await server.run();
+      const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+      blobs = openS3Blobs({ endpoint: `http://127.0.0.1:${port}`, bucket, region: 'us-east-1', ...keys });
     });
     after(async () => {
-      await stop();
-      if (kind === 'S3') rmSync(folder, { recursive: true, force: true });
+      await server?.close();
+      rmSync(folder, { recursive: true, force: true });
     });
-    const read = async (name: string, range?: { start: number; end?: number }) => {
-      const found = await blobs.get(name, range);
-      return found && { text: (await buffer(found.body)).toString(), bytes: found.bytes };
+    const read = async (name: string, range?: { start: number; end?: number }): Promise<Buffer | undefined> => {
+      const got = await blobs.get(name, range);
+      if (!got) return undefined;
+      const bytes = await buffer(got.body);
+      assert.equal(bytes.byteLength, got.bytes);
+      return bytes;
     };
 
-    test('what was put is read back, whole and by range', async () => {
-      assert.equal(await blobs.put('a/one.txt', Buffer.from('hello world')), 11);
-      assert.deepEqual(await read('a/one.txt'), { text: 'hello world', bytes: 11 });
-      assert.deepEqual(await read('a/one.txt', { start: 6 }), { text: 'world', bytes: 5 });
-      assert.deepEqual(await read('a/one.txt', { start: 0, end: 4 }), { text: 'hello', bytes: 5 });
-      assert.deepEqual(await read('a/one.txt', { start: 50 }), { text: '', bytes: 0 });
-      assert.equal(await blobs.size('a/one.txt'), 11);
+    test('gives back the bytes it was given, and their number', async () => {
+      for (const bytes of [Buffer.from('ș'), randomBytes(70_000), Buffer.alloc(0)]) {
+        const name = `a/${randomUUID()}.bin`;
+        assert.equal(await blobs.put(name, bytes), bytes.byteLength);
+        assert.deepEqual(await read(name), bytes);
+        assert.equal(await blobs.size(name), bytes.byteLength);
+      }
     });
 
-    test('a stream of 20 MiB is stored whole', async () => {
-      const chunk = Buffer.alloc(1024 * 1024, 7);
-      assert.equal(await blobs.put('big', Readable.from(Array.from({ length: 20 }, () => chunk))), 20 * chunk.length);
-      assert.equal(await blobs.size('big'), 20 * chunk.length);
-      const found = await blobs.get('big');
-      const bytes = found ? await buffer(found.body) : assert.fail();
-      assert.ok(bytes.every((byte) => byte === 7));
-    });
-
-    test('putting again replaces the whole', async () => {
-      await blobs.put('twice', Buffer.from('a long first version'));
-      await blobs.put('twice', Buffer.from('second'));
-      assert.equal((await read('twice'))?.text, 'second');
-    });
-
-    test('what is missing is undefined, and deleting it is fine', async () => {
-      assert.equal(await blobs.get('missing'), undefined);
-      assert.equal(await blobs.size('missing'), undefined);
-      await blobs.delete('missing');
-    });
-
-    test('names are listed below a prefix until they are deleted', async () => {
-      for (const name of ['l/b', 'l/a', 'l/c/d', 'other']) await blobs.put(name, Buffer.from('x'));
-      assert.deepEqual(await blobs.list('l/'), ['l/a', 'l/b', 'l/c/d']);
-      await blobs.delete('l/a');
-      assert.deepEqual(await blobs.list('l/'), ['l/b', 'l/c/d']);
-      assert.deepEqual(await blobs.list('nothing/'), []);
-    });
-
-    test('a source that fails leaves the old bytes and nothing else', async () => {
-      await blobs.put('kept', Buffer.from('old'));
-      const failing = Readable.from(
+    test('takes and gives a stream of 20 MiB without a byte changed', async () => {
+      const sent = createHash('sha256');
+      const source = Readable.from(
         (function* () {
-          yield Buffer.from('new');
-          throw new Error('the source broke');
+          for (let i = 0; i < 320; i++) {
+            const chunk = randomBytes(64 * 1024);
+            sent.update(chunk);
+            yield chunk;
+          }
         })(),
       );
-      await assert.rejects(blobs.put('kept', failing), /broke/);
-      assert.equal((await read('kept'))?.text, 'old');
-      if (kind === 'files') assert.deepEqual(readdirSync(join(folder, 'files/unfinished')), []);
+      assert.equal(await blobs.put('big/one', source), 20 * mib);
+      const got = await blobs.get('big/one');
+      const received = createHash('sha256');
+      for await (const chunk of got?.body ?? []) received.update(chunk as Buffer);
+      assert.equal(got?.bytes, 20 * mib);
+      assert.equal(received.digest('hex'), sent.digest('hex'));
     });
 
-    test('a name that could leave the store is refused', async () => {
-      for (const name of ['../x', 'a/../../x', '/x', 'a//b', '.x', '', 'a\u0000b', 'é', 'x'.repeat(513)]) {
-        await assert.rejects(async () => blobs.put(name, Buffer.from('x')), /malformed/, name);
-        await assert.rejects(async () => blobs.get(name), /malformed/, name);
+    test('answers ranges: from, from to, past the end, beyond', async () => {
+      await blobs.put('range', Buffer.from('0123456789'));
+      assert.equal((await read('range', { start: 0 }))?.toString(), '0123456789');
+      assert.equal((await read('range', { start: 7 }))?.toString(), '789');
+      assert.equal((await read('range', { start: 2, end: 4 }))?.toString(), '234');
+      assert.equal((await read('range', { start: 9, end: 9 }))?.toString(), '9');
+      assert.equal((await read('range', { start: 8, end: 99 }))?.toString(), '89');
+      assert.equal((await read('range', { start: 10 }))?.toString(), '');
+    });
+
+    test('what is not there is undefined, and deleting it is fine', async () => {
+      assert.equal(await blobs.get('no/such'), undefined);
+      assert.equal(await blobs.size('no/such'), undefined);
+      await blobs.delete('no/such');
+      assert.deepEqual(await blobs.list('no/such/'), []);
+      await blobs.put('gone/1', Buffer.from('x'));
+      await blobs.delete('gone/1');
+      assert.equal(await blobs.get('gone/1'), undefined);
+      assert.deepEqual(await blobs.list('gone/'), []);
+    });
+
+    test('a folder of blobs is no blob', async () => {
+      await blobs.put('folder/in/it', Buffer.from('x'));
+      assert.equal(await blobs.size('folder/in'), undefined);
+      assert.equal(await blobs.get('folder/in'), undefined);
+      assert.equal(await blobs.size('folder/in/it/deeper'), undefined);
+      assert.equal(await blobs.get('folder/in/it/deeper'), undefined);
+    });
+
+    test('lists names below a prefix, sorted, whole segments only', async () => {
+      for (const name of ['l/b', 'l/a/2', 'l/a/1', 'l/a.b', 'list/x']) await blobs.put(name, Buffer.from(name));
+      assert.deepEqual(await blobs.list('l/'), ['l/a.b', 'l/a/1', 'l/a/2', 'l/b']);
+      assert.deepEqual(await blobs.list('l/a/'), ['l/a/1', 'l/a/2']);
+    });
+
+    test('a reader of a blob that is replaced sees the old bytes or the new, never a mix', async () => {
+      const [old, fresh] = [Buffer.alloc(4 * mib, 'o'), Buffer.alloc(3 * mib, 'n')];
+      await blobs.put('replaced', old);
+      if (kind === 'files') {
+        const before = await blobs.get('replaced');
+        const [, ...seen] = await Promise.all([
+          blobs.put('replaced', fresh),
+          ...Array.from({ length: 5 }, () => read('replaced')),
+        ]);
+        for (const bytes of [...seen, before && (await buffer(before.body))]) {
+          assert.ok(bytes?.equals(old) || bytes?.equals(fresh));
+        }
+        // S3 promises this by itself; the test's server does not.
+      } else await blobs.put('replaced', fresh);
+      assert.ok((await read('replaced'))?.equals(fresh));
+    });
+
+    test('a source that fails half-way leaves the old blob, or none, and no remains', async () => {
+      const failing = () =>
+        Readable.from(
+          (async function* () {
+            for (let i = 0; i < 10; i++) yield await Promise.resolve(randomBytes(mib));
+            throw new Error('the source failed');
+          })(),
+        );
+      // The test's server cannot abort an upload in parts, and says so in place of the source's error.
+      const reason = kind === 'files' ? /the source failed/ : /the source failed|MethodNotAllowed/;
+      await assert.rejects(blobs.put('fails/new', failing()), reason);
+      assert.equal(await blobs.size('fails/new'), undefined);
+      await blobs.put('fails/old', Buffer.from('old'));
+      await assert.rejects(blobs.put('fails/old', failing()), reason);
+      assert.equal((await read('fails/old'))?.toString(), 'old');
+      assert.deepEqual(await blobs.list('fails/'), ['fails/old']);
+      if (kind === 'files') assert.deepEqual(readdirSync(join(folder, 'unfinished')), []);
+    });
+
+    test('malformed names are refused before anything is touched', async () => {
+      const names = [
+        '',
+        '/',
+        'a/',
+        '/a',
+        '../x',
+        'a/../../x',
+        '.hidden',
+        'a//b',
+        'a b',
+        'ș',
+        'a\\b',
+        'a\u0000',
+        'x'.repeat(513),
+      ];
+      for (const name of names) {
+        for (const use of [
+          () => blobs.put(name, Buffer.from('x')),
+          () => blobs.get(name),
+          () => blobs.size(name),
+          () => blobs.delete(name),
+        ]) {
+          await assert.rejects(async () => use(), /malformed blob name/, JSON.stringify(name));
+        }
       }
+      await assert.rejects(async () => blobs.list('../'), /malformed blob name/);
+    });
+
+    test('many writers at once each store their own', async () => {
+      const names = Array.from({ length: 30 }, (_, i) => `many/${i % 3}/${i}`);
+      await Promise.all(names.map((name) => blobs.put(name, Buffer.from(name))));
+      for (const name of names) assert.equal((await read(name))?.toString(), name);
+      assert.equal((await blobs.list('many/')).length, 30);
     });
   });
 }

@@ -67,7 +67,12 @@ export function openFileBlobs(root: string): Blobs {
       const file = place(name);
       const handle = await open(file, 'r').catch(ifMissing);
       if (!handle) return undefined;
-      const { size } = await handle.stat();
+      const found = await handle.stat();
+      if (!found.isFile()) {
+        await handle.close();
+        return undefined;
+      }
+      const { size } = found;
       const start = range?.start ?? 0;
       const end = Math.min(range?.end ?? size - 1, size - 1);
       if (start > end) {
@@ -77,7 +82,8 @@ export function openFileBlobs(root: string): Blobs {
       return { body: createReadStream(file, { fd: handle, start, end }), bytes: end - start + 1 };
     },
     async size(name) {
-      return (await stat(place(name)).catch(ifMissing))?.size;
+      const found = await stat(place(name)).catch(ifMissing);
+      return found?.isFile() ? found.size : undefined;
     },
     async delete(name) {
       await rm(place(name), { force: true });
@@ -102,6 +108,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT') return undefined;
+  // ENOTDIR: a blob stands where the name wants a folder.
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
   throw error;
 }

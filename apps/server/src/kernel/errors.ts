@@ -48,7 +48,8 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (typeof code === 'string') {
-    const known = byCode(code);
+    // The same code for a broken upload (Fastify adds the status) and for a broken connection to the database.
+    const known = byCode(typeof statusCode === 'number' ? code : (databaseCodes[code] ?? code));
     if (known) return known;
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
@@ -56,6 +57,12 @@ export function toApiError(error: unknown): ApiError {
   }
   return new ApiError('internal_error', 'an unexpected fault occurred; quote the x-svc-trace-id when reporting it');
 }
+
+const databaseCodes: Record<string, string> = {
+  ECONNRESET: 'CONNECTION_CLOSED',
+  EPIPE: 'CONNECTION_CLOSED',
+  ETIMEDOUT: 'CONNECT_TIMEOUT',
+};
 
 function byCode(code: string): ApiError | undefined {
   switch (code) {

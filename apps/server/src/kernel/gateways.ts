@@ -94,7 +94,8 @@ export class Gateways {
   /** Tells every gateway, this one included, and waits for all live ones; at most 1 s. */
   async announce(topic: string, payload: unknown): Promise<void> {
     const { sql, bus, clock, log } = this.#resources;
-    this.#announced.get(topic)?.(payload);
+    // Joining tells the others of a peer; this gateway is none of its own.
+    if (topic !== joined) this.#announced.get(topic)?.(payload);
     const missing = new Set(await liveGateways(sql, this.id));
     if (missing.size === 0) return;
     const nonce = randomUUID();
@@ -135,8 +136,14 @@ export class Gateways {
 
   /** Gives the lease up. */
   async close(): Promise<void> {
+    const { sql, log } = this.#resources;
     this.#stopRenewing();
-    if (this.#leased) await this.#resources.sql`delete from kernel.gateways where id = ${this.id}`;
+    if (!this.#leased) return;
+    try {
+      await sql`delete from kernel.gateways where id = ${this.id}`;
+    } catch (err) {
+      log.warn({ err }, 'the lease was not given up; it ends by itself');
+    }
   }
 
   async #listen(): Promise<void> {

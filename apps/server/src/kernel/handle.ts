@@ -225,7 +225,11 @@ function headerText(value: string | string[] | undefined): string | undefined {
   if (typeof value !== 'string') return undefined;
   const bytes = Buffer.from(value, 'latin1');
   const utf8 = bytes.toString('utf8');
-  return (utf8.includes('\ufffd') ? value : utf8).trim().slice(0, longestDeviceText).toWellFormed();
+  return (utf8.includes('\ufffd') ? value : utf8)
+    .trim()
+    .slice(0, longestDeviceText)
+    .replace(/[\ud800-\udbff]$/, '')
+    .toWellFormed();
 }
 
 /** Usage and metrics of an answered request. */

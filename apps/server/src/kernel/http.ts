@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {
   type FastifyInstance,
@@ -31,7 +31,11 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
     routerOptions: { maxParamLength: 1_024 },
-    frameworkErrors: (_error, _request, reply) => void sendError(reply, badUrl()),
+    frameworkErrors(_error, request, reply) {
+      // No hook runs for a URL that cannot be routed.
+      reply.raw.setHeader('x-svc-trace-id', traceIdOf(request));
+      void sendError(reply, badUrl());
+    },
     clientErrorHandler,
   };
   const { tls } = config;
@@ -48,8 +52,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   app.decorateRequest('bytesSent', 0);
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
-    const given = request.headers['x-request-id'] as string | undefined;
-    request.traceId = given !== undefined && isRequestId(given) ? given : randomUUID();
+    request.traceId = traceIdOf(request);
     reply.raw.setHeader('x-svc-trace-id', request.traceId);
     done();
   });
@@ -58,6 +61,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     done(null, payload);
   });
   acceptJson(app);
+  app.server.on('checkExpectation', refuseExpectation);
   app.setNotFoundHandler((_request, reply) => sendError(reply, notFound('route')));
   app.setErrorHandler((error, request, reply) => {
     const failure = toApiError(error);
@@ -80,9 +84,14 @@ function readPem(setting: string, file: string): Buffer {
   }
 }
 
+/** The client's correlation id, or a fresh one. */
+function traceIdOf(request: FastifyRequest): string {
+  const given = request.headers['x-request-id'] as string | undefined;
+  return given !== undefined && isRequestId(given) ? given : randomUUID();
+}
+
 /** A client's correlation id is 1 to 128 visible characters (document 1; design: kernel). */
 function isRequestId(value: string): boolean {
-  // eslint-disable-next-line no-control-regex
   return value.length >= 1 && value.length <= longestRequestId && /^[\x20-\x7e\x80-\xff]+$/.test(value);
 }
 
@@ -90,7 +99,7 @@ function isRequestId(value: string): boolean {
 export function checkRequestId(request: FastifyRequest): void {
   const given = request.headers['x-request-id'] as string | undefined;
   // An empty one is as good as none.
-  if (given !== undefined && given !== '' && !isRequestId(given)) {
+  if (given && !isRequestId(given)) {
     const message = `must have 1 to ${longestRequestId} characters and no control characters`;
     throw badRequest(`x-request-id ${message}`, { 'x-request-id': [message] });
   }
@@ -112,6 +121,13 @@ function acceptJson(app: FastifyInstance): void {
     if (body === '') done(null, undefined);
     else void parse(request, body as string, done);
   });
+}
+
+/** `Expect` other than `100-continue`: Node would answer 417 without a body. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify(badRequest('the expectation of the Expect header cannot be met').envelope());
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-svc-trace-id': randomUUID() };
+  response.writeHead(400, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 /** What Node's parser refuses never reaches a route: the envelope is written by hand. */

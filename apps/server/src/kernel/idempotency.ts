@@ -51,12 +51,14 @@ export async function once(
     const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body)));
     await kernel.sql`
       update kernel.idempotency set status = ${response.status}, response = ${sealed}
-      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}`;
+      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
+        and gateway_id = ${kernel.gateways.id}`;
     return { ...response, replayed: false };
   } catch (error) {
     await kernel.sql`
       delete from kernel.idempotency
-      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key} and status is null`;
+      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
+        and gateway_id = ${kernel.gateways.id} and status is null`;
     throw error;
   }
 }

@@ -34,7 +34,7 @@ const closeTimeoutMs = 5_000;
  */
 export function openJobs(target: DatabaseTarget, log: Log): Jobs {
   const pool = openDatabase(target, 1, { types: { json: jsonType } });
-  const boss = new PgBoss({ db: adapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
+  const boss = new PgBoss({ db: ownAdapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
   let started = false;
   return {
@@ -70,6 +70,24 @@ async function register(boss: PgBoss, definition: JobDefinition, kernel: Kernel)
     for (const job of jobs) await run(kernel, job.data);
   });
   if (cron !== undefined) await boss.schedule(name, cron, {}, { tz: 'UTC' });
+}
+
+/**
+ * For the queue's own connection: pg-boss sends whole transactions in one text and, when gateways start at once, lets one
+ * of them fail (`already exists`). What failed must not leave the connection in an aborted transaction.
+ */
+function ownAdapter(pool: Sql) {
+  const own = adapter(pool);
+  return {
+    async executeSql(text: string, values?: unknown[]) {
+      try {
+        return await own.executeSql(text, values);
+      } catch (error) {
+        if (/^\s*begin/i.test(text)) await pool.unsafe('rollback').catch(() => {});
+        throw error;
+      }
+    },
+  };
 }
 
 function adapter(db: Db | Sql) {

@@ -7,40 +7,66 @@ import { migrate, missingMigrations } from './migrate.ts';
 
 describe('migrations', () => {
   let database: TestDatabase;
-  let sql: Sql;
+  let admin: Sql;
+  let target: DatabaseTarget;
+  const name = `test_empty_${randomUUID().replaceAll('-', '')}`;
 
   before(async () => {
     database = await testDatabase();
-    sql = openDatabase(database.target, 2);
+    admin = openDatabase(database.target, 1);
+    await admin.unsafe(`create database ${name} template template0`);
+    if (!('embedded' in database.target)) throw new Error('test databases are embedded');
+    target = { embedded: database.target.embedded, database: name };
   });
   after(async () => {
-    await sql.end();
+    await admin.unsafe(`drop database ${name} with (force)`);
+    await admin.end({ timeout: 1 });
     await database.drop();
   });
 
-  test('eight gateways that start at once on an empty database apply each exactly once', async () => {
-    const name = `empty_${randomUUID().replaceAll('-', '')}`;
-    await sql.unsafe(`create database ${name}`);
-    const { embedded } = database.target as Extract<DatabaseTarget, { embedded: unknown }>;
-    const pools = Array.from({ length: 8 }, () => openDatabase({ embedded, database: name }, 1));
-    const applied = (await Promise.all(pools.map((pool) => migrate(pool)))).flat();
-    assert.equal(new Set(applied).size, applied.length);
-    const first = pools[0] as Sql;
-    assert.deepEqual(await missingMigrations(first), []);
-    const [row] = await first<{ count: number }[]>`select count(*) from kernel.migrations`;
-    assert.equal(row?.count, applied.length);
-    await Promise.all(pools.map((pool) => pool.end()));
-    await sql.unsafe(`drop database ${name}`);
+  test('eight processes that migrate an empty database at once apply each file once, in order', async () => {
+    const pools = Array.from({ length: 8 }, () => openDatabase(target, 2));
+    const applied = await Promise.all(pools.map((sql) => migrate(sql)));
+    const sql = pools[0] as Sql;
+    const rows = await sql<{ name: string }[]>`select name from kernel.migrations order by applied_at, name`;
+    assert.ok(rows.length >= 8);
+    assert.deepEqual(applied.flat().sort(), rows.map((row) => row.name).sort());
+    assert.deepEqual(await missingMigrations(sql), []);
+    assert.deepEqual(await migrate(sql), [], 'a second time there is nothing to do');
+    for (const pool of pools) await pool.end({ timeout: 1 });
   });
 
-  test('of a newer version are left alone, so that gateways can be updated one by one', async () => {
-    await sql`insert into kernel.migrations (name, checksum) values ('9999.future.thing', 'x')`;
+  test('a file that was changed after it was applied stops the start and names itself', async () => {
+    const sql = openDatabase(target, 1);
+    await migrate(sql);
+    const [row] = await sql`update kernel.migrations set checksum = 'other'
+      where name = (select max(name) from kernel.migrations) returning name`;
+    await assert.rejects(migrate(sql), new RegExp(`${row?.['name']} was changed`));
+    await sql`delete from kernel.migrations where name = ${row?.['name']}`;
+    assert.deepEqual(await missingMigrations(sql), [row?.['name']]);
+    await sql.end({ timeout: 1 });
+  });
+
+  test('a newer migration that this version does not know is tolerated', async () => {
+    const sql = openDatabase(database.target, 1);
+    await sql`insert into kernel.migrations (name, checksum) values ('9999.kernel.future', 'x')`;
     assert.deepEqual(await migrate(sql), []);
     assert.deepEqual(await missingMigrations(sql), []);
+    await sql.end({ timeout: 1 });
   });
 
-  test('that were changed after they were applied stop the start', async () => {
-    await sql`update kernel.migrations set checksum = 'other' where name = '0001.kernel.core'`;
-    await assert.rejects(migrate(sql), /0001\.kernel\.core was changed/);
+  test('a migration that fails leaves nothing of itself and goes on where it was once it can', async () => {
+    const sql = openDatabase(target, 1);
+    await sql`drop schema if exists health cascade`;
+    await sql`create schema health`;
+    await sql`delete from kernel.migrations where name like '%.health.create'`;
+    await assert.rejects(migrate(sql), { code: '42P06' });
+    assert.equal(
+      (await missingMigrations(sql)).some((missing) => missing.includes('health')),
+      true,
+    );
+    await sql`drop schema health`;
+    assert.ok((await migrate(sql)).some((applied) => applied.includes('health')));
+    await sql.end({ timeout: 1 });
   });
 });

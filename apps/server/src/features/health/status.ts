@@ -1,13 +1,24 @@
 import { contract } from '@svc/contract';
+import type { Context } from '../../kernel/context.ts';
 import { operation } from '../../kernel/feature.ts';
 import { readProviders } from './health.jobs.ts';
 import { aliases } from './health.rules.ts';
 import { providerHealth } from './health.sql.ts';
 
+/** What the last probes found; nothing is known while the database is away. */
+async function lastKnown(context: Context): Promise<Map<string, boolean>> {
+  try {
+    return await providerHealth(context.db);
+  } catch (err) {
+    context.log.warn({ err }, 'the health of providers cannot be read');
+    return new Map();
+  }
+}
+
 /** A provider that was never probed counts as healthy: nothing speaks against it. */
 export const status = operation(contract.health.status, async (context) => {
   const providers = await readProviders(context.kernel).catch(() => undefined);
-  const health = providers?.length ? await providerHealth(context.db) : new Map<string, boolean>();
+  const health = providers?.length ? await lastKnown(context) : new Map<string, boolean>();
   return {
     ok: providers !== undefined,
     aliases,

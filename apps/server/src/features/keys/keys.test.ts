@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import {
+  createAccount,
+  http,
+  startGateway,
+  type TestAccount,
+  type TestDatabase,
+  type TestGateway,
+  testDatabase,
+} from '../../testing.ts';
+import { createOwner, issueKey } from './index.ts';
+import type { KeyTerms } from './keys.issue.ts';
+import { isKeyText } from './keys.rules.ts';
+
+describe('keys', () => {
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  let account: TestAccount;
+
+  before(async () => {
+    database = await testDatabase();
+    gateway = await startGateway(database);
+    account = await createAccount(gateway);
+  });
+  after(async () => {
+    await gateway.close();
+    await database.drop();
+  });
+  const create = (body: object = {}, key = account.key) => http(gateway.url, '/v1/keys', { key, body });
+  const patch = (id: string, body: object, key = account.key) =>
+    http(gateway.url, `/v1/keys/${id}`, { method: 'PATCH', key, body });
+  const list = async (key = account.key) => (await http(gateway.url, '/v1/keys', { key })).body.keys;
+  /** A key with terms that the API itself would not need to give. */
+  const issue = async (terms: Partial<KeyTerms>): Promise<string> => {
+    const wanted = { accountId: account.id, name: 'limited', scopes: ['*'], ...terms };
+    return (await issueKey(gateway.kernel, gateway.kernel.sql, wanted)).text;
+  };
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+
+  test('a created key works, is told once, and has what its maker has unless less is asked for', async () => {
+    const { status, body } = await create({ name: 'Laptop' });
+    assert.equal(status, 201);
+    assert.ok(isKeyText(body.key));
+    assert.deepEqual([body.name, body.status, body.scopes, body.tool_level], ['Laptop', 'active', ['*'], 'l3_sandbox']);
+    assert.deepEqual([body.prefix, body.last_four], [body.key.slice(0, 8), body.key.slice(-4)]);
+    assert.equal((await list(body.key)).length > 0, true);
+    const [listed] = await list();
+    assert.equal(listed.id, body.id);
+    assert.equal('key' in listed || 'hash' in listed, false);
+    assert.ok(!('models' in listed) && !('expires_at' in listed) && !('spend_cap_micro_usd' in listed));
+  });
+
+  test('lists the newest first, those of the own account only, and when each was used last', async () => {
+    const other = await createAccount(gateway);
+    const made = [(await create({ name: 'one' })).body.id, (await create({ name: 'two' })).body.id];
+    const keys = await list();
+    assert.deepEqual([keys[0].id, keys[1].id], made.toReversed());
+    assert.equal(keys[0].last_used_at, undefined);
+    assert.ok(keys.some((key: { id: string; last_used_at?: string }) => key.id === account.keyId && key.last_used_at));
+    assert.deepEqual(
+      (await list(other.key)).map((key: { id: string }) => key.id),
+      [other.keyId],
+    );
+  });
+
+  test('is renamed, limited and freed of limits again; what is not named stays', async () => {
+    const { body } = await create({ name: 'before', models: ['svc'], spend_cap_micro_usd: 5, expires_at: inDays(2) });
+    const renamed = await patch(body.id, { name: 'ș'.repeat(120) });
+    assert.deepEqual([renamed.status, renamed.body.name], [200, 'ș'.repeat(120)]);
+    assert.deepEqual(renamed.body.models, ['svc']);
+    const freed = await patch(body.id, { models: null, spend_cap_micro_usd: null, expires_at: null });
+    assert.ok(!('models' in freed.body) && !('expires_at' in freed.body) && !('spend_cap_micro_usd' in freed.body));
+    const limited = await patch(body.id, { models: ['a', 'b"\\,{}'], scopes: ['hosts'], tool_level: 'l1' });
+    assert.deepEqual(
+      [limited.body.models, limited.body.scopes, limited.body.tool_level],
+      [['a', 'b"\\,{}'], ['hosts'], 'l1'],
+    );
+    assert.deepEqual(
+      (await list()).find((key: { id: string }) => key.id === body.id),
+      limited.body,
+    );
+  });
+
+  test('an expiry with an offset is answered in UTC, by create and update alike', async () => {
+    const created = await create({ expires_at: '2090-01-01T02:00:00+02:00' });
+    assert.deepEqual([created.status, created.body.expires_at], [201, '2090-01-01T00:00:00.000Z']);
+    const updated = await patch(created.body.id, { expires_at: '2091-01-01T02:00:00.5+02:00' });
+    assert.deepEqual([updated.status, updated.body.expires_at], [200, '2091-01-01T00:00:00.500Z']);
+  });
+
+  test('an expiry at the end of time, or in a leap second of history, is no fault of ours', async () => {
+    for (const expires_at of ['9999-12-31T23:59:59-12:00', '9999-12-31T23:59:59Z', '2090-06-30T23:59:59.999999999Z']) {
+      const answer = await create({ expires_at });
+      assert.ok([201, 400].includes(answer.status), `${expires_at}: ${answer.status}`);
+      const changed = await patch(account.keyId, { expires_at });
+      assert.ok([200, 400].includes(changed.status), `PATCH ${expires_at}: ${changed.status}`);
+      await patch(account.keyId, { expires_at: null });
+    }
+  });
+
+  test('400: an expiry in the past, an empty change, a malformed term', async () => {
+    for (const body of [{ expires_at: '2001-01-01T00:00:00Z' }, { expires_at: 'soon' }, { scopes: [] }]) {
+      assert.equal((await create(body)).status, 400, JSON.stringify(body));
+    }
+    for (const body of [{}, { status: 'revoked' }, { unknown: 1 }, { name: 'a\u0000b' }, { name: '\ud800' }]) {
+      assert.equal((await patch(account.keyId, body)).status, 400, JSON.stringify(body));
+    }
+  });
+
+  test('revoked is for good: twice answers the same, no change brings it back', async () => {
+    const { body } = await create();
+    const revoke = () => http(gateway.url, `/v1/keys/${body.id}`, { method: 'DELETE', key: account.key });
+    for (let i = 0; i < 2; i++) assert.deepEqual((await revoke()).body, { deleted: true, id: body.id });
+    assert.equal((await http(gateway.url, '/v1/keys', { key: body.key })).status, 401);
+    for (const change of [{ status: 'active' }, { name: 'again' }]) {
+      const answer = await patch(body.id, change);
+      assert.deepEqual([answer.status, answer.body.error.code], [409, 'key_revoked']);
+    }
+    assert.equal((await list()).find((key: { id: string }) => key.id === body.id).status, 'revoked');
+    const unknown = await http(gateway.url, `/v1/keys/${randomUUID()}`, { method: 'DELETE', key: account.key });
+    assert.equal(unknown.status, 404);
+  });
+
+  test('of a revocation and a resumption at once the revocation wins, whatever their order', async () => {
+    for (let i = 0; i < 15; i++) {
+      const { body } = await create();
+      await patch(body.id, { status: 'paused' });
+      const [revoked, resumed] = await Promise.all([
+        http(gateway.url, `/v1/keys/${body.id}`, { method: 'DELETE', key: account.key }),
+        patch(body.id, { status: 'active' }),
+      ]);
+      assert.equal(revoked.status, 200);
+      assert.ok([200, 409].includes(resumed.status));
+      assert.equal((await http(gateway.url, '/v1/keys', { key: body.key })).status, 401);
+    }
+  });
+
+  test('a key gives no key more than it has, neither in creating nor in changing one', async () => {
+    const weak = await issue({
+      scopes: ['keys', 'hosts:read'],
+      toolLevel: 'l1',
+      models: ['svc-fast', 'svc'],
+      spendCapMicroUsd: 1_000,
+      expiresAt: inDays(10),
+    });
+    const { body: target } = await create({ name: 'target' }, weak);
+    assert.deepEqual(
+      [target.scopes, target.tool_level, target.models, target.spend_cap_micro_usd],
+      [['keys', 'hosts:read'], 'l1', ['svc-fast', 'svc'], 1_000],
+      'inherits every limit',
+    );
+    assert.ok(Date.parse(target.expires_at) <= Date.parse(inDays(10)));
+    const beyond = [
+      { scopes: ['*'] },
+      { scopes: ['hosts'] },
+      { scopes: ['keys', 'devices:read'] },
+      { tool_level: 'l2' },
+      { tool_level: 'l3_sandbox' },
+      { models: ['svc', 'other'] },
+      { spend_cap_micro_usd: 1_001 },
+      { expires_at: inDays(11) },
+    ];
+    const lifted = [{ models: null }, { spend_cap_micro_usd: null }, { expires_at: null }];
+    for (const terms of beyond) {
+      assert.equal((await create(terms, weak)).status, 403, `create ${JSON.stringify(terms)}`);
+    }
+    for (const terms of [...beyond, ...lifted]) {
+      assert.equal((await patch(target.id, terms, weak)).status, 403, `update ${JSON.stringify(terms)}`);
+    }
+    const within = { scopes: ['keys:read'], tool_level: 'l0', models: ['svc'], spend_cap_micro_usd: 0 };
+    assert.equal((await create({ ...within, expires_at: inDays(9) }, weak)).status, 201);
+  });
+
+  test('a key cannot widen itself', async () => {
+    const text = await issue({ scopes: ['keys'], toolLevel: 'l0' });
+    const mine = (await list()).find((key: { last_four: string; name: string }) => key.last_four === text.slice(-4));
+    for (const terms of [{ scopes: ['*'] }, { tool_level: 'l1' }]) {
+      assert.equal((await patch(mine.id, terms, text)).status, 403);
+    }
+  });
+
+  test('its text is nowhere in the database, in no column of any table', async () => {
+    const texts = [account.key];
+    for (let i = 0; i < 3; i++) {
+      const headers = { 'idempotency-key': randomUUID() };
+      const { body } = await http(gateway.url, '/v1/keys', { key: account.key, body: {}, headers });
+      texts.push(body.key);
+      await http(gateway.url, '/v1/keys', { key: body.key });
+    }
+    await gateway.kernel.usage.flush();
+    const { sql } = gateway.kernel;
+    const tables = await sql<{ name: string }[]>`
+      select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema')`;
+    assert.ok(tables.length > 8);
+    for (const { name } of tables) {
+      const rows = await sql.unsafe<{ dump: string }[]>(`select to_jsonb(t)::text as dump from ${name} t`);
+      const dump = rows.map((row) => row.dump).join('\n');
+      // bytea is dumped as hex: looked for in that form too.
+      for (const text of texts) {
+        const secret = text.slice(8, -4);
+        assert.ok(!dump.includes(secret) && !dump.includes(Buffer.from(secret).toString('hex')), name);
+      }
+    }
+  });
+
+  test('the owner is created once on an empty database, though eight gateways start at once', async () => {
+    const own = await testDatabase();
+    const first = await startGateway(own);
+    const keys = await Promise.all(Array.from({ length: 8 }, () => createOwner(first.kernel)));
+    const told = keys.filter((key) => key !== undefined);
+    assert.equal(told.length, 1);
+    assert.equal((await http(first.url, '/v1/keys', { key: String(told[0]) })).body.keys[0].tool_level, 'l3_sandbox');
+    assert.equal(await createOwner(first.kernel), undefined);
+    await first.close();
+    await own.drop();
+  });
+});

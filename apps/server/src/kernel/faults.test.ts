@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestDatabase, until } from '../testing.ts';
+
+/** A relay in front of a server, so that a test can take the server away from one process only. */
+export interface Proxy {
+  port: number;
+  /** Cuts every connection and refuses new ones. */
+  cut(): Promise<void>;
+  /** Freezes every connection: bytes neither come nor go, nobody is told. */
+  freeze(): void;
+  restore(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Relays to `target`; listens on a free TCP port, or on the Unix socket `path`. */
+export async function openProxy(target: NetConnectOpts, path?: string): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  let port = 0;
+  const listen = async (): Promise<void> => {
+    server = createServer((near) => {
+      const far = connect(target);
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sockets.add(one);
+        one.on('error', () => {});
+        one.on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
+        one.pipe(other);
+      }
+    });
+    if (path === undefined) server.listen(port, '127.0.0.1');
+    else server.listen(path);
+    await once(server, 'listening');
+    if (path === undefined) port = (server.address() as AddressInfo).port;
+  };
+  const cut = async (): Promise<void> => {
+    if (!server) return;
+    const closed = once(server, 'close');
+    server.close();
+    server = undefined;
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await listen();
+  return {
+    get port() {
+      return port;
+    },
+    cut,
+    freeze() {
+      for (const socket of sockets) socket.pause().unpipe();
+    },
+    async restore() {
+      if (!server) await listen();
+    },
+    close: cut,
+  };
+}
+
+/** A test database reached through a proxy of its own. */
+export async function proxyDatabase(database: TestDatabase): Promise<{ database: TestDatabase; proxy: Proxy }> {
+  const { target } = database;
+  if (!('embedded' in target)) throw new Error('test databases are embedded');
+  const { embedded } = target;
+  const socketDir = mkdtempSync(join(tmpdir(), 'svc-proxy-'));
+  const name = `.s.PGSQL.${embedded.port}`;
+  const proxy = await openProxy({ path: join(embedded.socketDir, name) }, join(socketDir, name));
+  const close = async (): Promise<void> => {
+    await proxy.close();
+    rmSync(socketDir, { recursive: true, force: true });
+  };
+  return {
+    database: { target: { embedded: { ...embedded, socketDir }, database: target.database }, drop: database.drop },
+    proxy: { ...proxy, close },
+  };
+}
+
+const natsServer = '/usr/sbin/nats-server';
+/** Why tests over NATS cannot run here; false when they can. */
+export const withoutNats: string | false = existsSync(natsServer) ? false : `${natsServer} is not installed`;
+
+/** A NATS server of a test's own. */
+export interface TestNats {
+  url: string;
+  port: number;
+  /** Kills it and starts another one at the same port. */
+  restart(): Promise<void>;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a NATS server on a free port. */
+export async function startNats(): Promise<TestNats> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    child = spawn(natsServer, ['-a', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
+    await until(() => accepts(port));
+  };
+  const kill = async (): Promise<void> => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  await start();
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    start,
+    kill,
+    async restart() {
+      await kill();
+      await start();
+    },
+    close: kill,
+  };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
