@@ -299,7 +299,7 @@ describe('errors over HTTP', () => {
       headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
       body: new Blob([body(12 * mib + 1)]).stream(),
       duplex: 'half',
-    } as RequestInit);
+    });
     assert.equal(chunked.status, 413);
     assert.equal(((await chunked.json()) as { error: { code: string } }).error.code, 'payload_too_large');
     // Refused by its declared length alone, before a byte of it has come.
