@@ -110,6 +110,5 @@ declare module 'fastify' {
     actor: Actor | undefined;
     deviceId: string | undefined;
     startedAt: number;
-    bytesSent: number;
   }
 }

@@ -245,7 +245,7 @@ function account(kernel: Kernel, operationId: string, request: FastifyRequest, r
       deviceId: request.deviceId,
       route: operationId,
       status: reply.statusCode,
-      bytes: request.bytesSent,
+      bytes: Number(reply.getHeader('content-length') ?? 0),
       ms: Math.round(ms),
       costMicroUsd: 0,
       traceId: request.traceId,

@@ -49,16 +49,11 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   app.decorateRequest('actor', undefined);
   app.decorateRequest('deviceId', undefined);
   app.decorateRequest('startedAt', 0);
-  app.decorateRequest('bytesSent', 0);
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
     reply.raw.setHeader('x-svc-trace-id', request.traceId);
     done();
-  });
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    request.bytesSent = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    done(null, payload);
   });
   acceptJson(app);
   app.server.on('checkExpectation', refuseExpectation);
