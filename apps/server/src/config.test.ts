@@ -2,75 +2,128 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ConfigError, loadConfig, type SettingName, settingFlags, unknownSettings } from './config.ts';
 
+const load = (environment: Record<string, string>, flags: Partial<Record<SettingName, string>> = {}) =>
+  loadConfig(flags, environment);
+const faultOf = (environment: Record<string, string>, flags: Partial<Record<SettingName, string>> = {}): string => {
+  try {
+    load(environment, flags);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message;
+  }
+  return 'was accepted';
+};
+
 describe('settings', () => {
-  test('have the documented defaults', () => {
-    const config = loadConfig({}, {});
+  test('without any the defaults are those of the launch contract', () => {
+    const config = load({});
     assert.deepEqual(
-      [config.port, config.host, config.dataRegion, config.appScheme, config.logLevel, config.billing],
-      [8787, '127.0.0.1', 'eu-local', 'svc', 'info', false],
+      [config.port, config.host, config.dataDir, config.databaseUrl, config.natsUrl, config.s3, config.masterKey],
+      [8787, '127.0.0.1', undefined, undefined, undefined, undefined, undefined],
     );
-    assert.equal(config.baseUrl, 'http://127.0.0.1:8787');
     assert.deepEqual(
-      [config.hubUrl, config.authUrl, config.relayUrl, config.resolveUrl],
-      ['hub', 'auth', 'relay', 'resolve'].map((name) => `http://127.0.0.1:8787/${name}`),
+      [config.baseUrl, config.hubUrl, config.authUrl, config.relayUrl, config.resolveUrl],
+      ['', '/hub', '/auth', '/relay', '/resolve'].map((path) => `http://127.0.0.1:8787${path}`),
     );
-    assert.deepEqual(config.fetchPorts, [80, 443]);
-    assert.deepEqual([config.rates.search, config.rates.fetch], [30, 60]);
-    assert.equal(config.previewPort, 8788);
+    assert.deepEqual(
+      [config.previewDomain, config.previewPort, config.metrics],
+      [undefined, 8788, { port: 8789, required: false }],
+    );
+    assert.deepEqual([config.billing, config.fetchAllowHosts, config.fetchPorts], [false, [], [80, 443]]);
+    assert.deepEqual([config.dataRegion, config.appScheme, config.logLevel], ['eu-local', 'svc', 'info']);
+    assert.deepEqual([config.tls, config.providersFile], [undefined, undefined]);
     assert.ok(Object.isFrozen(config));
   });
 
-  test('a malformed one is told in one line that names it', () => {
-    const malformed: [SettingName, string][] = [
-      ['SVC_PORT', 'eighty'],
-      ['SVC_PORT', '70000'],
-      ['SVC_DATABASE_URL', 'mysql://x'],
-      ['SVC_DATABASE_URL', 'nonsense'],
-      ['SVC_NATS_URL', 'http://x'],
-      ['SVC_S3_ENDPOINT', 'x'],
-      ['SVC_S3_BUCKET', 'x'],
-      ['SVC_MASTER_KEY', 'short'],
-      ['SVC_BASE_URL', 'ftp://x'],
-      ['SVC_HUB_URL', 'x'],
-      ['SVC_BILLING', 'maybe'],
-      ['SVC_FETCH_PORTS', '80,http'],
-      ['SVC_RATE_REQUESTS', '0'],
-      ['SVC_RATE_SEARCH', 'many'],
-      ['SVC_APP_SCHEME', '1x'],
-      ['SVC_METRICS_PORT', '-1'],
-      ['SVC_PREVIEW_PORT', 'x'],
-      ['SVC_LOG_LEVEL', 'loud'],
-      ['SVC_DATA_REGION', 'x'.repeat(65)],
-    ];
-    for (const [name, value] of malformed) {
-      assert.throws(
-        () => loadConfig({}, { [name]: value }),
-        (error: unknown) =>
-          error instanceof ConfigError && error.message.startsWith(`${name}:`) && !error.message.includes('\n'),
-        `${name}=${value}`,
-      );
-    }
+  test('an empty variable counts as none', () => {
+    const names = settingFlags().map(({ name }) => [name, '']);
+    assert.deepEqual(load(Object.fromEntries(names)), load({}));
   });
 
-  test('that belong together are asked for together', () => {
-    assert.throws(() => loadConfig({}, { SVC_TLS_CERT: 'a' }), /SVC_TLS_CERT and SVC_TLS_KEY/);
-    assert.throws(() => loadConfig({}, { SVC_S3_ENDPOINT: 'http://x' }), /SVC_S3_BUCKET/);
-    assert.throws(
-      () => loadConfig({}, { SVC_S3_BUCKET: 'abc', SVC_S3_ACCESS_KEY_ID: 'a' }),
-      /SVC_S3_SECRET_ACCESS_KEY/,
+  test('a flag wins over the environment', () => {
+    assert.equal(load({ SVC_PORT: '1' }, { SVC_PORT: '2' }).port, 2);
+    assert.equal(load({ SVC_PORT: '1' }, {}).port, 1);
+  });
+
+  const malformed: Partial<Record<SettingName, string[]>> = {
+    SVC_PORT: ['x', '-1', '65536', '1.5', '80 81', ' ', 'Infinity', '0x50', '1e3'],
+    SVC_DATABASE_URL: ['localhost', 'mysql://x', 'http://x', '/tmp/socket'],
+    SVC_NATS_URL: ['localhost:4222', 'http://x', 'amqp://x'],
+    SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
+    SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],
+    SVC_MASTER_KEY: ['short', 'x'.repeat(31)],
+    SVC_BASE_URL: ['example.com', 'ftp://x', '//x'],
+    SVC_HUB_URL: ['hub'],
+    SVC_AUTH_URL: ['auth'],
+    SVC_RELAY_URL: ['relay'],
+    SVC_RESOLVE_URL: ['resolve'],
+    SVC_PREVIEW_PORT: ['x', '70000'],
+    SVC_BILLING: ['yes', 'ON', '2'],
+    SVC_FETCH_PORTS: ['80,x', '70000', '80;443'],
+    SVC_RATE_REQUESTS: ['0', '-5', 'many', '1.5'],
+    SVC_RATE_SEARCH: ['0', 'x'],
+    SVC_RATE_FETCH: ['0', 'x'],
+    SVC_DATA_REGION: ['r'.repeat(65)],
+    SVC_APP_SCHEME: ['Svc', '1a', 'a b', 'svc://'],
+    SVC_METRICS_PORT: ['x', '-1'],
+    SVC_LOG_LEVEL: ['verbose', 'INFO'],
+  };
+  for (const [name, values] of Object.entries(malformed)) {
+    test(`a malformed ${name} stops the start with one line that names it`, () => {
+      for (const value of values) {
+        const message = faultOf({ [name]: value });
+        assert.match(message, new RegExp(`^${name}: [^\\n]+$`), `${JSON.stringify(value)}: ${message}`);
+        if (name === 'SVC_MASTER_KEY') assert.ok(!message.includes(value), 'a secret is not repeated');
+      }
+    });
+  }
+
+  test('an empty flag is malformed, not a zero', () => {
+    assert.match(faultOf({}, { SVC_PORT: '' }), /^SVC_PORT: /);
+  });
+
+  test('pairs are set both or none: TLS, S3 keys, S3 endpoint with bucket', () => {
+    for (const one of ['SVC_TLS_CERT', 'SVC_TLS_KEY']) {
+      assert.match(faultOf({ [one]: '/x.pem' }), /SVC_TLS_CERT and SVC_TLS_KEY/);
+    }
+    const bucket = { SVC_S3_BUCKET: 'bucket' };
+    for (const one of ['SVC_S3_ACCESS_KEY_ID', 'SVC_S3_SECRET_ACCESS_KEY']) {
+      const message = faultOf({ ...bucket, [one]: 'hidden-value' });
+      assert.match(message, /SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY/);
+      assert.ok(!message.includes('hidden-value'));
+    }
+    assert.match(faultOf({ SVC_S3_ENDPOINT: 'http://minio:9000' }), /^SVC_S3_BUCKET: /);
+    const s3 = load({ ...bucket, SVC_S3_ENDPOINT: 'http://minio:9000/' }).s3;
+    assert.deepEqual([s3?.bucket, s3?.endpoint, s3?.region], ['bucket', 'http://minio:9000', 'us-east-1']);
+    const tls = load({ SVC_TLS_CERT: 'c', SVC_TLS_KEY: 'k' });
+    assert.deepEqual([tls.tls, tls.baseUrl], [{ certFile: 'c', keyFile: 'k' }, 'https://127.0.0.1:8787']);
+  });
+
+  test('addresses follow the base URL, slashes at its end aside', () => {
+    const config = load({ SVC_BASE_URL: 'https://api.example.com//', SVC_HUB_URL: 'https://hub.example.com' });
+    assert.deepEqual(
+      [config.baseUrl, config.hubUrl, config.authUrl],
+      ['https://api.example.com', 'https://hub.example.com', 'https://api.example.com/auth'],
     );
   });
 
-  test('are overridden by flags of the same name', () => {
-    assert.equal(loadConfig({ SVC_PORT: '1' }, { SVC_PORT: '2' }).port, 1);
-    assert.ok(settingFlags().some(({ name, flag }) => name === 'SVC_DATA_DIR' && flag === '--data-dir'));
+  test('ports derived from the last ports are ports', () => {
+    for (const port of ['65534', '65535']) {
+      const config = load({ SVC_PORT: port });
+      assert.ok(config.previewPort <= 65_535 && config.metrics.port <= 65_535, port);
+    }
+    assert.deepEqual([load({ SVC_PORT: '0' }).previewPort, load({ SVC_PORT: '0' }).metrics.port], [0, 0]);
   });
 
-  test('an unknown one is found, a client’s key is not', () => {
-    assert.deepEqual(unknownSettings({ SVC_PROT: '1', SVC_API_KEY: 'x', PATH: '/' }), ['SVC_PROT']);
+  test('unknown SVC_ names are told, names of clients and others are not', () => {
+    const environment = { SVC_PROT: '1', SVC_API_KEY: 'k', PATH: '/', SVC_PORT: '1', SVCX: '1', svc_port: '1' };
+    assert.deepEqual(unknownSettings(environment), ['SVC_PROT']);
   });
 
-  test('an empty one counts as not set', () => {
-    assert.equal(loadConfig({}, { SVC_PORT: '' }).port, 8787);
+  test('every setting has a flag and a description', () => {
+    for (const { name, flag, description } of settingFlags()) {
+      assert.equal(`SVC_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
+      assert.ok(description.length > 3, name);
+    }
   });
 });

@@ -4,7 +4,10 @@ import { z } from 'zod';
 const flag = z
   .enum(['on', 'off', 'true', 'false', '1', '0'])
   .transform((value) => value === 'on' || value === 'true' || value === '1');
-const port = z.coerce.number().int().min(0).max(65_535);
+/** Digits only: `Number` would take an empty text for 0, and `0x50` and `1e3` for what few mean by them. */
+const integer = (min: number, max: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().int().min(min).max(max));
+const port = integer(0, 65_535);
 const url = (...protocols: string[]) =>
   z
     .string()
@@ -13,7 +16,7 @@ const url = (...protocols: string[]) =>
     })
     .transform((value) => value.replace(/\/+$/, ''));
 const httpUrl = url('http:', 'https:');
-const perMinute = z.coerce.number().int().min(1).max(100_000_000);
+const perMinute = integer(1, 100_000_000);
 const list = z.string().transform((value) =>
   value
     .split(',')
@@ -61,7 +64,7 @@ const settings = {
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list
-    .pipe(z.array(z.string().pipe(port as z.ZodType<number, string>)))
+    .pipe(z.array(port))
     .default([80, 443])
     .describe('ports that fetch, search and egress may reach'),
   SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
@@ -123,6 +126,9 @@ export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, env
 
 function complete(values: z.output<typeof schema>) {
   const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
+  /** The port `offset` after the gateway's; 0 where there is none. */
+  const portAfter = (offset: number): number =>
+    values.SVC_PORT === 0 || values.SVC_PORT + offset > 65_535 ? 0 : values.SVC_PORT + offset;
   const baseUrl = values.SVC_BASE_URL ?? `${scheme}://127.0.0.1:${values.SVC_PORT}`;
   return {
     port: values.SVC_PORT,
@@ -149,7 +155,7 @@ function complete(values: z.output<typeof schema>) {
     relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
     resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
     previewDomain: values.SVC_PREVIEW_DOMAIN,
-    previewPort: values.SVC_PREVIEW_PORT ?? (values.SVC_PORT === 0 ? 0 : values.SVC_PORT + 1),
+    previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     billing: values.SVC_BILLING,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
@@ -162,7 +168,7 @@ function complete(values: z.output<typeof schema>) {
     appScheme: values.SVC_APP_SCHEME,
     providersFile: values.SVC_PROVIDERS,
     metrics: {
-      port: values.SVC_METRICS_PORT ?? (values.SVC_PORT === 0 ? 0 : values.SVC_PORT + 2),
+      port: values.SVC_METRICS_PORT ?? portAfter(2),
       required: values.SVC_METRICS_PORT !== undefined,
     },
     logLevel: values.SVC_LOG_LEVEL,

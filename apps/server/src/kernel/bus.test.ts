@@ -153,7 +153,7 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     const bus = await openPostgresBus(plain.target, systemClock, quiet);
     t.after(() => bus.close());
     const topics = Array.from({ length: 5 }, () => `t.${randomUUID()}`);
-    const all: Awaited<ReturnType<typeof listen>>[] = [];
+    const all: { heard: unknown[] }[] = [];
     for (const topic of topics) all.push(await listen(bus, topic));
     for (let round = 1; round <= 3; round++) {
       assert.ok(bus.isUp());

@@ -1,4 +1,6 @@
 import postgres from 'postgres';
+import type { Socket } from 'node:net';
+import { DatabaseSocket, startupPadding } from './dbsocket.ts';
 import type { EmbeddedPostgres } from './embedded.ts';
 
 /** Rows carry `bigint` as number (all of ours stay below 2^53) and `timestamptz` as an RFC 3339 UTC string. */
@@ -36,7 +38,8 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
   const options = {
     max,
     onnotice: () => {},
-    connection: { application_name: 'svc', TimeZone: 'UTC' },
+    connection: { application_name: 'svc'.padEnd(startupPadding), TimeZone: 'UTC' },
+    socket: openSocket,
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     types: {
@@ -54,6 +57,15 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
   return (parts.length === 2
     ? postgres(parts[0], { ...parts[1], ...options })
     : postgres({ ...parts[0], ...options })) as unknown as Sql;
+}
+
+/** Connects as postgres.js would: to a path, or to the first host. */
+function openSocket({ path, host, port }: { path?: string | false; host: string[]; port: number[] }): Socket {
+  const socket = new DatabaseSocket();
+  if (path) socket.connect(path);
+  else socket.connect(port[0] ?? 5432, host[0] ?? '127.0.0.1');
+  // Read by postgres.js for the name that the server's certificate must have.
+  return Object.assign(socket, { host: path ? undefined : host[0] });
 }
 
 /** Runs `work` in one transaction; what `onCommit` was given runs once it is committed. */

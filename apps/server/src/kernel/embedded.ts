@@ -12,6 +12,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -170,10 +171,12 @@ function isPostmaster(pid: number, cluster: string): boolean {
 
 function runsIn(pid: number, cluster: string): boolean {
   try {
-    return basename(readlinkSync(`/proc/${pid}/cwd`)) === basename(cluster);
-  } catch {
+    // By identity, not by name: the cluster may be reached through a link, and every data directory's has the same name.
+    const [cwd, place] = [statSync(`/proc/${pid}/cwd`), statSync(cluster)];
+    return cwd.dev === place.dev && cwd.ino === place.ino;
+  } catch (error) {
     // Another user's process does not tell where it runs; it is one of ours only as far as its name goes.
-    return true;
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }
 

@@ -80,7 +80,10 @@ export async function proxyDatabase(database: TestDatabase): Promise<{ database:
     rmSync(socketDir, { recursive: true, force: true });
   };
   return {
-    database: { target: { embedded: { ...embedded, socketDir }, database: target.database }, drop: database.drop },
+    database: {
+      target: { embedded: { ...embedded, socketDir }, database: target.database },
+      drop: () => database.drop(),
+    },
     proxy: { ...proxy, close },
   };
 }

@@ -238,9 +238,9 @@ for (const busName of buses) {
         Array.from({ length: 6 }, async () => {
           while (rounds.pop() !== undefined || rounds.length > 0) {
             const { id, text } = await issue();
-            let over = false;
+            const over = new AbortController();
             const load = (async () => {
-              while (!over) {
+              while (!over.signal.aborted) {
                 await lookup.authenticate(text);
                 // An answer from memory gives the event loop no turn.
                 await nextTurn();
@@ -248,7 +248,7 @@ for (const busName of buses) {
             })();
             await changeKey(a.kernel, account.id, id, { status: 'revoked' });
             const atOnce = await lookup.authenticate(text);
-            over = true;
+            over.abort();
             await load;
             assert.deepEqual([atOnce, await lookup.authenticate(text)], [undefined, undefined]);
           }

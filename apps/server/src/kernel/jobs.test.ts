@@ -5,65 +5,110 @@ import { startGateway, type TestDatabase, type TestGateway, testDatabase, until 
 import { inTransaction } from './db.ts';
 import type { JobDefinition } from './jobs.ts';
 
-describe('jobs over two gateways', () => {
+describe('jobs', () => {
   let database: TestDatabase;
-  let gateways: TestGateway[];
-  const ran: string[] = [];
-  const failing = new Map<string, number>();
+  let a: TestGateway;
+  let b: TestGateway;
+  const ran: { by: string; data: unknown }[] = [];
+  let failures = 0;
+  let hang: PromiseWithResolvers<void> | undefined;
+  let started = 0;
 
-  const work: JobDefinition = {
-    name: 'test.work',
-    run: async (_kernel, data) => {
-      const { id } = data as { id: string };
-      const failures = failing.get(id) ?? 0;
-      if (failures > 0) {
-        failing.set(id, failures - 1);
-        throw new Error('not yet');
-      }
-      ran.push(id);
+  const definitions = (by: string): JobDefinition[] => [
+    { name: 'test.note', run: (_, data) => Promise.resolve(void ran.push({ by, data })) },
+    {
+      name: 'test.flaky',
+      retries: 3,
+      run(_, data) {
+        if (failures++ < 1) return Promise.reject(new Error('on purpose'));
+        ran.push({ by, data });
+        return Promise.resolve();
+      },
     },
-  };
-  const often: JobDefinition = { name: 'test.often', cron: '* * * * *', run: () => Promise.resolve() };
+    { name: 'test.cron', cron: '0 0 1 1 *', run: () => Promise.resolve() },
+    {
+      name: 'test.long',
+      async run(_, data) {
+        started += 1;
+        await hang?.promise;
+        ran.push({ by, data });
+      },
+    },
+  ];
 
   before(async () => {
     database = await testDatabase();
-    gateways = [await startGateway(database), await startGateway(database)];
-    for (const { kernel } of gateways) await kernel.jobs.start([work, often], kernel);
+    a = await startGateway(database);
+    b = await startGateway(database);
+    await Promise.all([
+      a.kernel.jobs.start(definitions('a'), a.kernel),
+      b.kernel.jobs.start(definitions('b'), b.kernel),
+    ]);
   });
   after(async () => {
-    for (const gateway of gateways) await gateway.close();
+    await a.close();
+    await b.close();
     await database.drop();
   });
-  const kernelOf = (i: number) => (gateways[i] as TestGateway).kernel;
+  const runsOf = (id: string) => ran.filter(({ data }) => (data as { id: string }).id === id);
+  const send = (name: string, id: string) => a.kernel.jobs.send(a.kernel.sql, name, { id });
 
-  test('a job of a committed transaction runs once; one that was rolled back never', async () => {
-    const { sql, jobs } = kernelOf(0);
+  test('one sent in a transaction that commits runs, once; in one that rolls back never', async () => {
     const [kept, dropped] = [randomUUID(), randomUUID()];
-    await inTransaction(sql, (tx) => jobs.send(tx, 'test.work', { id: kept }));
     await assert.rejects(
-      inTransaction(sql, async (tx) => {
-        await jobs.send(tx, 'test.work', { id: dropped });
-        throw new Error('changed my mind');
+      inTransaction(a.kernel.sql, async (tx) => {
+        await a.kernel.jobs.send(tx, 'test.note', { id: dropped });
+        throw new Error('rolled back');
       }),
-      /changed my mind/,
     );
-    const last = randomUUID();
-    await jobs.send(sql, 'test.work', { id: last });
-    await until(() => ran.includes(kept) && ran.includes(last));
-    assert.equal(ran.filter((id) => id === kept).length, 1);
-    assert.ok(!ran.includes(dropped));
+    await inTransaction(a.kernel.sql, (tx) => a.kernel.jobs.send(tx, 'test.note', { id: kept }));
+    await until(() => runsOf(kept).length > 0);
+    const rows = await a.kernel.sql`select 1 from pgboss.job where data->>'id' = ${dropped}`;
+    assert.equal(rows.length, 0);
+    assert.deepEqual([runsOf(kept).length, runsOf(dropped).length], [1, 0]);
   });
 
-  test('a job that fails is tried again', async () => {
+  test('one that fails is tried again', async () => {
     const id = randomUUID();
-    failing.set(id, 1);
-    await kernelOf(1).jobs.send(kernelOf(1).sql, 'test.work', { id });
-    await until(() => ran.includes(id), 20_000);
-    assert.equal(failing.get(id), 0);
+    await send('test.flaky', id);
+    await until(() => runsOf(id).length === 1, 15_000);
+    assert.equal(failures, 2);
   });
 
-  test('a recurring job has one schedule, however many gateways register it', async () => {
-    const rows = await kernelOf(0).sql`select name from pgboss.schedule where name = 'test.often'`;
+  test('one that recurs is registered once over two gateways', async () => {
+    const rows = await a.kernel.sql`select cron, timezone from pgboss.schedule where name = 'test.cron'`;
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [{ cron: '0 0 1 1 *', timezone: 'UTC' }],
+    );
+  });
+
+  test('one that is queued under a singleton key is not queued twice, one that is delayed waits', async () => {
+    const id = randomUUID();
+    const later = { afterSeconds: 3_600, singletonKey: id };
+    await a.kernel.jobs.send(a.kernel.sql, 'test.note', { id }, later);
+    await a.kernel.jobs.send(a.kernel.sql, 'test.note', { id }, later);
+    const rows = await a.kernel.sql`
+      select 1 from pgboss.job where data->>'id' = ${id} and start_after > now() + interval '50 minutes'`;
     assert.equal(rows.length, 1);
+    assert.equal(runsOf(id).length, 0);
+  });
+
+  test('a close lets a running job finish, and its result counts', async () => {
+    const own = await startGateway(database);
+    await a.kernel.jobs.close();
+    await b.kernel.jobs.close();
+    await own.kernel.jobs.start(definitions('own'), own.kernel);
+    hang = Promise.withResolvers<void>();
+    const id = randomUUID();
+    await own.kernel.jobs.send(own.kernel.sql, 'test.long', { id });
+    await until(() => started === 1);
+    const closing = own.kernel.jobs.close();
+    hang.resolve();
+    await closing;
+    assert.equal(runsOf(id).length, 1);
+    const [row] = await own.kernel.sql`select state from pgboss.job where data->>'id' = ${id}`;
+    assert.equal(row?.['state'], 'completed');
+    await own.close();
   });
 });

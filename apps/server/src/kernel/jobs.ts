@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
 import type { Kernel } from './context.ts';
 import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db.ts';
@@ -42,7 +43,8 @@ export function openJobs(target: DatabaseTarget, log: Log): Jobs {
       await boss.send(name, data, {
         db: adapter(db),
         ...(options.afterSeconds !== undefined && { startAfter: options.afterSeconds }),
-        ...(options.singletonKey !== undefined && { singletonKey: options.singletonKey }),
+        // The queue's policy lets one job a key wait: one that is to stand for itself gets a key of its own.
+        singletonKey: options.singletonKey ?? randomUUID(),
       });
     },
     async start(definitions, kernel) {
@@ -60,6 +62,7 @@ export function openJobs(target: DatabaseTarget, log: Log): Jobs {
 async function register(boss: PgBoss, definition: JobDefinition, kernel: Kernel): Promise<void> {
   const { name, cron, retries = 5, timeoutSeconds = 300, run } = definition;
   await boss.createQueue(name, {
+    policy: 'short',
     retryLimit: retries,
     retryDelay: 1,
     retryBackoff: true,
@@ -77,11 +80,11 @@ async function register(boss: PgBoss, definition: JobDefinition, kernel: Kernel)
  * of them fail (`already exists`). What failed must not leave the connection in an aborted transaction.
  */
 function ownAdapter(pool: Sql) {
-  const own = adapter(pool);
+  const plain = adapter(pool);
   return {
     async executeSql(text: string, values?: unknown[]) {
       try {
-        return await own.executeSql(text, values);
+        return await plain.executeSql(text, values);
       } catch (error) {
         if (/^\s*begin/i.test(text)) await pool.unsafe('rollback').catch(() => {});
         throw error;

@@ -29,7 +29,7 @@ describe('rate limits', () => {
       await untilMinuteIsYoung();
       const subject = randomUUID();
       const states = await Promise.all(
-        Array.from({ length: perMinute * 3 + 20 }, (_, i) => gateways[i % 2]?.take(limitOf(perMinute), subject)),
+        Array.from({ length: perMinute * 3 + 20 }, async (_, i) => gateways[i % 2]?.take(limitOf(perMinute), subject)),
       );
       assert.equal(allowed(states as RateState[]), perMinute);
     });
@@ -39,7 +39,7 @@ describe('rate limits', () => {
     await untilMinuteIsYoung();
     const subject = randomUUID();
     const states = await Promise.all(
-      Array.from({ length: 3_000 }, (_, i) => gateways[i % 2]?.take(limitOf(1_000), subject)),
+      Array.from({ length: 3_000 }, async (_, i) => gateways[i % 2]?.take(limitOf(1_000), subject)),
     );
     const passed = allowed(states as RateState[]);
     assert.ok(passed <= 1_000 && passed >= 960, `${passed}`);

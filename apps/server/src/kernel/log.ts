@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-const secret = /\bsvc_[0-9A-Za-z]{38}\b|(?<=\bBearer )[^\s"\\]+|(?<=:\/\/[^\s:/@"]*:)[^\s@/"]+(?=@)/g;
+const secret = /\bsvc_[0-9A-Za-z]{38}\b|(?<=\bBearer )[^\s"\\]+|(?<=:\/\/[^\s:/@"]*:)[^\s@/"]+(?=@)/gi;
 
 /** Removes API keys, bearer tokens and passwords in URLs from any text. */
 export function redact(line: string): string {

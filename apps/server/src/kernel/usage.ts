@@ -31,6 +31,8 @@ const flushEveryMs = 500;
 const most = 200_000;
 /** One statement: at 10 columns this is well under the protocol's limits, and under 20 ms. */
 const batch = 2_000;
+/** What the column holds: 24 days, less than a stream may last. One record that does not fit would hold up all. */
+const mostMs = 2_147_483_647;
 
 /**
  * Collects usage records and writes them in batches off the request path. Kept in memory for at most half a second while
@@ -81,6 +83,6 @@ async function insertUsage(sql: Sql, records: UsageRecord[]): Promise<void> {
     select * from unnest(
       ${column((r) => new Date(r.at).toISOString())}::timestamptz[], ${column((r) => r.accountId)}::uuid[],
       ${column((r) => r.keyId)}::uuid[], ${column((r) => r.deviceId ?? null)}::uuid[], ${column((r) => r.route)}::text[],
-      ${column((r) => r.status)}::int[], ${column((r) => r.bytes)}::bigint[], ${column((r) => r.ms)}::int[],
+      ${column((r) => r.status)}::int[], ${column((r) => r.bytes)}::bigint[], ${column((r) => Math.min(r.ms, mostMs))}::int[],
       ${column((r) => r.costMicroUsd)}::bigint[], ${column((r) => r.traceId)}::text[])`;
 }

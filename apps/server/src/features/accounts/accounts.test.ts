@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { Command } from 'commander';
+import { CommandError, format, integer, type Run, span } from '../../kernel/commands.ts';
+import { http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../../testing.ts';
+import { keysCommands } from '../keys/index.ts';
+import { orgsCommands } from '../orgs/index.ts';
+import { walletCommands } from '../wallet/index.ts';
+import { accountsCommands } from './index.ts';
+
+describe('admin commands', () => {
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  before(async () => {
+    database = await testDatabase();
+    gateway = await startGateway(database);
+  });
+  after(async () => {
+    await gateway.close();
+    await database.drop();
+  });
+
+  /** Runs a command line as `svc` does, and answers what it would print. */
+  async function svc(...line: string[]): Promise<any> {
+    let result: unknown;
+    const run: Run =
+      (work) =>
+      async (...args) => {
+        result = await work(gateway.kernel, ...args);
+      };
+    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+    for (const add of [accountsCommands, keysCommands, orgsCommands, walletCommands]) add(program, run);
+    const share = (command: Command): void => {
+      command.exitOverride().configureOutput({ writeErr: () => {} });
+      command.commands.forEach(share);
+    };
+    share(program);
+    await program.parseAsync(line, { from: 'user' });
+    return JSON.parse(format(result, true));
+  }
+  const address = () => `${randomUUID()}@example.test`;
+  const status = async (key: string, path = '/v1/keys') => (await http(gateway.url, path, { key })).status;
+
+  test('accounts create answers id and address; the same address again, in any case, is refused', async () => {
+    const email = address();
+    const account = await svc('accounts', 'create', '--email', email, '--name', 'Ana');
+    assert.deepEqual(Object.keys(account), ['account_id', 'email']);
+    assert.equal(account.email, email);
+    await assert.rejects(svc('accounts', 'create', '--email', email.toUpperCase()), CommandError);
+    await assert.rejects(svc('accounts', 'create', '--email', 'nobody'), CommandError);
+  });
+
+  test('accounts set takes effect on the next request and keeps what it does not name', async () => {
+    const email = address();
+    await svc('accounts', 'create', '--email', email);
+    const { key } = await svc('keys', 'create', '--email', email);
+    assert.equal(await status(key), 200);
+    await svc('accounts', 'set', '--email', email, '--subscription', 'inactive');
+    assert.equal(await status(key), 402);
+    await svc('accounts', 'set', '--email', email, '--feature', 'transcripts=off', '--feature', 'x=on');
+    const set = await svc('accounts', 'set', '--email', email, '--subscription', 'active', '--feature', 'x=off');
+    assert.deepEqual([set.features, set.subscription], [{ transcripts: false, x: false }, 'active']);
+    assert.equal(await status(key), 200);
+    const level = await svc('accounts', 'set', '--email', email, '--tool-level', 'l2');
+    assert.equal(level.tool_level, 'l2');
+    for (const bad of [
+      ['--subscription', 'paused'],
+      ['--feature', 'X'],
+      ['--tool-level', 'l9'],
+    ]) {
+      await assert.rejects(svc('accounts', 'set', '--email', email, ...bad), CommandError);
+    }
+    await assert.rejects(svc('accounts', 'set', '--email', address(), '--subscription', 'active'), /no account/);
+  });
+
+  test('keys are paused, resumed and revoked by id or by text, at once', async () => {
+    const email = address();
+    await svc('accounts', 'create', '--email', email);
+    const { id, key } = await svc(
+      'keys',
+      'create',
+      '--email',
+      email,
+      '--scopes',
+      'keys:read, hosts',
+      '--expires-in',
+      '1h',
+    );
+    assert.equal(await status(key), 200);
+    assert.equal((await svc('keys', 'pause', id)).status, 'paused');
+    assert.equal(await status(key), 401);
+    assert.equal((await svc('keys', 'resume', key)).status, 'active');
+    assert.equal(await status(key), 200);
+    assert.equal((await svc('keys', 'revoke', '--id', id)).status, 'revoked');
+    assert.equal(await status(key), 401);
+    await assert.rejects(svc('keys', 'resume', id), /revoked/);
+    const listed = await svc('keys', 'list', '--email', email);
+    assert.deepEqual([listed.length, listed[0].scopes, listed[0].key], [1, ['keys:read', 'hosts'], undefined]);
+    assert.ok(Math.abs(Date.parse(listed[0].expires_at) - Date.now() - 3_600_000) < 60_000);
+    for (const bad of [[], ['nonsense'], [randomUUID()]])
+      await assert.rejects(svc('keys', 'pause', ...bad), CommandError);
+    await assert.rejects(svc('keys', 'create', '--email', email, '--scopes', 'No'), CommandError);
+  });
+
+  test('an organisation never loses its last owner', async () => {
+    const [one, two] = [address(), address()];
+    for (const email of [one, two]) await svc('accounts', 'create', '--email', email);
+    const { org_id: org } = await svc('orgs', 'create', '--name', 'Org', '--owner', one);
+    const add = (email: string, role: string) => svc('orgs', 'add', '--org', org, '--email', email, '--role', role);
+    await assert.rejects(add(one, 'member'), /needs an owner/);
+    assert.equal((await add(two, 'owner')).role, 'owner');
+    const both = await Promise.allSettled([add(one, 'admin'), add(two, 'member')]);
+    assert.deepEqual(both.map((outcome) => outcome.status).sort(), ['fulfilled', 'rejected']);
+    const rows = await gateway.kernel.sql`select role from orgs.members where org_id = ${org} and role = 'owner'`;
+    assert.equal(rows.length, 1);
+    await assert.rejects(svc('orgs', 'add', '--org', randomUUID(), '--email', one, '--role', 'member'), /no such/);
+    await assert.rejects(svc('orgs', 'add', '--org', 'x', '--email', one, '--role', 'member'), CommandError);
+    await assert.rejects(svc('orgs', 'create', '--name', ' ', '--owner', one), CommandError);
+  });
+
+  test('a credit with one source key counts once, however often and at once it is repeated', async () => {
+    const email = address();
+    await svc('accounts', 'create', '--email', email);
+    const source = randomUUID();
+    const credit = (...more: string[]) => svc('wallet', 'credit', '--email', email, '--micro-eur', '5000000', ...more);
+    const credits = await Promise.all(Array.from({ length: 10 }, () => credit('--source-key', source)));
+    assert.equal(credits.filter(({ credited }) => credited).length, 1);
+    await credit();
+    await svc('wallet', 'credit', '--email', email, '--micro-eur', '-1', '--note', 'a correction');
+    const shown = await svc('wallet', 'show', '--email', email);
+    assert.deepEqual([shown.balance_micro_eur, shown.entries.length], [9_999_999, 3]);
+    assert.equal(shown.entries[0].note, 'a correction');
+    for (const bad of ['0', '1.5', '1e6', 'x', '99999999999999999']) {
+      await assert.rejects(svc('wallet', 'credit', '--email', email, '--micro-eur', bad), CommandError);
+    }
+  });
+
+  test('the ledger is append-only, for its owner too', async () => {
+    const { sql } = gateway.kernel;
+    for (const change of [
+      'update wallet.ledger set amount_micro_eur = 0',
+      'delete from wallet.ledger',
+      'truncate wallet.ledger',
+      'truncate wallet.ledger cascade',
+    ]) {
+      await assert.rejects(sql.unsafe(change), /append-only/, change);
+    }
+  });
+
+  test('spans and integers are read as people write them', () => {
+    assert.deepEqual(['90', '90s', '30m', '12h', '30d', '2w'].map(span), [90, 90, 1_800, 43_200, 2_592_000, 1_209_600]);
+    for (const bad of ['', '0', '-1h', '1.5h', '1y', 'h', '1 h']) assert.throws(() => span(bad), CommandError, bad);
+    assert.deepEqual(['-5', '+5', '007'].map(integer), [-5, 5, 7]);
+  });
+
+  test('text for people: aligned columns, a dash for what is unset', () => {
+    assert.equal(format([{ a: 1, b: 'x' }, { a: 22 }], false), 'a   b\n1   x\n22  -');
+    assert.equal(format({ id: 'x', longer: [1] }, false), 'id      x\nlonger  [1]');
+    assert.equal(format([], false), 'none');
+  });
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type TestDatabase, testDatabase, until } from '../testing.ts';
+import { inTransaction, onCommit, openDatabase } from './db.ts';
+import { toApiError } from './errors.ts';
+import { proxyDatabase } from './faults.test.ts';
+
+describe('database', () => {
+  let plain: TestDatabase;
+  before(async () => {
+    plain = await testDatabase();
+  });
+  after(() => plain.drop());
+
+  test('a query made the moment a connection broke is answered, and the pool is well once the server is back', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const sql = openDatabase(database.target, 1);
+    t.after(() => sql.end({ timeout: 1 }).then(() => proxy.close()));
+    const select = async (): Promise<string> => {
+      try {
+        await sql`select 1`;
+        return 'ok';
+      } catch (error) {
+        return toApiError(error).code;
+      }
+    };
+    for (let round = 0; round < 5; round++) {
+      await until(async () => (await within(select())) === 'ok', 15_000);
+      await proxy.cut();
+      const answers = [await within(select()), await within(select()), await within(select())];
+      assert.deepEqual(answers, ['unavailable', 'unavailable', 'unavailable'], `round ${round}`);
+      await proxy.restore();
+    }
+  });
+
+  test('what waits for a commit runs after it, never after a rollback, and at once outside a transaction', async () => {
+    const sql = openDatabase(plain.target, 2);
+    const ran: string[] = [];
+    await inTransaction(sql, async (tx) => {
+      onCommit(tx, () => ran.push('committed'));
+      await tx`select 1`;
+      assert.deepEqual(ran, []);
+    });
+    await assert.rejects(
+      inTransaction(sql, async (tx) => {
+        onCommit(tx, () => ran.push('rolled back'));
+        await tx`select 1 / 0`;
+      }),
+    );
+    onCommit(sql, () => ran.push('at once'));
+    assert.deepEqual(ran, ['committed', 'at once']);
+    await sql.end({ timeout: 1 });
+  });
+
+  test('bigints come as numbers, instants as RFC 3339 in UTC whatever the server thinks, JSON as values', async () => {
+    const sql = openDatabase(plain.target, 1);
+    const [row] = await sql`
+      select 9007199254740991::bigint as big, '2026-03-29 03:30:00.5+02'::timestamptz as at, '{"a":[1]}'::jsonb as json,
+        ${sql.json({ text: 'ș "quoted" \\ ' })}::jsonb as sent`;
+    assert.deepEqual(row, {
+      big: Number.MAX_SAFE_INTEGER,
+      at: '2026-03-29T01:30:00.500Z',
+      json: { a: [1] },
+      sent: { text: 'ș "quoted" \\ ' },
+    });
+    await sql.end({ timeout: 1 });
+  });
+});
+
+/** What an answer is, or that none came in 7 s, longer than any connection attempt. */
+async function within(answer: Promise<string>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, 7_000, 'no answer');
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,39 @@
+import { Socket } from 'node:net';
+
+/** Length of the start-up parameter that makes the start-up message longer than what postgres.js holds back to batch. */
+export const startupPadding = 1_024;
+const protocolVersion = 196_608;
+
+/**
+ * A socket that works around two faults of postgres.js 3.4.9 when a connection breaks. A query made between the socket's
+ * `error` and its `close` is never answered: here both come in one turn. And a write that was waiting when the socket
+ * closed stays in the connection's buffer, with its timer marked as set, so that nothing is ever written again: the
+ * start-up message is made long enough (`startupPadding`) to be written at once, and what stands before it is dropped.
+ */
+export class DatabaseSocket extends Socket {
+  #failure: Error | undefined;
+  #started = false;
+
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    if (event === 'error') {
+      this.#failure = values[0] as Error;
+      return true;
+    }
+    if (event === 'close' && this.#failure) super.emit('error', this.#failure);
+    return super.emit(event as 'close', ...(values as [boolean]));
+  }
+
+  override write(bytes: Buffer, ...rest: never[]): boolean {
+    if (this.#started) return super.write(bytes, ...rest);
+    this.#started = true;
+    return super.write(bytes.subarray(startupAt(bytes)), ...rest);
+  }
+}
+
+/** Where the start-up message begins: it ends the buffer, its length and the protocol's version begin it. */
+function startupAt(bytes: Buffer): number {
+  for (let at = 0; at + 8 <= bytes.length; at++) {
+    if (bytes.readInt32BE(at) === bytes.length - at && bytes.readInt32BE(at + 4) === protocolVersion) return at;
+  }
+  return 0;
+}

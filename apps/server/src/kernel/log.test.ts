@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { generateKey } from '../features/keys/keys.rules.ts';
+import { createLog, redact } from './log.ts';
+
+/** A log and the lines it wrote. */
+function capture(level = 'trace') {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
+  return { log: createLog(level, destination), lines };
+}
+
+describe('log', () => {
+  test('no API key gets out, whatever field, depth, message or error it is in', () => {
+    const key = generateKey();
+    const { log, lines } = capture();
+    log.info(`key ${key}.`);
+    log.info({ a: { b: [key, `x-${key}-y`, `"${key}"`] } }, 'nested');
+    log.error({ err: new Error(`failed for ${key}`, { cause: new Error(key) }) }, 'error');
+    log.warn({ [key]: 1, url: `/v1/keys?k=${key}&x=1`, header: `Bearer ${key}` });
+    log.info({ text: JSON.stringify({ key }) });
+    assert.equal(lines.length, 5);
+    for (const line of lines) {
+      assert.ok(!line.includes(key) && !line.includes(key.slice(4, 36)), line);
+      JSON.parse(line);
+    }
+  });
+
+  test('no bearer token gets out, whatever its kind and however the scheme is written', () => {
+    const { log, lines } = capture();
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      log.info(
+        { headers: { authorization: `${scheme} eyJhbGciOi.J9.token-of-${scheme}` } },
+        `${scheme} opaque+/=${scheme}`,
+      );
+    }
+    for (const line of lines) assert.doesNotMatch(line, /token-of|opaque|eyJ/);
+  });
+
+  test('no password of a URL gets out', () => {
+    const urls = [
+      'postgres://svc:hunter2@db.example:5432/svc',
+      'nats://:hunter2@127.0.0.1:4222',
+      'https://user:hunter2%40@host/path?x=1',
+      'postgres://svc:hunter2:more@db/svc',
+    ];
+    const { log, lines } = capture();
+    for (const url of urls) log.error({ url, err: new Error(`cannot reach ${url}`) }, url);
+    for (const line of lines) assert.doesNotMatch(line, /hunter2/);
+    assert.ok(lines[0]?.includes('postgres://svc:[redacted]@db.example'));
+  });
+
+  test('what is no secret stays as it is', () => {
+    for (const text of ['svc_short', 'svc_relation', 'http://a:80/b@c', 'user@example.test', 'the bearer', 'a://b/c']) {
+      assert.equal(redact(text), text);
+    }
+  });
+
+  test('lines are JSON with level and ISO time; below the level nothing is written', () => {
+    const { log, lines } = capture('warn');
+    log.info('not this');
+    log.warn({ n: 1 }, 'this');
+    assert.equal(lines.length, 1);
+    const line = JSON.parse(lines[0] ?? '');
+    assert.deepEqual([line.level, line.msg, line.n], [40, 'this', 1]);
+    assert.match(line.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+});
