@@ -1,5 +1,6 @@
 // Requests a second and latency of the gateway beside bare Fastify and Hono that serve the same JSON bytes.
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { startPeer, startPlatform, temporaryDataDir } from './lib/platform.ts';
 import { atLeast, atMost, bench, type Row, type Target } from './lib/report.ts';
 import { median } from './lib/stats.ts';
@@ -29,6 +30,9 @@ await bench('http', { seconds: 4, rounds: 5, connections: 32, rate: 2_000 }, asy
   const objects = Object.fromEntries(Object.entries(bodies).map(([path, body]) => [path, JSON.parse(body)]));
   await using fastify = await startPeer('fastify', JSON.stringify(objects));
   await using hono = await startPeer('hono', JSON.stringify(objects));
+  const socketDir = join(dataDir.path, 'run');
+  const query = { socketDir, path: paths['authenticated GET'] };
+  await using fastifyQuery = await startPeer('fastify-query', JSON.stringify(query));
   const servers = [
     { who: 'svc', port: platform.port },
     { who: 'fastify', port: fastify.port },
@@ -45,7 +49,9 @@ await bench('http', { seconds: 4, rounds: 5, connections: 32, rate: 2_000 }, asy
   for (const [what, path] of Object.entries(paths)) {
     const load = { seconds: options.seconds, connections: options.connections, headers };
     say(`${what}: ${options.rounds} rounds of ${options.seconds} s each, as fast as it goes`);
-    const full = await compare(servers, path, load, options.rounds);
+    // The query alone, without key, limit and usage: no server that asks the database can be faster than this one.
+    const ceiling = path === query.path ? [{ who: 'fastify + query', port: fastifyQuery.port }] : [];
+    const full = await compare([...servers, ...ceiling], path, load, options.rounds);
     rows.push(...rowsOf(what, full));
     say(`${what}: the same at ${options.rate} requests/s`);
     const paced = await compare(servers, path, { ...load, rate: options.rate }, options.rounds);
