@@ -6,7 +6,7 @@ import { type Bus, openPostgresBus } from './bus.ts';
 import { openNatsBus } from './bus.nats.ts';
 import { systemClock } from './clock.ts';
 import { inTransaction, openDatabase, type Sql } from './db.ts';
-import { openProxy, proxyDatabase, startNats, type TestNats, withoutNats } from './faults.test.ts';
+import { openProxy, proxyDatabase, startNats, type TestNats, withoutNats } from './testing.ts';
 import { createLog } from './log.ts';
 
 const quiet = createLog('silent');

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { type TestDatabase, testDatabase, until } from '../testing.ts';
 import { inTransaction, onCommit, openDatabase } from './db.ts';
 import { toApiError } from './errors.ts';
-import { proxyDatabase } from './faults.test.ts';
+import { proxyDatabase } from './testing.ts';
 
 describe('database', () => {
   let plain: TestDatabase;

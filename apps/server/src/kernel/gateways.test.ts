@@ -16,7 +16,7 @@ import {
 import { credentialsChanged } from './access.ts';
 import { openPostgresBus } from './bus.ts';
 import { systemClock, testClock } from './clock.ts';
-import { openProxy, type Proxy, proxyDatabase, startNats, type TestNats, withoutNats } from './faults.test.ts';
+import { openProxy, type Proxy, proxyDatabase, startNats, type TestNats, withoutNats } from './testing.ts';
 import { Gateways } from './gateways.ts';
 import { createLog } from './log.ts';
 import type { KeyLookup } from '../features/keys/keys.lookup.ts';

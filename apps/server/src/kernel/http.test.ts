@@ -18,7 +18,7 @@ import {
   testDatabase,
   until,
 } from '../testing.ts';
-import { proxyDatabase } from './faults.test.ts';
+import { proxyDatabase } from './testing.ts';
 
 const mib = 1024 * 1024;
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { contract } from '@svc/contract';
-import { proxyDatabase } from '../../kernel/faults.test.ts';
+import { proxyDatabase } from '../../kernel/testing.ts';
 import { http, startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../../testing.ts';
 import { probeProviders } from './health.jobs.ts';
 

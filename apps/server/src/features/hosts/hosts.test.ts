@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { startNats, withoutNats } from '../../kernel/testing.ts';
 import {
   clientOf,
   createAccount,
@@ -301,5 +302,37 @@ describe('hosts relay over two gateways', () => {
       status: 409,
     });
     host.leave();
+  });
+});
+
+describe('hosts relay over NATS', { skip: withoutNats }, () => {
+  test('calls, results, cancellations and replaced streams cross gateways as over LISTEN/NOTIFY', async (t) => {
+    const nats = await startNats();
+    const database = await testDatabase();
+    const settings = { SVC_NATS_URL: nats.url };
+    const [a, b] = [await startGateway(database, { settings }), await startGateway(database, { settings })];
+    t.after(async () => {
+      for (const gateway of [a, b]) await gateway.close();
+      await database.drop();
+      await nats.close();
+    });
+    const account = await createAccount(a);
+    const host = await openHost(b, account);
+    const params = { device_id: host.deviceId };
+    for (const poster of [clientOf(b, account.key, host.deviceId), clientOf(a, account.key, host.deviceId)]) {
+      const asked = clientOf(a, account.key).hosts.exec({ params, body: { op: 'info' } });
+      const { data } = await host.next();
+      await poster.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true, result: 1 } });
+      assert.equal((await asked).result, 1);
+    }
+    const abort = new AbortController();
+    const cancelled = clientOf(a, account.key).hosts.exec({ params, body: { op: 'info' } }, { signal: abort.signal });
+    await host.next();
+    abort.abort();
+    await assert.rejects(cancelled);
+    assert.equal((await host.next()).event, 'exec_cancel');
+    const newer = await openHost(a, account, host.deviceId);
+    await host.ended;
+    newer.leave();
   });
 });
