@@ -1,7 +1,9 @@
 -- Processes that serve this database; a row counts while its lease lasts.
 create table kernel.gateways (
   id uuid primary key,
-  lease_until timestamptz not null
+  lease_until timestamptz not null,
+  -- It did not acknowledge an announcement: whatever it remembers may be stale.
+  missed boolean not null default false
 );
 
 -- Small facts about the installation, such as which master key its secrets were made with.

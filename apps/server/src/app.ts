@@ -9,6 +9,7 @@ import { mount } from './kernel/handle.ts';
 import { createHttp } from './kernel/http.ts';
 import type { JobDefinition } from './kernel/jobs.ts';
 import { mountReference } from './kernel/reference.ts';
+import { sweepKernel } from './kernel/sweep.ts';
 
 /** The features of this process, mounted on one HTTP server. */
 export interface App {
@@ -50,7 +51,7 @@ export function buildApp(kernel: Kernel): App {
   return {
     http,
     features,
-    jobs: features.flatMap((feature) => feature.jobs ?? []),
+    jobs: [sweepKernel, ...features.flatMap((feature) => feature.jobs ?? [])],
     async start() {
       running = await Promise.all(features.map(async (feature) => (await feature.start?.(kernel)) ?? {}));
     },

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -38,6 +38,9 @@ const port = 5432;
 /** `sun_path` holds 107 bytes; the socket's own name is `/.s.PGSQL.5432.lock` at its longest. */
 const longestSocketDir = 88;
 const startTimeoutMs = 60_000;
+/** Backends of a server that was killed hold its shared memory until they notice; until then a new one ends at once. */
+const retryForMs = 10_000;
+const retryEveryMs = 200;
 
 /**
  * Serving settings. fsync stays on. `jit` off: its compile time is longer than any of our queries. Connections: each
@@ -91,29 +94,35 @@ async function start(dataDir: string): Promise<EmbeddedPostgres> {
   if (!existsSync(cluster)) await createCluster(binaries, cluster, user);
   dropStalePid(cluster);
   const socketDir = makeSocketDir(home, user);
+  const options = ['-D', cluster, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])];
   const logFile = join(dataDir, 'postgres.log');
-  const log = openSync(logFile, 'a', 0o600);
-  const postmaster = spawn(
-    join(binaries, 'bin/postgres'),
-    ['-D', cluster, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])],
-    { ...user, detached: true, stdio: ['ignore', log, log], env: { PATH: '/usr/bin:/bin' } },
-  );
-  closeSync(log);
-  let exited = false;
-  postmaster.once('exit', () => {
-    exited = true;
-  });
-  postmaster.once('error', () => {
-    exited = true;
-  });
-  postmaster.unref();
   const until = performance.now() + startTimeoutMs;
-  for (;;) {
+  const retryUntil = performance.now() + retryForMs;
+  for (let postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile); ; ) {
     const ready = findRunning(dataDir);
     if (ready) return ready;
-    if (exited || performance.now() > until) throw new Error(`Postgres did not start; see ${logFile}`);
+    const now = performance.now();
+    if (now > until || (postmaster.exitCode !== null && now > retryUntil)) {
+      throw new Error(`Postgres did not start; see ${logFile}`);
+    }
+    if (postmaster.exitCode !== null) {
+      await delay(retryEveryMs);
+      postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile);
+    }
     await delay(5);
   }
+}
+
+/** Starts the server in a session of its own: it outlives this process, and a Ctrl-C in the terminal is not for it. */
+function launch(binary: string, options: string[], user: DatabaseUser | undefined, logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a', 0o600);
+  const stdio: StdioOptions = ['ignore', log, log];
+  const postmaster = spawn(binary, options, { ...user, detached: true, stdio, env: { PATH: '/usr/bin:/bin' } });
+  closeSync(log);
+  // A failure to spawn at all shows as an exit code too.
+  postmaster.once('error', () => {});
+  postmaster.unref();
+  return postmaster;
 }
 
 /**

@@ -46,8 +46,9 @@ export function notFound(what = 'resource'): ApiError {
 /** Failures of Fastify, Node and Postgres in our terms; anything unknown is a 500 that tells nothing. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  if (typeof code === 'string') {
+  const { code, statusCode, syscall } = error as { code?: unknown; statusCode?: unknown; syscall?: unknown };
+  // A missing socket is a database that is away; any other missing file is a fault of ours.
+  if (typeof code === 'string' && (code !== 'ENOENT' || syscall === 'connect')) {
     // The same code for a broken upload (Fastify adds the status) and for a broken connection to the database.
     const known = byCode(typeof statusCode === 'number' ? code : (databaseCodes[code] ?? code));
     if (known) return known;

@@ -109,12 +109,16 @@ export class Gateways {
     await promise;
     cancel();
     this.#waiting.delete(nonce);
-    if (missing.size > 0) log.warn({ topic, missing: [...missing] }, 'gateways did not acknowledge');
+    if (missing.size === 0) return;
+    // The bus may be broken on our side alone: those who live learn it from their own row, at their next renewal.
+    log.warn({ topic, missing: [...missing] }, 'gateways did not acknowledge');
+    await markMissed(sql, [...missing]);
   }
 
   /** Acts on what is announced under `topic`, by any gateway. */
   async onAnnounce(topic: string, handler: (payload: unknown) => void): Promise<void> {
     const { sql, bus } = this.#resources;
+    if (this.#announced.has(topic)) throw new Error(`${topic} has a handler: an acknowledgement stands for one`);
     this.#announced.set(topic, handler);
     await bus.subscribe(topic, async (message) => {
       const { nonce, replyTo, payload } = message as Announcement;
@@ -148,12 +152,9 @@ export class Gateways {
 
   async #listen(): Promise<void> {
     const { bus, clock } = this.#resources;
-    const missed = (): void => {
-      for (const handler of this.#missedHandlers) handler();
-    };
-    bus.onRestored(missed);
+    bus.onRestored(() => this.#onMissed());
     this.onMessage('echo', () => {
-      if (clock.monotonic() - this.#lastEcho >= echoLimitMs) missed();
+      if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
       this.#lastEcho = clock.monotonic();
     });
     this.onMessage('ack', (payload) => {
@@ -166,10 +167,15 @@ export class Gateways {
     });
   }
 
+  #onMissed(): void {
+    for (const handler of this.#missedHandlers) handler();
+  }
+
   async #renew(): Promise<void> {
     const { sql, log } = this.#resources;
     try {
       this.#peers = await renewLease(sql, this.id);
+      if (await takeMissed(sql, this.id)) this.#onMissed();
       await this.send(sql, this.id, 'echo', null);
     } catch (err) {
       log.warn({ err }, 'gateway lease was not renewed');
@@ -188,6 +194,16 @@ async function renewLease(sql: Sql, id: string): Promise<number> {
     )
     select count(*)::int as peers from kernel.gateways where id <> ${id} and lease_until > now()`;
   return row?.peers ?? 0;
+}
+
+async function markMissed(sql: Sql, ids: string[]): Promise<void> {
+  await sql`update kernel.gateways set missed = true where id = any(${ids}::uuid[])`;
+}
+
+/** Whether announcements were missed since the last call. */
+async function takeMissed(sql: Sql, id: string): Promise<boolean> {
+  const rows = await sql`update kernel.gateways set missed = false where id = ${id} and missed returning 1`;
+  return rows.length > 0;
 }
 
 async function liveGateways(sql: Sql, except: string): Promise<string[]> {

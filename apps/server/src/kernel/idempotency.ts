@@ -48,7 +48,7 @@ export async function once(
   if (stored) return { ...stored, replayed: true };
   try {
     const response = await work();
-    const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body)));
+    const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body ?? null)));
     await kernel.sql`
       update kernel.idempotency set status = ${response.status}, response = ${sealed}
       where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../testing.ts';
 import { inTransaction } from './db.ts';
+import { sweepKernel } from './sweep.ts';
 import type { JobDefinition } from './jobs.ts';
 
 describe('jobs', () => {
@@ -110,5 +111,35 @@ describe('jobs', () => {
     const [row] = await own.kernel.sql`select state from pgboss.job where data->>'id' = ${id}`;
     assert.equal(row?.['state'], 'completed');
     await own.close();
+  });
+});
+
+describe('the sweep of the kernel', () => {
+  test('forgets expired responses and past rate windows, and nothing else', async (t) => {
+    const database = await testDatabase();
+    const gateway = await startGateway(database);
+    t.after(async () => {
+      await gateway.close();
+      await database.drop();
+    });
+    const { sql } = gateway.kernel;
+    const [account, id] = [randomUUID(), gateway.kernel.gateways.id];
+    for (const [key, expires] of [
+      ['old', '-1 second'],
+      ['new', '1 hour'],
+    ] as const) {
+      await sql`insert into kernel.idempotency (account_id, route, key, request_hash, gateway_id, expires_at)
+        values (${account}, 'x', ${key}, '', ${id}, now() + ${expires}::interval)`;
+    }
+    await sql`insert into kernel.rate_windows values ('x', 'old', now() - interval '6 minutes', 1, 1), ('x', 'new', now(), 1, 1)`;
+    await sweepKernel.run(gateway.kernel, {});
+    assert.deepEqual(
+      (await sql`select key from kernel.idempotency`).map((row) => row['key']),
+      ['new'],
+    );
+    assert.deepEqual(
+      (await sql`select subject from kernel.rate_windows`).map((row) => row['subject']),
+      ['new'],
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Whether the process `pid` exists (it may belong to another user). */
@@ -28,15 +28,37 @@ export async function withFileLock<T>(file: string, timeoutMs: number, work: () 
   }
 }
 
+/** A lock file without a pid this old was left by a process that died between creating and writing it. */
+const unwrittenMs = 5_000;
+
 function tryLock(file: string): boolean {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const holder = Number(readIfThere(file));
-    if (Number.isInteger(holder) && holder > 0 && !isAlive(holder)) rmSync(file, { force: true });
+    if (isStale(file)) breakLock(file);
     return false;
+  }
+}
+
+function isStale(file: string): boolean {
+  const holder = Number(readIfThere(file) || Number.NaN);
+  if (holder > 0) return !isAlive(holder);
+  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return written !== undefined && Date.now() - written > unwrittenMs;
+}
+
+/** Several may want to break it at once: the one whose rename succeeds does, and gives back a lock that is not stale. */
+function breakLock(file: string): void {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+    if (!isStale(aside)) linkSync(aside, file);
+  } catch (error) {
+    if (!['ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  } finally {
+    rmSync(aside, { force: true });
   }
 }
 
