@@ -98,9 +98,8 @@ export class Relay {
     const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
     const local = this.#presence.local(accountId, deviceId);
-    const carrierId = local ? gateways.id : await findCarrier(sql, accountId, deviceId);
-    if (carrierId === undefined || (!local && carrierId === gateways.id))
-      return { reqId, outcome: { kind: 'offline' } };
+    const carrierId = local ? gateways.id : await this.#findRemote(accountId, deviceId);
+    if (carrierId === undefined) return { reqId, outcome: { kind: 'offline' } };
     if (signal.aborted) return { reqId, outcome: { kind: 'cancelled' } };
 
     const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -108,14 +107,14 @@ export class Relay {
     const call: Pending = { accountId, deviceId, carrierId, stored, settle: resolve };
     this.#pending.set(reqId, call);
     const cancelTimer = clock.after(timeoutMs, () => this.#finish(reqId, { kind: 'timeout' }));
-    const gone = (): void => this.#finish(reqId, { kind: 'cancelled' });
-    signal.addEventListener('abort', gone, { once: true });
+    const cancel = (): void => this.#finish(reqId, { kind: 'cancelled' });
+    signal.addEventListener('abort', cancel, { once: true });
     try {
       await this.#dispatch(reqId, call, JSON.stringify({ ...request.frame, req_id: reqId }), timeoutMs);
       return { reqId, outcome: await promise };
     } finally {
       cancelTimer();
-      signal.removeEventListener('abort', gone);
+      signal.removeEventListener('abort', cancel);
       this.#pending.delete(reqId);
     }
   }
@@ -150,6 +149,17 @@ export class Relay {
     }
     this.#stopChecking();
     for (const reqId of this.#pending.keys()) this.#finish(reqId, { kind: 'disconnected' });
+  }
+
+  /**
+   * The other gateway that holds the device's stream. A presence row may outlive its stream: our own by a moment, that
+   * of a gateway that was killed by its lease.
+   */
+  async #findRemote(accountId: string, deviceId: string): Promise<string | undefined> {
+    const { gateways, sql } = this.#kernel;
+    const carrierId = await findCarrier(sql, accountId, deviceId);
+    if (carrierId === undefined || carrierId === gateways.id) return undefined;
+    return (await gateways.isLive(sql, carrierId)) ? carrierId : undefined;
   }
 
   /** Hands a call to its carrier: this process, or the gateway that holds the stream. */

@@ -293,6 +293,14 @@ describe('hosts relay over two gateways', () => {
     assert.ok(!(await caller(a).hosts.list()).hosts.some((entry) => entry.device_id === host.deviceId));
   });
 
+  test('a host whose gateway was killed is offline at once when that gateway has no lease any more', async () => {
+    const host = await openHost(b, account);
+    await a.kernel.sql`update hosts.presence set gateway_id = ${randomUUID()} where device_id = ${host.deviceId}`;
+    const asked = caller(a).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+    await assert.rejects(asked, { status: 409, code: 'host_offline' });
+    host.leave();
+  });
+
   test('presence of a gateway that was killed ends with its lease, 45 s after the last heartbeat', async () => {
     const host = await openHost(b, account);
     await a.kernel
