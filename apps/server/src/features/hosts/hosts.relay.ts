@@ -94,7 +94,7 @@ export class Relay {
 
   /** Makes a call and waits for how it ends. */
   async call(request: CallRequest): Promise<{ reqId: string; outcome: Outcome }> {
-    const { gateways, sql, clock } = this.#kernel;
+    const { gateways, clock } = this.#kernel;
     const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
     const local = this.#presence.local(accountId, deviceId);
