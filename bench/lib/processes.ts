@@ -72,6 +72,20 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
+/** CPU seconds of the whole machine since its start, and those of this process and the children that have ended. */
+export function cpuSeconds(): { machine: number; own: number } {
+  const ticks = 100;
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
+  // The name in parentheses may hold spaces; user and system time, own and of children, are fields 14 to 17.
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number);
+  const own = fields.slice(11, 15).reduce((sum, value) => sum + value, 0);
+  return { machine: (user + nice + system + irq + softirq) / ticks, own: own / ticks };
+}
+
 /** Resident memory of a process in KiB: all of it, and the part that is not mapped from files. */
 export function memoryOf(pid: number): { rss: number; anonymous: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

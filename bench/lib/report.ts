@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { cpuSeconds } from './processes.ts';
 
 /** A line of the table at the end. */
 export type Row = Readonly<Record<string, string | number>>;
@@ -50,8 +51,10 @@ export async function bench<O extends Record<string, number>>(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   try {
     const say = (text: string): void => void process.stderr.write(`${text}\n`);
+    const began = performance.now();
+    const before = cpuSeconds();
     const findings = await work(options, say);
-    const machine = `${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}`;
+    const machine = describeMachine(before, (performance.now() - began) / 1000);
     process.stdout.write(
       json === true ? `${JSON.stringify({ name, machine, ...findings })}\n` : text(findings, machine),
     );
@@ -59,6 +62,14 @@ export async function bench<O extends Record<string, number>>(
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/** Names the machine, and says how much of it others took meanwhile: with more than a little, figures tell less. */
+function describeMachine(before: ReturnType<typeof cpuSeconds>, seconds: number): string {
+  const after = cpuSeconds();
+  const others = (after.machine - before.machine - (after.own - before.own)) / seconds;
+  const cores = `${cpus().length} x ${cpus()[0]?.model}`;
+  return `${cores}, Node.js ${process.version}; other processes used ${Math.max(0, others).toFixed(2)} cores meanwhile`;
 }
 
 function text({ rows, targets }: Findings, machine: string): string {
