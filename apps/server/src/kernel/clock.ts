@@ -7,6 +7,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds since some instant; never jumps. For measuring spans. */
   monotonic(): number;
+  /** The instant for queries of time; null: the database's own clock, the only one that processes share. */
+  instant(): string | null;
   /** Calls `run` once after `ms`. Never keeps the process alive. */
   after(ms: number, run: () => void): Cancel;
   /** Calls `run` every `ms`. Never keeps the process alive. */
@@ -17,6 +19,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  instant: () => null,
   after(ms, run) {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
@@ -44,6 +47,7 @@ export function testClock(start = Date.now()): TestClock {
   return {
     now: () => time,
     monotonic: () => time,
+    instant: () => new Date(time).toISOString(),
     after: (ms, run) => schedule(ms, undefined, run),
     every: (ms, run) => schedule(ms, ms, run),
     advance(ms) {

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import type { Socket } from 'node:net';
+import type { Clock } from './clock.ts';
 import { DatabaseSocket, startupPadding } from './dbsocket.ts';
 import type { EmbeddedPostgres } from './embedded.ts';
 
@@ -87,6 +88,12 @@ export function onCommit(db: Db, work: () => void): void {
   if (pending) pending.push(work);
   else work();
 }
+
+/** Now, in a query: the database's clock, or the one that a test turns. */
+export const nowOf = (db: Db, clock: Pick<Clock, 'instant'>) => {
+  const instant = clock.instant();
+  return instant === null ? db`now()` : db`${instant}::timestamptz`;
+};
 
 /** Quotes an SQL identifier. */
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,1 @@
+export type { QuietHours, SkipDays, TimedTrigger } from './types.ts';
