@@ -3,6 +3,8 @@ import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
 import { healthFeature } from './features/health/index.ts';
 import { hostsFeature } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/index.ts';
+import { Scheduler, schedulerFeature } from './features/scheduler/index.ts';
+import { schedulesFeature } from './features/schedules/index.ts';
 import type { Kernel } from './kernel/context.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/handle.ts';
@@ -25,11 +27,14 @@ export interface App {
 /** Builds the server: the list of features is the whole of the API. */
 export function buildApp(kernel: Kernel): App {
   const keys = keysFeature(kernel);
+  const scheduler = new Scheduler(kernel);
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
     devicesFeature,
     hostsFeature(kernel),
+    schedulesFeature(scheduler),
+    schedulerFeature(scheduler),
   ];
 
   let draining = false;

@@ -2,12 +2,26 @@ import { devices } from './devices.ts';
 import { health } from './health.ts';
 import { hosts } from './hosts.ts';
 import { keys } from './keys.ts';
+import { scheduler } from './scheduler.ts';
+import { schedules } from './schedules.ts';
 
 /** Every route of the API by feature and verb: the one table that server, OpenAPI and SDK derive from. */
-export const contract = { health, keys, devices, hosts };
+export const contract = { health, keys, devices, hosts, schedules, scheduler };
 export type Contract = typeof contract;
 
 export { device } from './devices.ts';
 export { host } from './hosts.ts';
 export { key, scope } from './keys.ts';
 export * from './route.ts';
+export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
+export {
+  chainSpec,
+  commandHashInput,
+  httpSpec,
+  kinds,
+  policy,
+  shellSpec,
+  target,
+  trigger,
+} from './schedules.shapes.ts';
+export { newSchedule, schedule } from './schedules.ts';

@@ -1,0 +1,25 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../schedules/index.ts';
+import { notConfirmable } from './decide.ts';
+import { viewRun } from './runs.ts';
+import type { Parts } from './scheduler.admit.ts';
+import { isFinal, onCancel } from './scheduler.rules.ts';
+import { moveRun } from './scheduler.settle.ts';
+import { findRun } from './scheduler.sql.ts';
+
+/** Cancels a run that is not over. */
+export const cancel = (parts: Parts): Operation =>
+  operation(contract.scheduler.cancel, async (context, { params }) => {
+    const known = await findRun(context.db, params.id, context.actor.accountId);
+    if (!known) throw notFound('run');
+    const moved = await context.transaction(async (db) => {
+      const now = await readNow(db, context.clock);
+      return moveRun(parts, db, known, now, (run) =>
+        isFinal(run.state) ? undefined : onCancel(now, 'cancelled by a person'),
+      );
+    });
+    if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
+    return { run: viewRun(moved) };
+  });

@@ -1,0 +1,139 @@
+import { contract, hostKinds } from '@svc/contract';
+import { inTransaction } from '../../kernel/db.ts';
+import { badRequest } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../schedules/index.ts';
+import { type Parts, publishRuns } from './scheduler.admit.ts';
+import { claimForHost, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.claims.sql.ts';
+import { leaseMs, onLeaseExpired } from './scheduler.rules.ts';
+import { moveRun } from './scheduler.settle.ts';
+import type { RunRow } from './scheduler.sql.ts';
+
+/** The next run for this host, or `null` after `wait_s`. */
+export const claim = (claims: Claims): Operation =>
+  operation(contract.scheduler.claim, async (context, { body }) => {
+    const deviceId = context.deviceId ?? body.device_id;
+    if (deviceId === undefined) {
+      const message = 'send x-svc-device, or device_id in the body';
+      throw badRequest(message, { device_id: [message] });
+    }
+    const host = {
+      accountId: context.actor.accountId,
+      deviceId,
+      kinds: [...new Set(body.kinds ?? hostKinds)].sort(),
+      tags: body.tags && [...new Set(body.tags)].sort(),
+    };
+    const run = await claims.take(host, body.wait_s * 1000, context.signal);
+    if (!run) return { run: null };
+    const { id, attempt, schedule_id, name, kind, spec, scheduled_for, timeout_s, command_hash } = run;
+    return {
+      run: {
+        id,
+        attempt,
+        schedule_id,
+        name,
+        kind: kind as (typeof hostKinds)[number],
+        spec,
+        scheduled_for,
+        timeout_s,
+        ...(command_hash !== null && { command_hash }),
+        lease_expires_at: run.lease_expires_at as string,
+      },
+    };
+  });
+
+/** A claim that waits looks again this often by itself: back-offs end and machines go offline without a word. */
+const lookAgainMs = 2_000;
+const uniqueViolation = '23505';
+
+/** Claims of hosts, at once or as soon as there is something. */
+export class Claims {
+  readonly #parts: Parts;
+  #draining = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Answers every claim that waits. */
+  drain(): void {
+    this.#draining = true;
+    this.#parts.changes.wakeAll();
+  }
+
+  /** Takes a run for the host; waits up to `waitMs` for one. A caller that went away gets none. */
+  async take(host: HostReport, waitMs: number, signal: AbortSignal): Promise<RunRow | undefined> {
+    const { clock } = this.#parts.kernel;
+    const end = clock.monotonic() + waitMs;
+    for (;;) {
+      // Asked for before looking, so that a run that comes in between is not slept over.
+      const left = end - clock.monotonic();
+      const woken = new AbortController();
+      const waiting =
+        left > 0 && !this.#draining
+          ? this.#parts.changes.nextWake(
+              host.accountId,
+              Math.min(left, lookAgainMs),
+              AbortSignal.any([signal, woken.signal]),
+            )
+          : undefined;
+      const run = await this.#try(host);
+      if (run || !waiting) {
+        woken.abort();
+        if (run && signal.aborted) await this.#handBack(run);
+        return signal.aborted ? undefined : run;
+      }
+      await waiting;
+      if (signal.aborted) return undefined;
+    }
+  }
+
+  async #try(host: HostReport): Promise<RunRow | undefined> {
+    const { sql, clock } = this.#parts.kernel;
+    const now = await readNow(sql, clock);
+    const claimer = await seeHost(sql, host, new Date(now).toISOString());
+    if (claimer.paused) return undefined;
+    try {
+      return await this.#claim(host, claimer, now);
+    } catch (error) {
+      // Another host took a run of the same schedule at this instant: there is nothing for this one.
+      if ((error as { code?: unknown }).code === uniqueViolation) return undefined;
+      throw error;
+    }
+  }
+
+  async #claim(host: HostReport, claimer: Claimer, now: number): Promise<RunRow | undefined> {
+    const { sql } = this.#parts.kernel;
+    const { accountId, deviceId, kinds } = host;
+    const { tags, max_parallel: most } = claimer;
+    const claim = {
+      holderId: deviceId,
+      now: new Date(now).toISOString(),
+      leaseUntil: new Date(now + leaseMs).toISOString(),
+    };
+    if (most === null) {
+      const run = await claimForHost(sql, accountId, { deviceId, kinds, tags }, claim);
+      if (run) await publishRuns(this.#parts, sql, [run]);
+      return run;
+    }
+    return inTransaction(sql, async (db) => {
+      if ((await countRunning(db, claimer.id, deviceId)) >= most) return undefined;
+      const run = await claimForHost(db, accountId, { deviceId, kinds, tags }, claim);
+      if (run) await publishRuns(this.#parts, db, [run]);
+      return run;
+    });
+  }
+
+  /** The answer reached nobody: the run goes on at once, not after a minute. */
+  async #handBack(claimed: RunRow): Promise<void> {
+    const { sql, clock } = this.#parts.kernel;
+    await inTransaction(sql, async (db) => {
+      const now = await readNow(db, clock);
+      await moveRun(this.#parts, db, claimed, now, (run) =>
+        run.state === 'running' && run.attempt === claimed.attempt
+          ? { ...onLeaseExpired(run, now), leases_lost: run.leases_lost }
+          : undefined,
+      );
+    });
+  }
+}

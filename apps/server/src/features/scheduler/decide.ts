@@ -1,0 +1,36 @@
+import { contract } from '@svc/contract';
+import { ApiError, notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { effective, lockSchedule, readNow } from '../schedules/index.ts';
+import { viewRun } from './runs.ts';
+import type { Parts } from './scheduler.admit.ts';
+import { moveRun } from './scheduler.settle.ts';
+import { findRun } from './scheduler.sql.ts';
+
+/** Approves or skips a run that awaits a person. */
+export const decide = (parts: Parts): Operation =>
+  operation(contract.scheduler.decide, async (context, { params, body }) => {
+    const known = await findRun(context.db, params.id, context.actor.accountId);
+    if (!known) throw notFound('run');
+    const moved = await context.transaction(async (db) => {
+      const now = await readNow(db, context.clock);
+      const iso = new Date(now).toISOString();
+      const schedule = await lockSchedule(db, known.schedule_id);
+      // The time until somebody must have started it begins now.
+      const lateAfter = schedule ? effective(schedule).late_after_s : 0;
+      const lateAt = lateAfter === 0 ? null : new Date(now + lateAfter * 1000).toISOString();
+      return moveRun(parts, db, known, now, (run) => {
+        if (run.state !== 'awaiting_approval') return undefined;
+        return body.decision === 'approve'
+          ? { state: 'pending', not_before: iso, late_at: lateAt }
+          : { state: 'skipped', error: 'skipped by a person', finished_at: iso };
+      });
+    });
+    if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
+    return { run: viewRun(moved) };
+  });
+
+/** The run is not in a state that this can be decided in. */
+export function notConfirmable(run: { state: string }): ApiError {
+  return new ApiError('task_not_confirmable', `the run is ${run.state}`, { details: { state: run.state } });
+}

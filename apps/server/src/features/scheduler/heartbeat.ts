@@ -1,0 +1,49 @@
+import { contract } from '@svc/contract';
+import { inTransaction } from '../../kernel/db.ts';
+import { ApiError, notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../schedules/index.ts';
+import type { Parts } from './scheduler.admit.ts';
+import { touchHost } from './scheduler.claims.sql.ts';
+import { leaseMs, onOverBudget } from './scheduler.rules.ts';
+import { moveRun } from './scheduler.settle.ts';
+import { findRun, renewLease, type RunRow } from './scheduler.sql.ts';
+
+/** Refuses what a stale attempt, or another device, says of a run. */
+export function leaseHeld(run: RunRow): ApiError {
+  const message =
+    run.state === 'running'
+      ? `attempt ${run.attempt} of this run is held by another claim; stop the process`
+      : `the run is ${run.state}; stop the process`;
+  return new ApiError('lease_held', message, { details: { attempt: run.attempt, state: run.state } });
+}
+
+/** Keeps the lease; answers `cancel` once the run was cancelled, or is over its budget. */
+export const heartbeat = (parts: Parts): Operation =>
+  operation(contract.scheduler.heartbeat, async (context, { params, body }) => {
+    const { accountId } = context.actor;
+    const run = await findRun(context.db, params.id, accountId);
+    if (!run) throw notFound('run');
+    const holderId = run.holder_id;
+    const isHolder = holderId !== null && (context.deviceId ?? holderId) === holderId && run.pool === 'host';
+    if (!isHolder || run.attempt !== body.attempt) throw leaseHeld(run);
+    const now = await readNow(context.db, context.clock);
+    const leaseUntil = new Date(now + leaseMs).toISOString();
+    if (run.state === 'cancelled') return { lease_expires_at: new Date(now).toISOString(), cancel: true };
+    const kept = await renewLease(
+      context.db,
+      { id: run.id, attempt: body.attempt, holderId },
+      { now: new Date(now).toISOString(), leaseUntil, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd },
+    );
+    if (!kept) throw leaseHeld((await findRun(context.db, run.id)) ?? run);
+    await touchHost(context.db, accountId, holderId, new Date(now).toISOString());
+    const overBudget = (held: RunRow): boolean =>
+      held.budget_micro_usd !== null && held.cost_micro_usd > held.budget_micro_usd;
+    if (!overBudget(kept)) return { lease_expires_at: leaseUntil, cancel: false };
+    await inTransaction(context.db, (db) =>
+      moveRun(parts, db, run, now, (held) =>
+        held.state === 'running' && held.attempt === body.attempt ? onOverBudget(now) : undefined,
+      ),
+    );
+    return { lease_expires_at: new Date(now).toISOString(), cancel: true };
+  });

@@ -1,0 +1,30 @@
+import { contract, type schedulerHost } from '@svc/contract';
+import type { z } from 'zod';
+import type { Db } from '../../kernel/db.ts';
+import { operation } from '../../kernel/feature.ts';
+import { findDevices } from '../devices/index.ts';
+import { readNow } from '../schedules/index.ts';
+import { type HostRow, listHosts } from './scheduler.claims.sql.ts';
+
+export const hosts = operation(contract.scheduler.hosts, async (context) => {
+  const { accountId } = context.actor;
+  const now = new Date(await readNow(context.db, context.clock)).toISOString();
+  return { hosts: await viewHosts(context.db, accountId, await listHosts(context.db, accountId, now)) };
+});
+
+/** Machines as they are answered, with the names and platforms of their devices. */
+export async function viewHosts(
+  db: Db,
+  accountId: string,
+  rows: readonly HostRow[],
+): Promise<z.input<typeof schedulerHost>[]> {
+  const ids = rows.map((row) => row.device_id);
+  const devices = new Map((await findDevices(db, accountId, ids)).map((device) => [device.id, device]));
+  return rows.map(({ max_parallel: most, name, kinds, ...row }) => ({
+    ...row,
+    kinds: kinds as z.input<typeof schedulerHost>['kinds'],
+    name: name ?? devices.get(row.device_id)?.name ?? '',
+    platform: devices.get(row.device_id)?.platform ?? '',
+    ...(most !== null && { max_parallel: most }),
+  }));
+}

@@ -1,0 +1,116 @@
+import type { Kernel } from '../../kernel/context.ts';
+import type { Db } from '../../kernel/db.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { JobDefinition } from '../../kernel/jobs.ts';
+import type { EventStream } from '../../kernel/sse.ts';
+import { readNow, type ScheduleRow } from '../schedules/index.ts';
+import { cancel } from './cancel.ts';
+import { claim, Claims } from './claim.ts';
+import { decide } from './decide.ts';
+import { fire, fireTrigger } from './fire.ts';
+import { heartbeat } from './heartbeat.ts';
+import { hosts } from './hosts.ts';
+import { reportNative } from './reportNative.ts';
+import { result } from './result.ts';
+import { runs, viewRun } from './runs.ts';
+import { admit, cancelActive, copyOf, type Parts } from './scheduler.admit.ts';
+import { type Change, Changes } from './scheduler.changes.ts';
+import { CloudRunner } from './scheduler.cloud.ts';
+import { listRuns, rewriteWaiting, type RunRow, sweepRuns } from './scheduler.sql.ts';
+import { endPause, Ticker, tickSchedules } from './scheduler.ticker.ts';
+import { updateHost } from './updateHost.ts';
+
+const sweep: JobDefinition = {
+  name: 'scheduler.sweep',
+  cron: '17 3 * * *',
+  run: async (kernel) => sweepRuns(kernel.sql, new Date(await readNow(kernel.sql, kernel.clock)).toISOString()),
+};
+
+/** What the feature `schedules` asks of the scheduler; each takes the caller's transaction. */
+export class Scheduler {
+  readonly parts: Parts;
+
+  constructor(kernel: Kernel) {
+    this.parts = { kernel, changes: new Changes(kernel) };
+  }
+
+  /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
+  async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<RunRow | undefined> {
+    const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const };
+    return (await admit(this.parts, db, [candidate], now)).runs[0];
+  }
+
+  /** Waiting runs take what their schedule says now. */
+  rewriteWaiting(db: Db, schedule: ScheduleRow): Promise<void> {
+    return rewriteWaiting(db, schedule.id, copyOf(schedule));
+  }
+
+  /** Cancels what runs and waits of a schedule. */
+  async cancelAll(db: Db, scheduleId: string, now: number): Promise<void> {
+    await cancelActive(this.parts, db, scheduleId, now, 'the schedule was deleted');
+  }
+
+  /** Runs of a schedule, newest first, as they are answered. */
+  async runsOf(db: Db, accountId: string, scheduleId: string, limit: number) {
+    return (await listRuns(db, accountId, { limit, scheduleId })).map(viewRun);
+  }
+
+  /** Takes every slot of the account that is due; before its pause ends. */
+  async tickAccount(accountId: string): Promise<void> {
+    while ((await tickSchedules(this.parts, accountId)) > 0);
+  }
+
+  /** Ends the account's pause; answers how many catch-up runs were created. */
+  endPause(db: Db, accountId: string, backfill: boolean, now: number): Promise<number> {
+    return endPause(this.parts, db, accountId, backfill, now);
+  }
+
+  /** Creates the runs of schedules with this event trigger; answers how many. */
+  fire(db: Db, accountId: string, triggerId: string): Promise<number> {
+    return fireTrigger(this.parts, db, accountId, triggerId);
+  }
+
+  /** Tells open streams of a change, and tickers to look again. */
+  publish(db: Db, accountId: string, change: Change): Promise<void> {
+    return this.parts.changes.publish(db, accountId, [change], true);
+  }
+
+  /** Sends the account's changes to a stream. */
+  follow(accountId: string, stream: EventStream): void {
+    this.parts.changes.follow(accountId, stream);
+  }
+}
+
+/** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
+export function schedulerFeature({ parts }: Scheduler): Feature {
+  const claims = new Claims(parts);
+  const ticker = new Ticker(parts);
+  const cloud = new CloudRunner(parts);
+  return {
+    name: 'scheduler',
+    operations: {
+      claim: claim(claims),
+      heartbeat: heartbeat(parts),
+      result: result(parts),
+      decide: decide(parts),
+      cancel: cancel(parts),
+      runs,
+      hosts,
+      updateHost: updateHost(parts),
+      reportNative: reportNative(parts),
+      fire: fire(parts),
+    },
+    jobs: [sweep],
+    async start() {
+      await parts.changes.start();
+      ticker.start();
+      cloud.start();
+      return {
+        async drain() {
+          claims.drain();
+          await Promise.all([ticker.stop(), cloud.stop()]);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { inQuietHours, isSkippedDay } from '@svc/timetable';
+import type { Kernel } from '../../kernel/context.ts';
+import type { Db } from '../../kernel/db.ts';
+import { defaultZone, effective, type ScheduleRow, skipDaysOf, zoneOf } from '../schedules/index.ts';
+import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
+import type { Change, Changes } from './scheduler.changes.ts';
+import { onCancel } from './scheduler.rules.ts';
+import {
+  changeRun,
+  countActive,
+  countSince,
+  insertRuns,
+  lockActive,
+  type NewRun,
+  type Origin,
+  type RunCopy,
+  type RunRow,
+} from './scheduler.sql.ts';
+
+/** What the scheduler's parts share. */
+export interface Parts {
+  readonly kernel: Kernel;
+  readonly changes: Changes;
+}
+
+/** A run that may be created; its schedule is locked. */
+export interface Candidate {
+  schedule: ScheduleRow;
+  scheduledFor: string;
+  origin: Origin;
+  parent?: { runId: string; step: number };
+}
+
+/** What a run carries of its schedule. */
+export function copyOf(schedule: ScheduleRow): RunCopy {
+  const { target, overlap, timeout_s, retries, retry_backoff_s } = effective(schedule);
+  return {
+    name: schedule.name,
+    kind: schedule.kind,
+    spec: schedule.spec,
+    pool: target.type === 'cloud' ? 'cloud' : 'host',
+    target_type: target.type,
+    target_id: target.type === 'host' ? target.device_id : target.type === 'cloud_vm' ? target.project_id : null,
+    target_tags: target.type === 'tags' ? target.tags : null,
+    failover: schedule.failover,
+    command_hash: schedule.command_hash,
+    overlap,
+    timeout_s,
+    retries,
+    retry_backoff_s,
+    budget_micro_usd: schedule.policy?.budget_micro_usd_per_run ?? null,
+  };
+}
+
+interface Counts {
+  running: number;
+  waiting: number;
+  created: number;
+  cost: number;
+}
+
+/**
+ * Creates the runs that policy, budget and overlap allow, in the transaction that holds the schedules' locks, and
+ * answers them in no particular order. A slot that overlaps is kept as a skipped run; one that a limit forbids, and a
+ * run by hand that overlaps, is not created.
+ */
+export async function admit(
+  parts: Parts,
+  db: Db,
+  candidates: readonly Candidate[],
+  now: number,
+): Promise<{ runs: RunRow[]; cancelled: RunRow[] }> {
+  const counts = await count(db, candidates, now);
+  const accepted: NewRun[] = [];
+  const cancelled: RunRow[] = [];
+  for (const candidate of candidates) {
+    const { schedule } = candidate;
+    const state = counts.get(schedule.id) as Counts;
+    if (await isRefused(parts, db, candidate, state, now)) continue;
+    const verdict = overlapOf(candidate, state);
+    if (verdict === 'refuse') continue;
+    if (verdict === 'kill') {
+      cancelled.push(...(await cancelActive(parts, db, schedule.id, now, 'replaced by the next run')));
+      Object.assign(state, { running: 0, waiting: 0 });
+    }
+    accepted.push(newRun(candidate, verdict === 'skip', now));
+    if (verdict !== 'skip') {
+      state.created += 1;
+      state.waiting += 1;
+    }
+  }
+  const runs = await insertRuns(db, accepted, new Date(now).toISOString());
+  for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run);
+  await publishRuns(parts, db, runs);
+  return { runs, cancelled };
+}
+
+/** Publishes where runs stand now. */
+export async function publishRuns({ changes }: Parts, db: Db, runs: readonly RunRow[]): Promise<void> {
+  for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
+    const frames = own.map(
+      (run): Change => ({
+        op: 'run',
+        state: run.state,
+        schedule_id: run.schedule_id,
+        run_id: run.id,
+        attempt: run.attempt,
+      }),
+    );
+    // The end of a run lets the next one of its schedule, or of its chain, go.
+    const wake = own.some((run) => run.state === 'pending' || run.overlap === 'queue' || run.parent_run_id !== null);
+    await changes.publish(db, account, frames, wake);
+  }
+}
+
+/** Cancels every run of a schedule that is not over, or one of them. */
+export async function cancelActive(
+  parts: Parts,
+  db: Db,
+  scheduleId: string,
+  now: number,
+  reason: string,
+  id?: string,
+): Promise<RunRow[]> {
+  const cancelled: RunRow[] = [];
+  for (const run of await lockActive(db, scheduleId, id)) {
+    cancelled.push(await changeRun(db, run.id, onCancel(now, reason)));
+  }
+  await publishRuns(parts, db, cancelled);
+  return cancelled;
+}
+
+/** Local midnight before an instant, and its date. */
+function dayOf(now: number, zone: string): { start: string; date: string } {
+  const day = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).startOfDay();
+  return { start: day.toInstant().toString(), date: day.toPlainDate().toString() };
+}
+
+async function count(db: Db, candidates: readonly Candidate[], now: number): Promise<Map<string, Counts>> {
+  const schedules = new Map(candidates.map(({ schedule }) => [schedule.id, schedule]));
+  const counts = new Map<string, Counts>();
+  for (const id of schedules.keys()) counts.set(id, { running: 0, waiting: 0, created: 0, cost: 0 });
+  for (const row of await countActive(db, [...schedules.keys()])) {
+    Object.assign(counts.get(row.schedule_id) as Counts, { running: row.running, waiting: row.waiting });
+  }
+  const limited = [...schedules.values()].filter(
+    ({ policy }) => policy?.max_runs_per_hour !== undefined || policy?.budget_micro_usd_per_day !== undefined,
+  );
+  const since = limited.map((schedule) => ({
+    schedule_id: schedule.id,
+    hour: new Date(now - 3_600_000).toISOString(),
+    day: dayOf(now, zoneOf(schedule.trigger)).start,
+  }));
+  for (const row of await countSince(db, since)) {
+    Object.assign(counts.get(row.schedule_id) as Counts, { created: row.created, cost: row.cost_micro_usd });
+  }
+  return counts;
+}
+
+/** Skipped days (of what no slot chose), runs an hour, and the day's budget. */
+async function isRefused(
+  { kernel }: Parts,
+  db: Db,
+  { schedule, origin }: Candidate,
+  counts: Counts,
+  now: number,
+): Promise<boolean> {
+  const { policy } = schedule;
+  if (!policy) return false;
+  const zone = zoneOf(schedule.trigger);
+  const skipDays = skipDaysOf(policy);
+  // Slots have their skipped days out already; a catch-up stands for a slot on a day that was not skipped.
+  if (skipDays && origin !== 'slot' && origin !== 'catch_up' && isSkippedDay(skipDays, now, zone)) return true;
+  if (policy.max_runs_per_hour !== undefined && counts.created >= policy.max_runs_per_hour) return true;
+  const budget = policy.budget_micro_usd_per_day;
+  if (budget === undefined || counts.cost < budget) return false;
+  await tellBudgetReached(kernel, db, schedule, dayOf(now, zone).date);
+  return true;
+}
+
+/** What becomes of a run whose schedule has active ones. Catch-ups are never skipped: they go one after the other. */
+function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts): 'run' | 'skip' | 'kill' | 'refuse' {
+  if (running + waiting === 0 || origin === 'catch_up') return 'run';
+  const { overlap } = effective(schedule);
+  if (overlap === 'kill') return 'kill';
+  if (overlap === 'queue' && waiting === 0) return 'run';
+  return origin === 'manual' ? 'refuse' : 'skip';
+}
+
+function newRun({ schedule, scheduledFor, origin, parent }: Candidate, skipped: boolean, now: number): NewRun {
+  const { late_after_s: lateAfter } = effective(schedule);
+  const asks = needsApproval(schedule, Date.parse(scheduledFor));
+  return {
+    ...copyOf(schedule),
+    account_id: schedule.account_id,
+    schedule_id: schedule.id,
+    scheduled_for: scheduledFor,
+    origin,
+    state: skipped ? 'skipped' : asks ? 'awaiting_approval' : 'pending',
+    error: skipped ? 'overlap' : null,
+    late_at: lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString(),
+    parent_run_id: parent?.runId ?? null,
+    chain_step: parent?.step ?? null,
+  };
+}
+
+function needsApproval({ policy, trigger }: ScheduleRow, at: number): boolean {
+  if (policy?.approval === 'always') return true;
+  if (policy?.approval !== 'outside_hours' || !policy.quiet_hours) return false;
+  const zone = trigger.type === 'cron' ? (trigger.tz ?? defaultZone) : defaultZone;
+  return !inQuietHours(policy.quiet_hours, at, zone);
+}

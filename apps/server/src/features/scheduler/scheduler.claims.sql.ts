@@ -1,0 +1,164 @@
+import type { Db } from '../../kernel/db.ts';
+import { runColumns, type RunRow } from './scheduler.sql.ts';
+
+/** A machine that claims. */
+export interface HostRow {
+  id: string;
+  device_id: string;
+  /** Set by a person; null: the device's name. */
+  name: string | null;
+  tags: string[];
+  kinds: string[];
+  paused: boolean;
+  max_parallel: number | null;
+  last_seen: string;
+  online: boolean;
+  running: number;
+}
+
+/** What a machine says of itself when it claims. */
+export interface HostReport {
+  accountId: string;
+  deviceId: string;
+  kinds: string[];
+  /** Undefined: the tags of the last report stay. */
+  tags: string[] | undefined;
+}
+
+/** What a claim needs to know of its machine. */
+export interface Claimer {
+  id: string;
+  tags: string[];
+  paused: boolean;
+  max_parallel: number | null;
+}
+
+/**
+ * Notes that the machine is there. A row that says the same and is younger than 5 s is read, not written: a claim a
+ * second from each of many machines would otherwise write as often.
+ */
+export async function seeHost(db: Db, report: HostReport, now: string): Promise<Claimer> {
+  const { accountId, deviceId, kinds, tags = null } = report;
+  const [known] = await db<(Claimer & { fresh: boolean })[]>`
+    select id, coalesce(tags, reported_tags) as tags, paused, max_parallel,
+      last_seen > ${now}::timestamptz - interval '5 s' and kinds = ${kinds}
+        and reported_tags = coalesce(${tags}::text[], reported_tags) as fresh
+    from scheduler.hosts where account_id = ${accountId} and device_id = ${deviceId}`;
+  if (known?.fresh) return known;
+  const [row] = await db<Claimer[]>`
+    insert into scheduler.hosts as h (account_id, device_id, kinds, reported_tags, last_seen)
+    values (${accountId}, ${deviceId}, ${kinds}, coalesce(${tags}::text[], '{}'), ${now})
+    on conflict (account_id, device_id) do update set
+      kinds = excluded.kinds, reported_tags = coalesce(${tags}::text[], h.reported_tags),
+      last_seen = greatest(h.last_seen, excluded.last_seen)
+    returning id, coalesce(tags, reported_tags) as tags, paused, max_parallel`;
+  return row as Claimer;
+}
+
+/** Notes that a machine with a run is there. */
+export async function touchHost(db: Db, accountId: string, deviceId: string, now: string): Promise<void> {
+  await db`
+    update scheduler.hosts set last_seen = ${now}
+    where account_id = ${accountId} and device_id = ${deviceId}
+      and last_seen < ${now}::timestamptz - interval '5 s'`;
+}
+
+/** Locks the machine's row and counts what it runs; claims of a machine with a limit go one after the other. */
+export async function countRunning(db: Db, hostId: string, deviceId: string): Promise<number> {
+  await db`select 1 from scheduler.hosts where id = ${hostId} for update`;
+  const [row] = await db<{ running: number }[]>`
+    select count(*)::int as running from scheduler.runs where holder_id = ${deviceId} and state = 'running'`;
+  return row?.running ?? 0;
+}
+
+/** Runs of one schedule go one after the other, in the order of their slots. */
+const isNext = (db: Db) => db`not exists (
+  select 1 from scheduler.runs other
+  where other.schedule_id = r.schedule_id
+    and (other.state = 'running'
+      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))`;
+
+/** Who claims for how long. */
+export interface Claim {
+  holderId: string;
+  now: string;
+  leaseUntil: string;
+}
+
+/**
+ * Takes the run that is due longest for this machine. A shell run needs the machine's approval of its command.
+ */
+export async function claimForHost(
+  db: Db,
+  accountId: string,
+  host: { deviceId: string; kinds: string[]; tags: string[] },
+  claim: Claim,
+): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    with next as (
+      select r.id from scheduler.runs r
+      where r.account_id = ${accountId} and r.state = 'pending' and r.pool = 'host' and r.not_before <= ${claim.now}
+        and r.kind = any(${host.kinds})
+        and (
+          r.target_type = 'any'
+          or (r.target_type = 'host' and r.target_id = ${host.deviceId})
+          or (r.target_type = 'tags' and r.target_tags <@ ${host.tags}::text[])
+          or scheduler.fails_over(r.account_id, r.target_type, r.target_id, r.target_tags, r.failover,
+            ${host.tags}::text[], ${claim.now})
+        )
+        and (r.kind <> 'shell' or exists (
+          select 1 from schedules.approval_view a
+          where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
+        and ${isNext(db)}
+      order by r.scheduled_for, r.id limit 1
+      for update of r skip locked
+    )
+    update scheduler.runs as r set state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now},
+      lease_expires_at = ${claim.leaseUntil}, late_at = null, error = null, exit_code = null, log_tail = null
+    from next where r.id = next.id
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/** Takes runs of the cloud, of any account; chains run by themselves. */
+export async function claimForCloud(db: Db, limit: number, claim: Claim): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    with next as (
+      select r.id from scheduler.runs r
+      where r.state = 'pending' and r.pool = 'cloud' and r.kind <> 'chain' and r.not_before <= ${claim.now}
+        and ${isNext(db)}
+      order by r.scheduled_for, r.id limit ${limit}
+      for update of r skip locked
+    )
+    update scheduler.runs as r set state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now},
+      lease_expires_at = ${claim.leaseUntil}, late_at = null, error = null, exit_code = null, log_tail = null
+    from next where r.id = next.id
+    returning ${runColumns(db)}`;
+}
+
+const hostColumns = (db: Db, now: string) => db`
+  h.id, h.device_id, h.name, coalesce(h.tags, h.reported_tags) as tags, h.kinds, h.paused, h.max_parallel, h.last_seen,
+  h.last_seen > ${now}::timestamptz - interval '45 s' as online,
+  (select count(*)::int from scheduler.runs r
+    where r.holder_id = h.device_id and r.account_id = h.account_id and r.state = 'running') as running`;
+
+/** Machines of an account, most recently seen first. */
+export async function listHosts(db: Db, accountId: string, now: string): Promise<HostRow[]> {
+  return db<HostRow[]>`
+    select ${hostColumns(db, now)} from scheduler.hosts h
+    where h.account_id = ${accountId} order by h.last_seen desc, h.id`;
+}
+
+/** Changes what a person says of a machine; undefined when the account has no such machine. */
+export async function updateHostRow(
+  db: Db,
+  accountId: string,
+  id: string,
+  change: { name?: string; tags?: string[]; paused?: boolean; max_parallel?: number | null },
+  now: string,
+): Promise<HostRow | undefined> {
+  const [row] = await db<HostRow[]>`
+    update scheduler.hosts as h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
+    returning ${hostColumns(db, now)}`;
+  return row;
+}

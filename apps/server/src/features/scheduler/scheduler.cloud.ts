@@ -1,0 +1,140 @@
+import { httpSpec } from '@svc/contract';
+import { inTransaction } from '../../kernel/db.ts';
+import { readNow } from '../schedules/index.ts';
+import { type Parts, publishRuns } from './scheduler.admit.ts';
+import { claimForCloud } from './scheduler.claims.sql.ts';
+import { leaseMs, onLeaseExpired, onResult, type Result } from './scheduler.rules.ts';
+import { moveRun } from './scheduler.settle.ts';
+import { renewLease, type RunRow } from './scheduler.sql.ts';
+
+const mostParallel = 16;
+const renewEveryMs = 20_000;
+const keptBytes = 65_536;
+const drainMs = 3_000;
+
+/** Runs what has the target `cloud`, in any gateway: webhooks here; what needs a backend that is not there fails at once. */
+export class CloudRunner {
+  readonly #parts: Parts;
+  readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  #stopped = false;
+  #looking = false;
+  #stopLooking = (): void => {};
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    parts.changes.onWake(() => void this.#look());
+  }
+
+  start(): void {
+    this.#stopLooking = this.#parts.kernel.clock.every(1_000, () => void this.#look());
+  }
+
+  /** Lets runs end for a moment, then hands the rest back to the other gateways. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopLooking();
+    const all = [...this.#running.values()];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#parts.kernel.clock.after(drainMs, resolve);
+    await Promise.race([promise, Promise.all(all.map((run) => run.done))]);
+    cancel();
+    for (const run of all) run.abort.abort();
+    await Promise.all(all.map((run) => run.done));
+  }
+
+  async #look(): Promise<void> {
+    if (this.#stopped || this.#looking || this.#running.size >= mostParallel) return;
+    this.#looking = true;
+    const { sql, clock, gateways, log } = this.#parts.kernel;
+    try {
+      const now = await readNow(sql, clock);
+      const runs = await claimForCloud(sql, mostParallel - this.#running.size, {
+        holderId: gateways.id,
+        now: new Date(now).toISOString(),
+        leaseUntil: new Date(now + leaseMs).toISOString(),
+      });
+      await publishRuns(this.#parts, sql, runs);
+      for (const run of runs) this.#begin(run);
+    } catch (err) {
+      log.error({ err }, 'runs of the cloud could not be taken');
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  #begin(run: RunRow): void {
+    const abort = new AbortController();
+    const done = this.#run(run, abort)
+      .catch((err: unknown) => this.#parts.kernel.log.error({ err, run: run.id }, 'a run of the cloud broke'))
+      .finally(() => {
+        this.#running.delete(run.id);
+        void this.#look();
+      });
+    this.#running.set(run.id, { abort, done });
+  }
+
+  async #run(run: RunRow, abort: AbortController): Promise<void> {
+    const { clock } = this.#parts.kernel;
+    const stopRenewing = clock.every(renewEveryMs, () => void this.#renew(run, abort));
+    const result = await this.#execute(run, abort.signal);
+    stopRenewing();
+    await this.#report(run, result);
+  }
+
+  /** Undefined: it was aborted, and is not this gateway's any more. */
+  async #execute(run: RunRow, signal: AbortSignal): Promise<Result | undefined> {
+    if (run.kind !== 'http') {
+      const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
+      return { ok: false, error };
+    }
+    const spec = httpSpec.parse(run.spec);
+    try {
+      const answer = await this.#parts.kernel.outbound.request(spec.url, {
+        method: spec.method,
+        protocols: ['https:'],
+        headers: spec.headers ?? {},
+        ...(spec.body !== undefined && { body: spec.body }),
+        timeoutMs: run.timeout_s * 1000,
+        maxBytes: 1_048_576,
+        redirects: 5,
+        signal,
+      });
+      const { expect_status: expected } = spec;
+      const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
+      const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
+      return { ok, error, logTail: textOf(answer.body) };
+    } catch (error) {
+      return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+    }
+  }
+
+  async #renew(run: RunRow, abort: AbortController): Promise<void> {
+    const { sql, clock, gateways, log } = this.#parts.kernel;
+    try {
+      const now = await readNow(sql, clock);
+      const held = { id: run.id, attempt: run.attempt, holderId: gateways.id };
+      const times = { now: new Date(now).toISOString(), leaseUntil: new Date(now + leaseMs).toISOString() };
+      const still = await renewLease(sql, held, { ...times, logTail: undefined, costMicroUsd: undefined });
+      if (!still) abort.abort();
+    } catch (err) {
+      log.warn({ err, run: run.id }, 'a lease was not renewed');
+    }
+  }
+
+  async #report(claimed: RunRow, result: Result | undefined): Promise<void> {
+    const { sql, clock, gateways } = this.#parts.kernel;
+    await inTransaction(sql, async (db) => {
+      const now = await readNow(db, clock);
+      await moveRun(this.#parts, db, claimed, now, (run) => {
+        const isOurs = run.state === 'running' && run.attempt === claimed.attempt && run.holder_id === gateways.id;
+        if (!isOurs) return undefined;
+        return result ? onResult(run, result, now) : { ...onLeaseExpired(run, now), leases_lost: run.leases_lost };
+      });
+    });
+  }
+}
+
+/** The end of a response as text that the database can hold. */
+function textOf(body: Buffer): string {
+  return body.subarray(-keptBytes).toString('utf8').replaceAll('\u0000', '').toWellFormed();
+}

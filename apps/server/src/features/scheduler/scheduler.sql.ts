@@ -1,0 +1,272 @@
+import type { runStates } from '@svc/contract';
+import type { Db } from '../../kernel/db.ts';
+
+export type RunState = (typeof runStates)[number];
+export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
+
+/** What a run carries of its schedule. */
+export interface RunCopy {
+  name: string;
+  kind: 'agent' | 'shell' | 'http' | 'chain' | 'phone_action';
+  spec: Record<string, unknown>;
+  pool: 'host' | 'cloud';
+  target_type: 'host' | 'tags' | 'any' | 'cloud' | 'cloud_vm';
+  target_id: string | null;
+  target_tags: string[] | null;
+  failover: string[][] | null;
+  command_hash: string | null;
+  overlap: 'skip' | 'queue' | 'kill';
+  timeout_s: number;
+  retries: number;
+  retry_backoff_s: number;
+  budget_micro_usd: number | null;
+}
+
+/** A run as it is stored. */
+export interface RunRow extends RunCopy {
+  id: string;
+  account_id: string;
+  schedule_id: string;
+  scheduled_for: string;
+  origin: Origin;
+  state: RunState;
+  attempt: number;
+  created_at: string;
+  not_before: string;
+  late_at: string | null;
+  holder_id: string | null;
+  lease_expires_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  retries_used: number;
+  leases_lost: number;
+  exit_code: number | null;
+  cost_before_micro_usd: number;
+  cost_micro_usd: number;
+  log_tail: string | null;
+  session_id: string | null;
+  error: string | null;
+  result_attempt: number | null;
+  result_holder_id: string | null;
+  parent_run_id: string | null;
+  chain_step: number | null;
+}
+
+export const runColumns = (db: Db) => db`
+  r.id, r.account_id, r.schedule_id, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
+  r.kind, r.spec, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
+  r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
+  r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
+  r.session_id, r.error, r.result_attempt, r.result_holder_id, r.parent_run_id, r.chain_step`;
+
+/** A run that is about to be stored. */
+export interface NewRun extends RunCopy {
+  account_id: string;
+  schedule_id: string;
+  scheduled_for: string;
+  origin: Origin;
+  state: 'pending' | 'awaiting_approval' | 'skipped';
+  error: string | null;
+  late_at: string | null;
+  parent_run_id: string | null;
+  chain_step: number | null;
+}
+
+/** Stores runs in one statement; a slot that has its run already is left out of the answer. */
+export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): Promise<RunRow[]> {
+  if (runs.length === 0) return [];
+  return db<RunRow[]>`
+    insert into scheduler.runs as r (account_id, schedule_id, scheduled_for, origin, state, created_at, not_before, name,
+      kind, spec, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
+      retry_backoff_s, budget_micro_usd, late_at, parent_run_id, chain_step, error, finished_at)
+    select n.account_id, n.schedule_id, n.scheduled_for, n.origin, n.state, ${now}, ${now}, n.name, n.kind, n.spec,
+      n.pool, n.target_type, n.target_id,
+      case when n.target_tags is not null then array(select json_array_elements_text(n.target_tags)) end, n.failover,
+      n.command_hash, n.overlap, n.timeout_s, n.retries, n.retry_backoff_s, n.budget_micro_usd, n.late_at,
+      n.parent_run_id, n.chain_step, n.error, case when n.state = 'skipped' then ${now}::timestamptz end
+    from json_to_recordset(${JSON.stringify(runs)}::json) as n(account_id uuid, schedule_id uuid,
+      scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, pool text, target_type text,
+      target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
+      retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text)
+    on conflict (schedule_id, scheduled_for) where origin in ('slot', 'catch_up') do nothing
+    returning ${runColumns(db)}`;
+}
+
+/** Rewrites what waiting runs carry after their schedule was edited. */
+export async function rewriteWaiting(db: Db, scheduleId: string, copy: RunCopy): Promise<void> {
+  const { spec, failover, ...plain } = copy;
+  const values = { ...plain, spec: JSON.stringify(spec), failover: failover && JSON.stringify(failover) };
+  await db`
+    update scheduler.runs set ${db(values)}
+    where schedule_id = ${scheduleId} and state in ('pending', 'awaiting_approval')`;
+}
+
+/** How many runs of each schedule wait and run. */
+export async function countActive(
+  db: Db,
+  scheduleIds: readonly string[],
+): Promise<{ schedule_id: string; running: number; waiting: number }[]> {
+  return db`
+    select schedule_id, count(*) filter (where state = 'running')::int as running,
+      count(*) filter (where state <> 'running')::int as waiting
+    from scheduler.runs
+    where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ('pending', 'awaiting_approval', 'running')
+    group by schedule_id`;
+}
+
+/** Runs of each schedule that were created after its instant, without those that were skipped; and what they cost. */
+export async function countSince(
+  db: Db,
+  since: readonly { schedule_id: string; hour: string; day: string }[],
+): Promise<{ schedule_id: string; created: number; cost_micro_usd: number }[]> {
+  if (since.length === 0) return [];
+  return db`
+    select s.schedule_id,
+      (select count(*)::int from scheduler.runs r
+        where r.schedule_id = s.schedule_id and r.created_at > s.hour and r.state <> 'skipped') as created,
+      (select coalesce(sum(r.cost_micro_usd), 0)::bigint from scheduler.runs r
+        where r.schedule_id = s.schedule_id and r.created_at >= s.day - interval '1 day'
+          and coalesce(r.finished_at, r.started_at, r.created_at) >= s.day) as cost_micro_usd
+    from json_to_recordset(${JSON.stringify(since)}::json) as s(schedule_id uuid, hour timestamptz, day timestamptz)`;
+}
+
+/** A run, unlocked. */
+export async function findRun(db: Db, id: string, accountId?: string): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.id = ${id} ${accountId === undefined ? db`` : db`and r.account_id = ${accountId}`}`;
+  return row;
+}
+
+/** A run, locked; after the lock on its schedule. */
+export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`select ${runColumns(db)} from scheduler.runs r where r.id = ${id} for update`;
+  return row;
+}
+
+/** Runs of an account, newest first. */
+export async function listRuns(
+  db: Db,
+  accountId: string,
+  filter: { limit: number; scheduleId?: string; state?: RunState | undefined },
+): Promise<RunRow[]> {
+  const { limit, scheduleId, state } = filter;
+  return db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
+      ${state === undefined ? db`` : db`and r.state = ${state}`}
+    order by r.created_at desc, r.id desc limit ${limit}`;
+}
+
+/** Active runs of a schedule, or one of them, locked. */
+export async function lockActive(db: Db, scheduleId: string, id?: string): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.schedule_id = ${scheduleId} and r.state in ('pending', 'awaiting_approval', 'running')
+      ${id === undefined ? db`` : db`and r.id = ${id}`}
+    order by r.created_at, r.id for update`;
+}
+
+/** Columns that a transition changes. */
+export type RunChange = Partial<Omit<RunRow, keyof RunCopy | 'id' | 'account_id' | 'schedule_id' | 'created_at'>>;
+
+/** Moves a locked run. */
+export async function changeRun(db: Db, id: string, change: RunChange): Promise<RunRow> {
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set ${db(change)} where r.id = ${id} returning ${runColumns(db)}`;
+  return row as RunRow;
+}
+
+/** Renews a lease; undefined when this holder no longer has this attempt. */
+export async function renewLease(
+  db: Db,
+  held: { id: string; attempt: number; holderId: string },
+  values: { now: string; leaseUntil: string; logTail: string | undefined; costMicroUsd: number | undefined },
+): Promise<RunRow | undefined> {
+  const { logTail = null, costMicroUsd = null } = values;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set lease_expires_at = ${values.leaseUntil}, log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = r.cost_before_micro_usd
+        + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId} and r.state = 'running'
+      and r.lease_expires_at > ${values.now}
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/** Runs whose time for something has come, each with what it is; to be looked at again under its locks. */
+export async function listOverdue(db: Db, now: string, limit: number): Promise<{ id: string; schedule_id: string }[]> {
+  return db`
+    (select id, schedule_id from scheduler.runs
+      where state = 'running' and lease_expires_at <= ${now} order by lease_expires_at limit ${limit})
+    union
+    (select id, schedule_id from scheduler.runs
+      where state = 'running' and started_at + make_interval(secs => timeout_s + ${timeoutGraceSeconds}) <= ${now}
+      limit ${limit})
+    union
+    (select id, schedule_id from scheduler.runs
+      where state in ('pending', 'awaiting_approval') and created_at <= ${now}::timestamptz - interval '24 hours'
+        and not_before <= ${now}::timestamptz - interval '24 hours'
+      order by created_at limit ${limit})`;
+}
+
+/** A host's own report of a timeout has this long to come before the platform ends the attempt. */
+export const timeoutGraceSeconds = 15;
+
+/** Takes runs that nobody started in time, so that one ticker says it once. */
+export async function takeLate(db: Db, now: string, limit: number): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    update scheduler.runs as r set late_at = null
+    where r.id in (
+      select id from scheduler.runs where state = 'pending' and late_at <= ${now}
+      order by late_at limit ${limit} for update skip locked)
+    returning ${runColumns(db)}`;
+}
+
+/** Chains that wait for their next step: running, with no step that is active. */
+export async function listIdleChains(
+  db: Db,
+  now: string,
+  limit: number,
+): Promise<{ id: string; schedule_id: string }[]> {
+  return db`
+    select c.id, c.schedule_id from scheduler.runs c
+    where c.kind = 'chain'
+      and (c.state = 'running' or (c.state = 'pending' and c.pool = 'cloud' and c.not_before <= ${now}))
+      and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
+        and r.state in ('pending', 'awaiting_approval', 'running'))
+    order by c.created_at limit ${limit}`;
+}
+
+/** Steps that are not over although their chain is. */
+export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
+  return db`
+    select r.id, r.schedule_id from scheduler.runs r join scheduler.runs c on c.id = r.parent_run_id
+    where r.state in ('pending', 'awaiting_approval', 'running') and r.parent_run_id is not null
+      and c.state <> 'running'
+    limit ${limit}`;
+}
+
+/** Steps that a chain's attempt has created, in order. */
+export async function listSteps(db: Db, parentId: string, since: string): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.chain_step, r.created_at`;
+}
+
+/** The run of a slot. */
+export async function lockSlot(db: Db, scheduleId: string, scheduledFor: string): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.schedule_id = ${scheduleId} and r.scheduled_for = ${scheduledFor} and r.origin in ('slot', 'catch_up')
+    for update`;
+  return row;
+}
+
+/** Deletes history older than 90 days. */
+export async function sweepRuns(db: Db, now: string): Promise<void> {
+  await db`
+    delete from scheduler.runs
+    where created_at < ${now}::timestamptz - interval '90 days'
+      and state not in ('pending', 'awaiting_approval', 'running')`;
+}

@@ -1,0 +1,21 @@
+import { contract } from '@svc/contract';
+import { badRequest, notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../schedules/index.ts';
+import { viewHosts } from './hosts.ts';
+import type { Parts } from './scheduler.admit.ts';
+import { updateHostRow } from './scheduler.claims.sql.ts';
+
+/** Changes what a person says of a machine. */
+export const updateHost = (parts: Parts): Operation =>
+  operation(contract.scheduler.updateHost, async (context, { params, body }) => {
+    const { accountId } = context.actor;
+    const change = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+    if (Object.keys(change).length === 0) throw badRequest('send name, tags, paused or max_parallel');
+    const now = new Date(await readNow(context.db, context.clock)).toISOString();
+    const row = await updateHostRow(context.db, accountId, params.id, change, now);
+    if (!row) throw notFound('host');
+    await parts.changes.publish(context.db, accountId, [], true);
+    const [host] = await viewHosts(context.db, accountId, [row]);
+    return host as NonNullable<typeof host>;
+  });

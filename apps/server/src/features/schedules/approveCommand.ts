@@ -1,0 +1,28 @@
+import { contract } from '@svc/contract';
+import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { lockSchedule, readNow, upsertApproval } from './schedules.sql.ts';
+
+/** Approves the schedule's command, named by its hash, for the calling device. */
+export const approveCommand = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.approveCommand, async (context, { params, headers, body }) => {
+    const { accountId } = context.actor;
+    const deviceId = headers['x-svc-device'];
+    await context.transaction(async (db) => {
+      const schedule = await lockSchedule(db, params.id);
+      if (schedule?.account_id !== accountId) throw notFound('schedule');
+      if (schedule.command_hash === null) throw badRequest('only shell schedules have a command to approve');
+      if (schedule.command_hash !== body.command_hash) {
+        throw new ApiError('hash_mismatch', 'the command was changed; look at it again and approve its new hash', {
+          details: { command_hash: schedule.command_hash },
+        });
+      }
+      const approvedAt = new Date(await readNow(db, context.clock)).toISOString();
+      const approval = { device_id: deviceId, command_hash: body.command_hash, approved_at: approvedAt };
+      await upsertApproval(db, { schedule_id: schedule.id, ...approval });
+      const state = schedule.enabled ? 'enabled' : 'disabled';
+      await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: schedule.id });
+    });
+    return { approved: true, device_id: deviceId };
+  });

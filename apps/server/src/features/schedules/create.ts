@@ -1,0 +1,57 @@
+import { contract } from '@svc/contract';
+import type { Context } from '../../kernel/context.ts';
+import { badRequest } from '../../kernel/errors.ts';
+import { Answer, type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { checkDefinition, checkReferences, definitionOf, nextSlots } from './schedules.rules.ts';
+import {
+  insertSchedule,
+  listReferences,
+  lockReferences,
+  type NewSchedule,
+  readNow,
+  type ScheduleRow,
+} from './schedules.sql.ts';
+import { viewSchedule } from './schedules.view.ts';
+
+export const create = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.create, async (context, { body }) => {
+    const { row, now } = await createSchedule(scheduler, context, body);
+    return new Answer(201, await viewSchedule(context.db, row, now));
+  });
+
+/** An `at` trigger may lie this long in the past; it runs at once then. */
+const oldestAtMs = 60_000;
+
+/** Checks, stores and announces a schedule. */
+export async function createSchedule(
+  scheduler: Scheduler,
+  context: Context,
+  body: NewSchedule,
+): Promise<{ row: ScheduleRow; now: number }> {
+  const { accountId } = context.actor;
+  const definition = definitionOf(body);
+  checkDefinition(definition);
+  return context.transaction(async (db) => {
+    const now = await readNow(db, context.clock);
+    if (definition.trigger.type === 'after' || definition.kind === 'chain') {
+      await lockReferences(db, accountId);
+      checkReferences({ id: undefined, definition }, await listReferences(db, accountId));
+    }
+    checkAt(definition.trigger, now);
+    const row = await insertSchedule(db, accountId, definition, {
+      now: new Date(now).toISOString(),
+      slots: nextSlots(definition, { after: now, anchor: now }),
+    });
+    const state = row.enabled ? 'enabled' : 'disabled';
+    await scheduler.publish(db, accountId, { op: 'created', state, schedule_id: row.id });
+    return { row, now };
+  });
+}
+
+/** Throws 400 for an `at` trigger that is long past. */
+export function checkAt(trigger: NewSchedule['trigger'], now: number): void {
+  if (trigger.type !== 'at' || Date.parse(trigger.at) >= now - oldestAtMs) return;
+  const message = 'at lies more than 60 s in the past';
+  throw badRequest(`trigger: ${message}`, { trigger: [message] });
+}

@@ -1,0 +1,19 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/errors.ts';
+import { Answer, type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { deleteSchedule, findSchedule, lockSchedule, readNow } from './schedules.sql.ts';
+
+/** Deletes a schedule; its history stays, what runs is cancelled. */
+export const remove = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.delete, async (context, { params }) => {
+    const { accountId } = context.actor;
+    await context.transaction(async (db) => {
+      if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
+      if (!(await lockSchedule(db, params.id))) throw notFound('schedule');
+      await scheduler.cancelAll(db, params.id, await readNow(db, context.clock));
+      await deleteSchedule(db, params.id);
+      await scheduler.publish(db, accountId, { op: 'deleted', state: 'deleted', schedule_id: params.id });
+    });
+    return new Answer(204, undefined);
+  });

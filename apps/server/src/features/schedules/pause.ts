@@ -1,0 +1,27 @@
+import { contract } from '@svc/contract';
+import { badRequest } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { viewPause } from './list.ts';
+import { type PauseRow, readNow, upsertPause } from './schedules.sql.ts';
+
+/** Pauses the account's schedules; pausing again changes how the pause ends. */
+export const pause = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.pause, async (context, { body }) => {
+    const { accountId } = context.actor;
+    return context.transaction(async (db) => {
+      const now = await readNow(db, context.clock);
+      if (body.until !== undefined && Date.parse(body.until) <= now) {
+        throw badRequest('until: must lie in the future', { until: ['must lie in the future'] });
+      }
+      const row: PauseRow = {
+        account_id: accountId,
+        paused_at: new Date(now).toISOString(),
+        until: body.until === undefined ? null : new Date(body.until).toISOString(),
+        resume_policy: body.resume_policy,
+      };
+      await upsertPause(db, row);
+      await scheduler.publish(db, accountId, { op: 'paused', state: 'paused' });
+      return viewPause(row, now);
+    });
+  });

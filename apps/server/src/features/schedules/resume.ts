@@ -1,0 +1,19 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { findPause, readNow } from './schedules.sql.ts';
+
+/** Ends the pause. Without one, nothing happens. */
+export const resume = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.resume, async (context, { body }) => {
+    const { accountId } = context.actor;
+    // Slots up to this instant belong to the pause, whether or not a ticker has come to them.
+    await scheduler.tickAccount(accountId);
+    const backfilled = await context.transaction(async (db) => {
+      const pause = await findPause(db, accountId);
+      if (!pause) return 0;
+      const backfill = body.backfill ?? pause.resume_policy === 'backfill';
+      return scheduler.endPause(db, accountId, backfill, await readNow(db, context.clock));
+    });
+    return { paused: false, backfilled };
+  });

@@ -1,0 +1,22 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/errors.ts';
+import { Answer, type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { viewPause } from './list.ts';
+import { findPause, lockSchedule, readNow, touchLastRun } from './schedules.sql.ts';
+
+/** Runs a schedule now, also a disabled one; not while the account is paused. */
+export const run = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.run, async (context, { params }) => {
+    const { accountId } = context.actor;
+    const created = await context.transaction(async (db) => {
+      const schedule = await lockSchedule(db, params.id);
+      if (schedule?.account_id !== accountId) throw notFound('schedule');
+      const now = await readNow(db, context.clock);
+      if (viewPause(await findPause(db, accountId), now).paused) return undefined;
+      const row = await scheduler.runNow(db, schedule, now);
+      if (row) await touchLastRun(db, schedule.id, new Date(now).toISOString());
+      return row;
+    });
+    return new Answer(202, created ? { queued: true, run_id: created.id } : { queued: false });
+  });

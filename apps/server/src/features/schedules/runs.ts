@@ -1,0 +1,12 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { findSchedule } from './schedules.sql.ts';
+
+export const runs = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.runs, async (context, { params, query }) => {
+    const { accountId } = context.actor;
+    if (!(await findSchedule(context.db, accountId, params.id))) throw notFound('schedule');
+    return { runs: await scheduler.runsOf(context.db, accountId, params.id, query.limit) };
+  });

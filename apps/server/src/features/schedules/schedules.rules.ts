@@ -1,0 +1,256 @@
+import { createHash } from 'node:crypto';
+import { commandHashInput, newSchedule, type shellSpec } from '@svc/contract';
+import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
+import { z } from 'zod';
+import { badRequest } from '../../kernel/errors.ts';
+import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
+
+/** Zone of cron expressions and skipped days that name none. */
+export const defaultZone = 'Europe/Bucharest';
+const timeouts = { shell: 3_600, agent: 7_200, http: 60, phone_action: 120, chain: 86_400 } as const;
+
+/** What holds where a schedule says nothing (design: schedules, Defaults). */
+export function effective(definition: Definition) {
+  const inCloud = definition.kind === 'http' || definition.kind === 'chain';
+  return {
+    target: definition.target ?? { type: inCloud ? ('cloud' as const) : ('any' as const) },
+    misfire: definition.misfire ?? 'once',
+    misfire_window_min: definition.misfire_window_min ?? 60,
+    overlap: definition.overlap ?? 'skip',
+    timeout_s: definition.timeout_s ?? timeouts[definition.kind],
+    retries: definition.retries ?? 0,
+    retry_backoff_s: definition.retry_backoff_s ?? 60,
+    late_after_s: definition.late_after_s ?? 300,
+    notify: definition.notify ?? 'on_failure',
+  };
+}
+
+/** The definition that a validated body gives. */
+export function definitionOf(body: NewSchedule): Definition {
+  const { name, kind, trigger } = body;
+  return {
+    name,
+    kind,
+    trigger,
+    spec: body.spec,
+    description: body.description ?? null,
+    enabled: body.enabled ?? true,
+    target: body.target ?? null,
+    failover: body.failover ?? null,
+    native: body.native ?? null,
+    policy: body.policy ?? null,
+    misfire: body.misfire ?? null,
+    misfire_window_min: body.misfire_window_min ?? null,
+    overlap: body.overlap ?? null,
+    timeout_s: body.timeout_s ?? null,
+    retries: body.retries ?? null,
+    retry_backoff_s: body.retry_backoff_s ?? null,
+    late_after_s: body.late_after_s ?? null,
+    alert_on_fail: body.alert_on_fail ?? null,
+    notify: body.notify ?? null,
+    template: body.template ?? null,
+    command_hash: kind === 'shell' ? commandHash(body.spec) : null,
+  };
+}
+
+/** Validates a record that was put together from a stored one and changes; throws 400 with the faults of each field. */
+export function parseMerged(merged: Record<string, unknown>): NewSchedule {
+  const parsed = newSchedule.safeParse(merged);
+  if (parsed.success) return parsed.data;
+  const { fieldErrors } = z.flattenError(parsed.error) as { fieldErrors: Record<string, string[]> };
+  const [field, messages] = Object.entries(fieldErrors)[0] ?? ['body', ['is invalid']];
+  throw badRequest(`${field}: ${messages?.[0] ?? 'is invalid'}`, fieldErrors);
+}
+
+/** SHA-256 of what a device approves, in hexadecimal. */
+export function commandHash(spec: z.output<typeof shellSpec>): string {
+  return createHash('sha256').update(commandHashInput(spec)).digest('hex');
+}
+
+/** Throws 400 for what the shapes alone cannot say: expressions, zones, and which kinds go where. */
+export function checkDefinition(definition: Definition): void {
+  const faults: Record<string, string[]> = {};
+  const fault = (field: string, message: string | undefined): void => {
+    if (message !== undefined) (faults[field] ??= []).push(message);
+  };
+  fault('trigger', triggerFault(definition.trigger));
+  const { kind, policy } = definition;
+  const { target } = effective(definition);
+  if (kind === 'phone_action' && target.type !== 'host') fault('target', 'a phone action needs a single host');
+  if (kind === 'chain' && target.type !== 'cloud') fault('target', 'a chain runs in the cloud');
+  if (target.type === 'cloud_vm' && kind !== 'shell' && kind !== 'http') {
+    fault('target', 'cloud_vm takes shell and http only');
+  }
+  if (definition.native === true && target.type !== 'host') fault('native', 'needs a target of type host');
+  const zone = policy?.quiet_hours?.tz;
+  if (zone !== undefined && !isZone(zone)) fault('policy', `quiet_hours.tz: ${JSON.stringify(zone)} is no time zone`);
+  for (const date of policy?.skip_days?.dates ?? []) {
+    if (!isDate(date)) fault('policy', `skip_days.dates: ${date} is no date`);
+  }
+  const [first] = Object.entries(faults);
+  if (first) throw badRequest(`${first[0]}: ${first[1][0] ?? ''}`, faults);
+}
+
+/** What is wrong with a trigger of the right shape; undefined: nothing. */
+export function triggerFault(trigger: Trigger): string | undefined {
+  if (trigger.type !== 'cron') return undefined;
+  if (trigger.tz !== undefined && !isZone(trigger.tz)) return `${JSON.stringify(trigger.tz)} is no time zone`;
+  return cronError(trigger.expr);
+}
+
+function isDate(text: string): boolean {
+  const [year, month, day] = text.length === 5 ? [2024, ...text.split('-').map(Number)] : text.split('-').map(Number);
+  const date = new Date(Date.UTC(year as number, (month as number) - 1, day));
+  return date.getUTCDate() === day;
+}
+
+/** The trigger when its slots are known beforehand. */
+export function timed(trigger: Trigger): TimedTrigger | undefined {
+  return trigger.type === 'event' || trigger.type === 'after' ? undefined : trigger;
+}
+
+/** Zone in which skipped days and budgets' days are taken. */
+export function zoneOf(trigger: Trigger): string {
+  return (trigger.type === 'cron' ? trigger.tz : undefined) ?? defaultZone;
+}
+
+const weekdayNumbers = { mon: 1, tue: 2, wed: 3, thu: 4, fri: 5, sat: 6, sun: 7 } as const;
+
+/** Skipped days as the timetable takes them. */
+export function skipDaysOf(policy: Policy | null): SkipDays | undefined {
+  const skip = policy?.skip_days;
+  if (!skip) return undefined;
+  const weekdays = skip.weekdays?.map((day) => (typeof day === 'number' ? day : weekdayNumbers[day]));
+  return { holidays: skip.holidays, weekdays, dates: skip.dates };
+}
+
+/** Slots kept with a schedule; when fewer than this are left (and up to 20 more, by id), they are made again. */
+const keptSlots = 30;
+const fewestSlots = 6;
+/** A slot this late is a misfire (design: schedules, Defaults). */
+const misfireMs = 60_000;
+const mostMissed = 100;
+
+/** The next slots after an instant: what is stored with the schedule. */
+export function nextSlots(
+  schedule: Pick<Definition, 'trigger' | 'policy' | 'enabled'>,
+  times: { after: number; anchor: number },
+  limit = keptSlots,
+): string[] {
+  const trigger = timed(schedule.trigger);
+  if (!trigger || !schedule.enabled) return [];
+  const skipDays = skipDaysOf(schedule.policy);
+  const slots = slotsAfter(trigger, { ...times, limit, tz: zoneOf(schedule.trigger), ...(skipDays && { skipDays }) });
+  return slots.map((slot) => new Date(slot).toISOString());
+}
+
+/** What a tick makes of a due schedule. */
+export interface Plan {
+  /** Slots that become runs; a misfired one is a catch-up. */
+  due: { at: string; origin: 'slot' | 'catch_up' }[];
+  /** Slots from now on. */
+  slots: string[];
+  /** Last slot that fell into the pause. */
+  missed: string | undefined;
+}
+
+/** Decides which slots up to `now` become runs, by misfire rule and pause, and which come next. */
+export function planTick(row: DueRow, now: number): Plan {
+  const past = pastSlots(row, now);
+  const inPause = (slot: number): boolean =>
+    row.paused_at !== null &&
+    slot >= Date.parse(row.paused_at) &&
+    (row.paused_until === null || slot < Date.parse(row.paused_until));
+  const awake = past.filter((slot) => !inPause(slot));
+  const fresh = awake.filter((slot) => now - slot <= misfireMs);
+  const late = awake.filter((slot) => now - slot > misfireMs);
+  const missed = past.filter(inPause).at(-1);
+  const iso = (slot: number): string => new Date(slot).toISOString();
+  const due = [
+    ...misfired(row, late, fresh.length > 0, now).map((slot) => ({ at: iso(slot), origin: 'catch_up' as const })),
+    ...fresh.map((slot) => ({ at: iso(slot), origin: 'slot' as const })),
+  ];
+  return { due, slots: upcomingSlots(row, now), missed: missed === undefined ? undefined : iso(missed) };
+}
+
+/** `once`: the latest misfired slot, unless a slot on time stands for it already. */
+function misfired(row: DueRow, late: number[], hasFresh: boolean, now: number): number[] {
+  const { misfire, misfire_window_min: window } = effective(row);
+  if (misfire === 'skip') return [];
+  if (misfire === 'once') return hasFresh ? [] : late.slice(-1);
+  return late.filter((slot) => slot >= now - window * 60_000).slice(-mostMissed);
+}
+
+/** Slots that have come; also those past the ones that were stored. */
+function pastSlots(row: DueRow, now: number): number[] {
+  const stored = row.slots.map((slot) => Date.parse(slot));
+  const past = stored.filter((slot) => slot <= now);
+  const last = stored.at(-1);
+  const trigger = timed(row.trigger);
+  if (!trigger || last === undefined || last > now) return past;
+  const skipDays = skipDaysOf(row.policy);
+  const options = { anchor: Date.parse(row.anchor_at), tz: zoneOf(row.trigger), ...(skipDays && { skipDays }) };
+  return [...past, ...missedSlots(trigger, { ...options, from: last, to: now, limit: mostMissed })].slice(-mostMissed);
+}
+
+function upcomingSlots(row: DueRow, now: number): string[] {
+  const left = row.slots.filter((slot) => Date.parse(slot) > now);
+  // Schedules made together would be refilled together: the id spreads them.
+  if (left.length >= fewestSlots + (Number.parseInt(row.id.slice(0, 4), 16) % 20)) return left;
+  return nextSlots(row, { after: now, anchor: Date.parse(row.anchor_at) });
+}
+
+/** The next five slots of an answer. */
+export function upcomingOf(row: ScheduleRow, now: number): string[] {
+  return row.enabled ? row.slots.filter((slot) => Date.parse(slot) > now).slice(0, 5) : [];
+}
+
+const keys = ['after', 'steps'] as const;
+export type Reference = (typeof keys)[number];
+
+/**
+ * Throws 400 when the schedule's references name unknown schedules or close a cycle. `others` are the account's
+ * schedules; edges lead from a schedule to what it starts.
+ */
+export function checkReferences(
+  own: { id: string | undefined; definition: Definition },
+  others: readonly { id: string; after: string | null; spec: Record<string, unknown> | null }[],
+): void {
+  const id = own.id ?? 'new';
+  const { trigger, kind, spec } = own.definition;
+  const known = new Set([...others.map((other) => other.id), id]);
+  const after = trigger.type === 'after' ? trigger.schedule_id : undefined;
+  const steps = kind === 'chain' ? stepsOf(spec) : [];
+  const unknownStep = steps.find((step) => !known.has(step));
+  if (after !== undefined && !known.has(after)) throw refused('trigger', `there is no schedule ${after}`);
+  if (unknownStep !== undefined) throw refused('spec', `there is no schedule ${unknownStep}`);
+  const edges = new Map<string, string[]>();
+  const lead = (from: string, to: string): void => void edges.set(from, [...(edges.get(from) ?? []), to]);
+  for (const other of others) {
+    if (other.id === id) continue;
+    if (other.after !== null) lead(other.after, other.id);
+    if (other.spec !== null) for (const step of stepsOf(other.spec)) lead(other.id, step);
+  }
+  if (after !== undefined) lead(after, id);
+  for (const step of steps) lead(id, step);
+  if (reaches(edges, id))
+    throw refused(after === undefined ? 'spec' : 'trigger', 'the schedules would run in a circle');
+}
+
+const refused = (field: string, message: string) => badRequest(`${field}: ${message}`, { [field]: [message] });
+
+/** Schedules that a chain runs, in order. */
+export function stepsOf(spec: Record<string, unknown>): string[] {
+  return (spec['steps'] as { schedule_id: string }[]).map((step) => step.schedule_id);
+}
+
+function reaches(edges: ReadonlyMap<string, readonly string[]>, start: string): boolean {
+  const seen = new Set<string>();
+  const open = [...(edges.get(start) ?? [])];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next === start) return true;
+    if (!seen.has(next)) open.push(...(edges.get(next) ?? []));
+    seen.add(next);
+  }
+  return false;
+}

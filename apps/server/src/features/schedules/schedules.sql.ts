@@ -1,0 +1,324 @@
+import type { z } from 'zod';
+import type { kinds, newSchedule, policy, target, trigger } from '@svc/contract';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+
+export type NewSchedule = z.output<typeof newSchedule>;
+export type Trigger = z.output<typeof trigger>;
+export type Policy = z.output<typeof policy>;
+
+/** What a person says of a schedule; null where nothing was said and a default holds. */
+export interface Definition {
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  kind: (typeof kinds)[number];
+  spec: Record<string, unknown>;
+  trigger: Trigger;
+  target: z.output<typeof target> | null;
+  failover: string[][] | null;
+  native: boolean | null;
+  policy: Policy | null;
+  misfire: 'skip' | 'once' | 'all_within' | null;
+  misfire_window_min: number | null;
+  overlap: 'skip' | 'queue' | 'kill' | null;
+  timeout_s: number | null;
+  retries: number | null;
+  retry_backoff_s: number | null;
+  late_after_s: number | null;
+  alert_on_fail: boolean | null;
+  notify: 'on_failure' | 'on_change' | 'always' | 'never' | null;
+  template: string | null;
+  command_hash: string | null;
+}
+
+/** A schedule as it is stored. */
+export interface ScheduleRow extends Definition {
+  id: string;
+  account_id: string;
+  anchor_at: string;
+  /** Ascending; the first is `next_run_at`. */
+  slots: string[];
+  last_run_at: string | null;
+  missed_slot: string | null;
+  failures: number;
+  last_output_hash: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+const columns = (db: Db) => db`
+  s.id, s.account_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
+  s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
+  s.alert_on_fail, s.notify, s.template, s.command_hash, s.anchor_at, s.slots, s.last_run_at, s.missed_slot, s.failures,
+  s.last_output_hash, s.created_at, s.updated_at`;
+
+/** The database's time, in milliseconds since the epoch. */
+export async function readNow(db: Db, clock: Clock): Promise<number> {
+  const [row] = await db<{ now: string }[]>`select ${nowOf(db, clock)} as now`;
+  return Date.parse(row?.now as string);
+}
+
+const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+const definitionValues = (definition: Definition) => ({
+  ...definition,
+  spec: json(definition.spec),
+  trigger: json(definition.trigger),
+  target: json(definition.target),
+  failover: json(definition.failover),
+  policy: json(definition.policy),
+});
+
+/** Creates a schedule at `now`. */
+export async function insertSchedule(
+  db: Db,
+  accountId: string,
+  definition: Definition,
+  times: { now: string; slots: string[] },
+): Promise<ScheduleRow> {
+  const values = {
+    ...definitionValues(definition),
+    account_id: accountId,
+    anchor_at: times.now,
+    slots: times.slots,
+    next_run_at: times.slots[0] ?? null,
+    created_at: times.now,
+    updated_at: times.now,
+  };
+  const [row] = await db<ScheduleRow[]>`insert into schedules.schedules as s ${db(values)} returning ${columns(db)}`;
+  return row as ScheduleRow;
+}
+
+/** Replaces what a schedule says and when it is due. */
+export async function updateSchedule(
+  db: Db,
+  id: string,
+  definition: Definition,
+  times: { now: string; anchor: string; slots: string[]; failures: number },
+): Promise<ScheduleRow> {
+  const values = {
+    ...definitionValues(definition),
+    anchor_at: times.anchor,
+    slots: times.slots,
+    next_run_at: times.slots[0] ?? null,
+    failures: times.failures,
+    updated_at: times.now,
+  };
+  const [row] = await db<ScheduleRow[]>`
+    update schedules.schedules as s set ${db(values)} where s.id = ${id} returning ${columns(db)}`;
+  return row as ScheduleRow;
+}
+
+/** Schedules of an account, oldest first. */
+export async function listSchedules(db: Db, accountId: string): Promise<ScheduleRow[]> {
+  return db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s where s.account_id = ${accountId} order by s.created_at, s.id`;
+}
+
+/** A schedule of an account. */
+export async function findSchedule(db: Db, accountId: string, id: string): Promise<ScheduleRow | undefined> {
+  const [row] = await db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s where s.id = ${id} and s.account_id = ${accountId}`;
+  return row;
+}
+
+/** The schedule, locked: every transaction that creates or ends a run of it holds this lock first. */
+export async function lockSchedule(db: Db, id: string): Promise<ScheduleRow | undefined> {
+  const [row] = await db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s where s.id = ${id} for update`;
+  return row;
+}
+
+/** Deletes a schedule and its approvals. */
+export async function deleteSchedule(db: Db, id: string): Promise<void> {
+  await db`delete from schedules.schedules where id = ${id}`;
+}
+
+/** A schedule that is due, and the pause of its account. */
+export interface DueRow extends ScheduleRow {
+  paused_at: string | null;
+  paused_until: string | null;
+}
+
+/** Locks schedules that are due at `now` and that no other ticker holds, longest due first. */
+export async function lockDue(db: Db, now: string, limit: number, accountId?: string): Promise<DueRow[]> {
+  return db<DueRow[]>`
+    select ${columns(db)}, p.paused_at, p.until as paused_until
+    from schedules.schedules s left join schedules.pauses p using (account_id)
+    where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
+    order by s.next_run_at limit ${limit}
+    for update of s skip locked`;
+}
+
+/** Milliseconds from `now` until the next schedule is due; undefined when none is. */
+export async function untilNextDue(db: Db, now: string): Promise<number | undefined> {
+  const [row] = await db<{ ms: number | null }[]>`
+    select (extract(epoch from min(next_run_at) - ${now}::timestamptz) * 1000)::float8 as ms from schedules.schedules`;
+  return row?.ms ?? undefined;
+}
+
+/** Where a schedule stands after a tick. */
+export interface Advance {
+  id: string;
+  slots: string[];
+  /** Set when a run was created. */
+  last_run_at: string | null;
+  /** Set when a slot fell into a pause. */
+  missed_slot: string | null;
+}
+
+/** Moves schedules on, all in one statement. */
+export async function advanceSchedules(db: Db, advances: readonly Advance[]): Promise<void> {
+  const rows = advances.map(({ slots, ...rest }) => ({ ...rest, slots: `{${slots.join(',')}}` }));
+  await db`
+    update schedules.schedules s set
+      slots = a.slots::timestamptz[], next_run_at = (a.slots::timestamptz[])[1],
+      last_run_at = coalesce(a.last_run_at, s.last_run_at), missed_slot = coalesce(a.missed_slot, s.missed_slot)
+    from json_to_recordset(${JSON.stringify(rows)}::json)
+      as a(id uuid, slots text, last_run_at timestamptz, missed_slot timestamptz)
+    where s.id = a.id`;
+}
+
+/** Notes that a run was created otherwise than by a slot. */
+export async function touchLastRun(db: Db, id: string, now: string): Promise<void> {
+  await db`update schedules.schedules set last_run_at = ${now} where id = ${id}`;
+}
+
+/** Stores how the last run went. A disabled schedule has no slots. */
+export async function recordOutcome(
+  db: Db,
+  id: string,
+  outcome: { failures: number; disable: boolean; outputHash: string | null; now: string },
+): Promise<void> {
+  const { failures, disable, outputHash, now } = outcome;
+  await db`
+    update schedules.schedules set failures = ${failures}, last_output_hash = coalesce(${outputHash}, last_output_hash)
+      ${disable ? db`, enabled = false, slots = '{}', next_run_at = null, updated_at = ${now}` : db``}
+    where id = ${id}`;
+}
+
+/** True of schedules whose account no pause holds at `now`. */
+const isAwake = (db: Db, now: string) => db`not exists (
+  select 1 from schedules.pauses p where p.account_id = s.account_id and (p.until is null or p.until > ${now}))`;
+
+/** Enabled schedules with this event trigger, locked in one order; none while the account is paused. */
+export async function lockEventSchedules(
+  db: Db,
+  accountId: string,
+  triggerId: string,
+  now: number,
+): Promise<ScheduleRow[]> {
+  return db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s
+    where s.account_id = ${accountId} and s.trigger ->> 'type' = 'event' and s.trigger ->> 'trigger_id' = ${triggerId}
+      and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    order by s.id for update`;
+}
+
+/** Enabled schedules that run after the given one, locked; none while the account is paused. */
+export async function lockFollowers(
+  db: Db,
+  accountId: string,
+  scheduleId: string,
+  now: number,
+): Promise<ScheduleRow[]> {
+  return db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s
+    where s.trigger ->> 'type' = 'after' and s.trigger ->> 'schedule_id' = ${scheduleId}
+      and s.account_id = ${accountId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    order by s.id for update`;
+}
+
+/** One writer of references (chain steps, after) an account at a time, so that two edits cannot close a cycle. */
+export async function lockReferences(db: Db, accountId: string): Promise<void> {
+  await db`select pg_advisory_xact_lock(hashtextextended('schedules.references:' || ${accountId}::text, 0))`;
+}
+
+/** Every schedule of an account with what it leads to: followers by trigger, steps by chain. */
+export async function listReferences(
+  db: Db,
+  accountId: string,
+): Promise<{ id: string; after: string | null; spec: Record<string, unknown> | null }[]> {
+  return db`
+    select id, trigger ->> 'schedule_id' as after, case when kind = 'chain' then spec end as spec
+    from schedules.schedules where account_id = ${accountId}`;
+}
+
+/** A device's approval of a command. */
+export interface ApprovalRow {
+  schedule_id: string;
+  device_id: string;
+  command_hash: string;
+  approved_at: string;
+}
+
+/** Approvals of schedules, oldest first. */
+export async function listApprovals(db: Db, scheduleIds: readonly string[]): Promise<ApprovalRow[]> {
+  return db<ApprovalRow[]>`
+    select schedule_id, device_id, command_hash, approved_at from schedules.approvals
+    where schedule_id = any(${scheduleIds as string[]}::uuid[]) order by approved_at, device_id`;
+}
+
+/** Stores an approval; approving again renews it. */
+export async function upsertApproval(db: Db, approval: ApprovalRow): Promise<void> {
+  await db`
+    insert into schedules.approvals (schedule_id, device_id, command_hash, approved_at)
+    values (${approval.schedule_id}, ${approval.device_id}, ${approval.command_hash}, ${approval.approved_at})
+    on conflict (schedule_id, device_id)
+      do update set command_hash = excluded.command_hash, approved_at = excluded.approved_at`;
+}
+
+/** Withdraws approvals: of one device, or of all. */
+export async function deleteApprovals(db: Db, scheduleId: string, deviceId?: string): Promise<void> {
+  await db`
+    delete from schedules.approvals where schedule_id = ${scheduleId}
+      ${deviceId === undefined ? db`` : db`and device_id = ${deviceId}`}`;
+}
+
+/** An account's pause. */
+export interface PauseRow {
+  account_id: string;
+  paused_at: string;
+  until: string | null;
+  resume_policy: 'skip' | 'backfill';
+}
+
+/** Starts a pause, or changes the one that holds; what was missed so far stays known. */
+export async function upsertPause(db: Db, pause: PauseRow): Promise<void> {
+  await db`
+    insert into schedules.pauses (account_id, paused_at, until, resume_policy)
+    values (${pause.account_id}, ${pause.paused_at}, ${pause.until}, ${pause.resume_policy})
+    on conflict (account_id) do update set until = excluded.until, resume_policy = excluded.resume_policy`;
+}
+
+/** The pause of an account, also one that has run out and was not ended yet. */
+export async function findPause(db: Db, accountId: string): Promise<PauseRow | undefined> {
+  const [row] = await db<PauseRow[]>`
+    select account_id, paused_at, until, resume_policy from schedules.pauses where account_id = ${accountId}`;
+  return row;
+}
+
+/** Pauses that have run out, locked; those with a slot in them that no ticker took yet come later. */
+export async function lockEndedPauses(db: Db, now: string): Promise<PauseRow[]> {
+  return db<PauseRow[]>`
+    select p.account_id, p.paused_at, p.until, p.resume_policy from schedules.pauses p
+    where p.until <= ${now}
+      and not exists (
+        select 1 from schedules.schedules s where s.account_id = p.account_id and s.next_run_at < p.until)
+    order by p.account_id limit 10 for update skip locked`;
+}
+
+/** Ends a pause; answers false when there was none. */
+export async function deletePause(db: Db, accountId: string): Promise<boolean> {
+  return (await db`delete from schedules.pauses where account_id = ${accountId}`).count > 0;
+}
+
+/** Takes the schedules that missed slots in a pause, locked, and forgets that they did. */
+export async function takeMissed(db: Db, accountId: string): Promise<ScheduleRow[]> {
+  const rows = await db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s
+    where s.account_id = ${accountId} and s.missed_slot is not null order by s.id for update`;
+  await db`
+    update schedules.schedules set missed_slot = null where account_id = ${accountId} and missed_slot is not null`;
+  return rows;
+}

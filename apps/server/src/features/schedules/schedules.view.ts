@@ -1,0 +1,54 @@
+import type { schedule } from '@svc/contract';
+import type { z } from 'zod';
+import type { Db } from '../../kernel/db.ts';
+import { effective, upcomingOf } from './schedules.rules.ts';
+import { type ApprovalRow, listApprovals, type ScheduleRow } from './schedules.sql.ts';
+
+type View = z.input<typeof schedule>;
+
+/** Schedules as they are answered: defaults filled in, what was never said left out. */
+export async function viewSchedules(db: Db, rows: readonly ScheduleRow[], now: number): Promise<View[]> {
+  const shells = rows.filter((row) => row.kind === 'shell').map((row) => row.id);
+  const approvals = Map.groupBy(shells.length === 0 ? [] : await listApprovals(db, shells), (row) => row.schedule_id);
+  return rows.map((row) => view(row, approvals.get(row.id) ?? [], now));
+}
+
+/** One schedule as it is answered. */
+export async function viewSchedule(db: Db, row: ScheduleRow, now: number): Promise<View> {
+  return (await viewSchedules(db, [row], now))[0] as View;
+}
+
+function view(row: ScheduleRow, approvals: readonly ApprovalRow[], now: number): View {
+  const upcoming = upcomingOf(row, now);
+  const said = {
+    description: row.description,
+    failover: row.failover,
+    native: row.native,
+    policy: row.policy,
+    alert_on_fail: row.alert_on_fail,
+    template: row.template,
+    command_hash: row.command_hash,
+    next_run_at: upcoming[0],
+    last_run_at: row.last_run_at,
+  };
+  return {
+    id: row.id,
+    name: row.name,
+    enabled: row.enabled,
+    kind: row.kind,
+    spec: row.spec,
+    trigger: row.trigger,
+    ...effective(row),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value != null)),
+    upcoming,
+    ...(row.kind === 'shell' && {
+      approvals: approvals.map(({ device_id, command_hash, approved_at }) => ({
+        device_id,
+        command_hash,
+        approved_at,
+      })),
+    }),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}

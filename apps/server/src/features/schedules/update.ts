@@ -1,0 +1,64 @@
+import { contract } from '@svc/contract';
+import { badRequest, notFound } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { checkAt } from './create.ts';
+import { checkDefinition, checkReferences, definitionOf, nextSlots, parseMerged } from './schedules.rules.ts';
+import {
+  type Definition,
+  deleteApprovals,
+  findSchedule,
+  listReferences,
+  lockReferences,
+  lockSchedule,
+  readNow,
+  type ScheduleRow,
+  updateSchedule,
+} from './schedules.sql.ts';
+import { viewSchedule } from './schedules.view.ts';
+
+/** Changes a schedule: the given fields replace the stored ones, and the merged record is validated as a new one is. */
+export const update = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.update, async (context, { params, body }) => {
+    const { accountId } = context.actor;
+    const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+    if (Object.keys(changes).length === 0) throw badRequest('send at least one field of the schedule');
+    const { row, now } = await context.transaction(async (db) => {
+      if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
+      if ('trigger' in changes || 'spec' in changes || 'kind' in changes) await lockReferences(db, accountId);
+      const stored = await lockSchedule(db, params.id);
+      if (stored?.account_id !== accountId) throw notFound('schedule');
+      const definition = definitionOf(parseMerged({ ...withoutNulls(stored), ...changes }));
+      checkDefinition(definition);
+      checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
+      const at = await readNow(db, context.clock);
+      if (definition.trigger.type === 'at' && 'trigger' in changes) checkAt(definition.trigger, at);
+      if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
+      const updated = await updateSchedule(db, stored.id, definition, timesOf(stored, definition, changes, at));
+      await scheduler.rewriteWaiting(db, updated);
+      const state = updated.enabled ? 'enabled' : 'disabled';
+      await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });
+      return { row: updated, now: at };
+    });
+    return viewSchedule(context.db, row, now);
+  });
+
+function withoutNulls(stored: ScheduleRow): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null));
+}
+
+/** A new trigger counts from now; a schedule that is switched on again starts without its failures. */
+function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<string, unknown>, now: number) {
+  const isNew = 'trigger' in changes && JSON.stringify(stored.trigger) !== JSON.stringify(definition.trigger);
+  const anchor = isNew ? now : Date.parse(stored.anchor_at);
+  const isKept =
+    !isNew &&
+    stored.enabled === definition.enabled &&
+    JSON.stringify(stored.policy) === JSON.stringify(definition.policy);
+  return {
+    now: new Date(now).toISOString(),
+    anchor: new Date(anchor).toISOString(),
+    slots: isKept ? stored.slots : nextSlots(definition, { after: now, anchor }),
+    failures: definition.enabled && !stored.enabled ? 0 : stored.failures,
+  };
+}

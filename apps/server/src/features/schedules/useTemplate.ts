@@ -1,0 +1,32 @@
+import { contract } from '@svc/contract';
+import { badRequest } from '../../kernel/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from '../scheduler/index.ts';
+import { createSchedule } from './create.ts';
+import { parseMerged } from './schedules.rules.ts';
+import { readyMade } from './schedules.templates.ts';
+import { viewSchedule } from './schedules.view.ts';
+
+/** Creates a schedule from a template; `params` fill its blanks, and any field of a schedule among them wins. */
+export const useTemplate = (scheduler: Scheduler): Operation =>
+  operation(contract.schedules.useTemplate, async (context, { body }) => {
+    const template = readyMade.find(({ id }) => id === body.template);
+    if (!template) {
+      const message = `there is no template ${JSON.stringify(body.template)}; see GET /v1/schedules/templates`;
+      throw badRequest(`template: ${message}`, { template: [message] });
+    }
+    const values: Record<string, string> = {};
+    const { ...overrides } = body.params;
+    for (const param of template.params) {
+      const given = overrides[param.name] ?? param.default;
+      delete overrides[param.name];
+      if (typeof given !== 'string' || given === '') {
+        const message = `${param.name} is a text: ${param.description}`;
+        throw badRequest(`params: ${message}`, { params: [message] });
+      }
+      values[param.name] = given;
+    }
+    const definition = parseMerged({ ...template.build(values), ...overrides, template: template.id });
+    const { row, now } = await createSchedule(scheduler, context, definition);
+    return { schedule: await viewSchedule(context.db, row, now) };
+  });
