@@ -2,6 +2,8 @@ create schema scheduler;
 
 create table scheduler.runs (
   id uuid primary key default gen_random_uuid(),
+  -- Order of creation: runs of one instant have one created_at.
+  ordinal bigint not null generated always as identity,
   account_id uuid not null,
   schedule_id uuid not null,
   scheduled_for timestamptz not null,
@@ -65,8 +67,8 @@ create index runs_waiting on scheduler.runs (created_at) where state in ('pendin
 create index runs_late on scheduler.runs (late_at) where state = 'pending' and late_at is not null;
 create index runs_held on scheduler.runs (holder_id) where state = 'running';
 create index runs_parent on scheduler.runs (parent_run_id) where parent_run_id is not null;
-create index runs_of_account on scheduler.runs (account_id, created_at desc, id desc);
-create index runs_of_schedule on scheduler.runs (schedule_id, created_at desc, id desc);
+create index runs_of_account on scheduler.runs (account_id, ordinal desc);
+create index runs_of_schedule on scheduler.runs (schedule_id, ordinal desc);
 
 -- Machines that claim. `tags` and `name` that a person set win over what the machine reports.
 create table scheduler.hosts (

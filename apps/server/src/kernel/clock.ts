@@ -33,6 +33,8 @@ export const systemClock: Clock = {
 /** A clock that stands still until `advance` turns it; timers fire in the order of their instants. */
 export interface TestClock extends Clock {
   advance(ms: number): void;
+  /** The same in one leap: a timer that is due fires once, however often it would have. */
+  leap(ms: number): void;
 }
 
 /** Makes a clock for tests, starting at `start` (milliseconds since the epoch). */
@@ -62,6 +64,15 @@ export function testClock(start = Date.now()): TestClock {
         timer.run();
       }
       time = end;
+    },
+    leap(ms) {
+      time += ms;
+      for (const [id, timer] of [...timers].sort((a, b) => a[1].at - b[1].at)) {
+        if (timer.at > time || !timers.has(id)) continue;
+        if (timer.every === undefined) timers.delete(id);
+        else timer.at = time + timer.every;
+        timer.run();
+      }
     },
   };
 }

@@ -158,7 +158,7 @@ export async function updateHostRow(
   now: string,
 ): Promise<HostRow | undefined> {
   const [row] = await db<HostRow[]>`
-    update scheduler.hosts as h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
+    update scheduler.hosts h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
     returning ${hostColumns(db, now)}`;
   return row;
 }

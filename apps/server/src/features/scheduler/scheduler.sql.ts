@@ -155,7 +155,7 @@ export async function listRuns(
     select ${runColumns(db)} from scheduler.runs r
     where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
       ${state === undefined ? db`` : db`and r.state = ${state}`}
-    order by r.created_at desc, r.id desc limit ${limit}`;
+    order by r.ordinal desc limit ${limit}`;
 }
 
 /** Active runs of a schedule, or one of them, locked. */
@@ -164,7 +164,7 @@ export async function lockActive(db: Db, scheduleId: string, id?: string): Promi
     select ${runColumns(db)} from scheduler.runs r
     where r.schedule_id = ${scheduleId} and r.state in ('pending', 'awaiting_approval', 'running')
       ${id === undefined ? db`` : db`and r.id = ${id}`}
-    order by r.created_at, r.id for update`;
+    order by r.ordinal for update`;
 }
 
 /** Columns that a transition changes. */
@@ -173,7 +173,7 @@ export type RunChange = Partial<Omit<RunRow, keyof RunCopy | 'id' | 'account_id'
 /** Moves a locked run. */
 export async function changeRun(db: Db, id: string, change: RunChange): Promise<RunRow> {
   const [row] = await db<RunRow[]>`
-    update scheduler.runs as r set ${db(change)} where r.id = ${id} returning ${runColumns(db)}`;
+    update scheduler.runs r set ${db(change)} where r.id = ${id} returning ${runColumns(db)}`;
   return row as RunRow;
 }
 
@@ -251,7 +251,7 @@ export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: st
 export async function listSteps(db: Db, parentId: string, since: string): Promise<RunRow[]> {
   return db<RunRow[]>`
     select ${runColumns(db)} from scheduler.runs r
-    where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.chain_step, r.created_at`;
+    where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.ordinal`;
 }
 
 /** The run of a slot. */

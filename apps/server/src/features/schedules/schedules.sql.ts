@@ -85,7 +85,8 @@ export async function insertSchedule(
     created_at: times.now,
     updated_at: times.now,
   };
-  const [row] = await db<ScheduleRow[]>`insert into schedules.schedules as s ${db(values)} returning ${columns(db)}`;
+  const [row] = await db<ScheduleRow[]>`
+    with s as (insert into schedules.schedules ${db(values)} returning *) select ${columns(db)} from s`;
   return row as ScheduleRow;
 }
 
@@ -105,7 +106,7 @@ export async function updateSchedule(
     updated_at: times.now,
   };
   const [row] = await db<ScheduleRow[]>`
-    update schedules.schedules as s set ${db(values)} where s.id = ${id} returning ${columns(db)}`;
+    update schedules.schedules s set ${db(values)} where s.id = ${id} returning ${columns(db)}`;
   return row as ScheduleRow;
 }
 
