@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/context.ts';
 import { badRequest } from '../../kernel/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
-import { checkDefinition, checkReferences, definitionOf, nextSlots } from './schedules.rules.ts';
+import { checkDefinition, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import {
   insertSchedule,
   listReferences,
@@ -41,7 +41,7 @@ export async function createSchedule(
     checkAt(definition.trigger, now);
     const row = await insertSchedule(db, accountId, definition, {
       now: new Date(now).toISOString(),
-      slots: nextSlots(definition, { after: now, anchor: now }),
+      slots: firstSlots(definition, now),
     });
     const state = row.enabled ? 'enabled' : 'disabled';
     await scheduler.publish(db, accountId, { op: 'created', state, schedule_id: row.id });

@@ -144,6 +144,12 @@ export function nextSlots(
   return slots.map((slot) => new Date(slot).toISOString());
 }
 
+/** The slots of a schedule that begins now; an `at` of the last minute is due at once. */
+export function firstSlots(schedule: Pick<Definition, 'trigger' | 'policy' | 'enabled'>, now: number): string[] {
+  const at = schedule.trigger.type === 'at' ? Date.parse(schedule.trigger.at) - 1 : now;
+  return nextSlots(schedule, { after: Math.min(at, now), anchor: now });
+}
+
 /** What a tick makes of a due schedule. */
 export interface Plan {
   /** Slots that become runs; a misfired one is a catch-up. */

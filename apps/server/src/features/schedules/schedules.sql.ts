@@ -141,14 +141,17 @@ export interface DueRow extends ScheduleRow {
   paused_until: string | null;
 }
 
-/** Locks schedules that are due at `now` and that no other ticker holds, longest due first. */
+/**
+ * Locks schedules that are due at `now`, longest due first: of any account those that no other ticker holds, of one
+ * account all, after whoever holds them.
+ */
 export async function lockDue(db: Db, now: string, limit: number, accountId?: string): Promise<DueRow[]> {
   return db<DueRow[]>`
     select ${columns(db)}, p.paused_at, p.until as paused_until
     from schedules.schedules s left join schedules.pauses p using (account_id)
     where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
-    order by s.next_run_at limit ${limit}
-    for update of s skip locked`;
+    order by s.next_run_at, s.id limit ${limit}
+    for update of s ${accountId === undefined ? db`skip locked` : db``}`;
 }
 
 /** Milliseconds from `now` until the next schedule is due; undefined when none is. */

@@ -3,7 +3,14 @@ import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { checkAt } from './create.ts';
-import { checkDefinition, checkReferences, definitionOf, nextSlots, parseMerged } from './schedules.rules.ts';
+import {
+  checkDefinition,
+  checkReferences,
+  definitionOf,
+  firstSlots,
+  nextSlots,
+  parseMerged,
+} from './schedules.rules.ts';
 import {
   type Definition,
   deleteApprovals,
@@ -58,7 +65,7 @@ function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<st
   return {
     now: new Date(now).toISOString(),
     anchor: new Date(anchor).toISOString(),
-    slots: isKept ? stored.slots : nextSlots(definition, { after: now, anchor }),
+    slots: isNew ? firstSlots(definition, now) : isKept ? stored.slots : nextSlots(definition, { after: now, anchor }),
     failures: definition.enabled && !stored.enabled ? 0 : stored.failures,
   };
 }
