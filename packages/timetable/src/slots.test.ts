@@ -150,6 +150,23 @@ describe('slots', () => {
     }
   });
 
+  test('a window leaves out its start and takes in its end, both ways', () => {
+    const nine = at('2026-01-05T09:00+02:00');
+    const options = { anchor: 0, limit: 5 };
+    const trigger = bucharest('0 9 * * *');
+    assert.deepEqual(slotsAfter(trigger, { ...options, after: nine, until: nine + day }), [nine + day]);
+    assert.deepEqual(slotsAfter(trigger, { ...options, after: nine, until: nine + day - 1 }), []);
+    assert.deepEqual(missedSlots(trigger, { ...options, from: nine, to: nine + day }), [nine + day]);
+    assert.deepEqual(missedSlots(trigger, { ...options, from: nine, to: nine + day - 1 }), []);
+  });
+
+  test('missed slots go on with the last second before a skipped day', () => {
+    const to = at('2026-01-06T12:00+02:00');
+    const options = { anchor: 0, from: 0, to, limit: 2, skipDays: { dates: ['01-06'] } };
+    const midnight = at('2026-01-06T00:00+02:00');
+    assert.deepEqual(missedSlots(bucharest('* * * * * *'), options), [midnight - 2000, midnight - 1000]);
+  });
+
   test('instants beyond every calendar give no slots and do not throw', () => {
     for (const after of [Number.POSITIVE_INFINITY, Number.NaN, 8.64e15, 1e300]) {
       assert.deepEqual(slotsAfter(bucharest('0 9 * * *'), { anchor: 0, after, limit: 2 }), []);
