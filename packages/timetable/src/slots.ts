@@ -88,18 +88,21 @@ export function hasClockChange(
   const cron = trigger.type === 'cron' ? patternOf(trigger, 0) : undefined;
   const skipped = skippedDays(skipDays);
   const start = after ?? first - 1;
-  for (let span = spanAt(Math.min(start, first), zone); span.from <= last + dayMs; span = spanAfter(span, zone)) {
+  const touches = (span: Span): boolean => {
     const { from, before, offset } = span;
     const repeated = before - offset;
-    if (repeated > 0 && slots.some((slot) => slot >= from - repeated && slot < from + repeated)) return true;
-    if (repeated >= 0 || cron === undefined) continue;
+    if (repeated > 0) return slots.some((slot) => slot >= from - repeated && slot < from + repeated);
+    if (repeated === 0 || cron === undefined) return false;
     const inGap = cron.next(from + before, before);
-    if (inGap >= from + offset) continue;
-    if (cron.fixed ? slots.includes(from) : from > start && from <= last && !skipped?.(Math.floor(inGap / dayMs))) {
-      return true;
-    }
+    if (inGap >= from + offset) return false;
+    if (cron.fixed) return slots.includes(from);
+    return from > start && from <= last && !skipped?.(Math.floor(inGap / dayMs));
+  };
+  // The times that a change repeats begin before it: a day is more than any change turns back.
+  for (let span = spanAt(Math.min(start, first), zone); ; span = spanAfter(span, zone)) {
+    if (touches(span)) return true;
+    if (span.to > last + dayMs) return false;
   }
-  return false;
 }
 
 function zoneOf(trigger: TimedTrigger, tz: string | undefined): string {

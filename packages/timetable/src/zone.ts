@@ -31,13 +31,13 @@ export function offsetAt(instant: number, tz: string): number {
 
 /** The stretch that an instant lies in. */
 export function spanAt(instant: number, tz: string): Span {
-  // The search for the previous change excludes the instant itself.
-  const here = zoned(instant + 1, tz);
+  const here = zoned(instant, tz);
   const offset = here.offsetNanoseconds / 1e6;
-  const from = here.getTimeZoneTransition('previous')?.epochMilliseconds;
+  // The search for the previous change leaves out a change at the very instant.
+  const from = zoned(instant + 1, tz).getTimeZoneTransition('previous')?.epochMilliseconds;
   return {
     from: from ?? Number.NEGATIVE_INFINITY,
-    to: changeAfter(zoned(instant, tz)),
+    to: changeAfter(here),
     offset,
     before: from === undefined ? offset : offsetAt(from - 1, tz),
   };
