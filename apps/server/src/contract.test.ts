@@ -20,6 +20,9 @@ const routes = Object.entries(contract).flatMap(([feature, operations]) =>
 );
 const answering = routes.filter(({ route }) => !route.events);
 
+/** Routes about one resource. The name of an event is no resource: anybody may name any. */
+const withIds = routes.filter(({ route }) => route.path.includes('{') && !route.path.includes('{trigger_id}'));
+
 const hostileText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -162,20 +165,29 @@ describe('contract', () => {
     const host = await openHost(gateway, account);
     const pending = host.client.hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
     const frame = await host.next();
+    const { schedule, run, hostId } = await scheduledRun(gateway, account);
+    /** By the path in front of the id. */
     const foreign: Record<string, string> = {
-      id: account.keyId,
-      device_id: host.deviceId,
-      req_id: String(frame.data['req_id']),
+      '/v1/keys/': account.keyId,
+      '/v1/hosts/': host.deviceId,
+      '/v1/hosts/exec/': String(frame.data['req_id']),
+      '/v1/schedules/': schedule.id,
+      '/v1/schedule-runs/': run.id,
+      '/v1/scheduler/hosts/': hostId,
     };
     const bodies: Record<string, unknown> = {
       'keys.update': { name: 'mine now' },
       'hosts.exec': { op: 'info' },
       'hosts.result': { ok: true, result: 'stolen' },
+      'schedules.update': { name: 'mine now' },
+      'schedules.approveCommand': { command_hash: '0'.repeat(64) },
+      'scheduler.heartbeat': { attempt: 1 },
+      'scheduler.result': { attempt: 1, ok: true },
+      'scheduler.decide': { decision: 'skip' },
+      'scheduler.updateHost': { paused: true },
     };
-    const withIds = routes.filter(({ route }) => route.path.includes('{'));
-    assert.ok(withIds.length >= 4);
+    assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
-      const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
       const ask = (ids: string[]) =>
         http(gateway.url, pathOf(route, ids), {
           method: route.method,
@@ -184,13 +196,14 @@ describe('contract', () => {
           headers: { 'x-svc-device': id === 'hosts.result' ? host.deviceId : randomUUID() },
           ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
         });
-      const theirs = await ask(names.map((name) => foreign[name] ?? assert.fail(`no foreign ${name} for ${id}`)));
-      const unknown = await ask(names.map(() => randomUUID()));
+      const prefix = route.path.slice(0, route.path.indexOf('{'));
+      const theirs = await ask([foreign[prefix] ?? assert.fail(`no foreign id for ${id}`)]);
+      const unknown = await ask([randomUUID()]);
       assert.deepEqual([theirs.status, theirs.body.error.code], [404, 'not_found'], id);
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'not_found'], id);
     }
     await host.client.hosts.result({
-      params: { req_id: foreign['req_id'] as string },
+      params: { req_id: String(frame.data['req_id']) },
       body: { ok: true, result: 'real' },
     });
     assert.equal((await pending).result, 'real');
@@ -198,18 +211,38 @@ describe('contract', () => {
   });
 
   test('a malformed uuid in a path is a 400 on every route', async () => {
-    for (const { id, route } of routes.filter((entry) => entry.route.path.includes('{'))) {
+    for (const { id, route } of withIds) {
       const answer = await http(gateway.url, pathOf(route, ['1234']), {
         method: route.method,
         key: account.key,
         headers: { 'x-svc-device': randomUUID() },
-        ...(route.body && { body: { op: 'info', ok: true, name: 'x' } }),
+        ...(route.body && { body: { op: 'info', ok: true, name: 'x', attempt: 1, decision: 'skip' } }),
       });
       assert.equal(answer.status, 400, id);
       assert.ok(Object.keys(answer.body.error.details.fieldErrors).length > 0, id);
     }
   });
 });
+
+/** A schedule with a run that a host of the account holds. */
+async function scheduledRun(gateway: TestGateway, account: TestAccount) {
+  const device = randomUUID();
+  const ask = async (method: string, path: string, body?: unknown) =>
+    (await http(gateway.url, path, { method, key: account.key, headers: { 'x-svc-device': device }, body })).body;
+  // The fuzzed requests may have paused the account.
+  await ask('POST', '/v1/schedules/resume', {});
+  const schedule = await ask('POST', '/v1/schedules', {
+    name: 'x',
+    kind: 'shell',
+    spec: { command: 'true' },
+    trigger: { type: 'event', trigger_id: 'x' },
+  });
+  await ask('POST', `/v1/schedules/${schedule.id}/run`, {});
+  await ask('POST', `/v1/schedules/${schedule.id}/approve-command`, { command_hash: schedule.command_hash });
+  const { run } = await ask('POST', '/v1/scheduler/claim', {});
+  const { hosts } = await ask('GET', '/v1/scheduler/hosts');
+  return { schedule, run, hostId: hosts[0].id };
+}
 
 function countRoutes(gateway: TestGateway): number {
   const text = gateway.app.http.printRoutes({ commonPrefix: false });

@@ -28,6 +28,6 @@ function show(shown: Trigger, now: number, tz: string) {
     ok: true,
     trigger: shown,
     next_runs: slots.map((slot) => new Date(slot).toISOString()),
-    dst_warning: source !== undefined && hasClockChange(source, slots, tz),
+    dst_warning: source !== undefined && hasClockChange(source, slots, tz, { after: now }),
   };
 }
