@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Json, minute, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+import { startGateway, type TestGateway } from '../../testing.ts';
+import { Scheduler } from './index.ts';
+import { tickSchedules } from './scheduler.ticker.ts';
+
+describe('scheduler: many tickers', () => {
+  let t: SchedulerTest;
+  let second: TestGateway;
+
+  before(async () => {
+    // Five seconds before a full minute.
+    t = await openScheduler({ start: Date.parse('2026-11-23T08:59:55Z') });
+    second = await startGateway(t.database, { clock: t.clock });
+  });
+  after(async () => {
+    await second.close();
+    await t.close();
+  });
+
+  test('eight tickers on two gateways, 1,000 schedules, 60 minutes: exactly 60,000 runs, one for each slot', async () => {
+    const { sql } = t.gateway.kernel;
+    for (let made = 0; made < 1_000; made += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, i) => t.create({ name: `${made + i}`, late_after_s: 0 })));
+    }
+    const tickers = [t.gateway, second].flatMap(({ kernel }) =>
+      Array.from({ length: 4 }, () => new Scheduler(kernel).parts),
+    );
+    const due = async (): Promise<number> => {
+      const [row] = await sql<{ due: number }[]>`
+        select count(*)::int as due from schedules.schedules where next_run_at <= ${t.clock.instant() as string}`;
+      return row?.due ?? 0;
+    };
+    for (let turn = 0; turn < 60; turn += 1) {
+      t.clock.leap(minute);
+      while ((await due()) > 0) await Promise.all(tickers.map((parts) => tickSchedules(parts)));
+    }
+    const [total] = await sql<Json[]>`
+      select count(*)::int as runs, count(distinct schedule_id)::int as schedules, min(n)::int as fewest,
+        max(n)::int as most, min(instants)::int as instants
+      from (
+        select schedule_id, count(*) over (partition by schedule_id) as n, 60 as instants from scheduler.runs
+      ) each`;
+    assert.deepEqual({ ...total }, { runs: 60_000, schedules: 1_000, fewest: 60, most: 60, instants: 60 });
+    const wrong = await sql`
+      select 1 from scheduler.runs where scheduled_for <> date_trunc('minute', scheduled_for) limit 1`;
+    assert.equal(wrong.length, 0);
+  });
+});
