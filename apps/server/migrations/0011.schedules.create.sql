@@ -9,6 +9,9 @@ create table schedules.schedules (
   kind text not null,
   spec json not null,
   trigger json not null,
+  -- Of event and after triggers; else null.
+  event_id text,
+  after_id uuid,
   target json,
   -- What has defaults by kind stays null until it is set, so that a change of kind changes them.
   failover json,
@@ -41,9 +44,8 @@ create table schedules.schedules (
 );
 create index schedules_account on schedules.schedules (account_id, created_at, id);
 create index schedules_due on schedules.schedules (next_run_at) where next_run_at is not null;
-create index schedules_event on schedules.schedules (account_id, (trigger ->> 'trigger_id'))
-  where trigger ->> 'type' = 'event';
-create index schedules_after on schedules.schedules ((trigger ->> 'schedule_id')) where trigger ->> 'type' = 'after';
+create index schedules_event on schedules.schedules (account_id, event_id) where event_id is not null;
+create index schedules_after on schedules.schedules (after_id) where after_id is not null;
 
 -- Commands that a device may run. An edit of the command deletes them.
 create table schedules.approvals (

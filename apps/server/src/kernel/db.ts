@@ -49,7 +49,7 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
       instant: {
         to: 1184,
         from: [1184],
-        parse: (value: string) => new Date(value).toISOString(),
+        parse: instantOf,
         serialize: (value: string | Date) => new Date(value).toISOString(),
       },
     },
@@ -58,6 +58,16 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
   return (parts.length === 2
     ? postgres(parts[0], { ...parts[1], ...options })
     : postgres({ ...parts[0], ...options })) as unknown as Sql;
+}
+
+/**
+ * RFC 3339 with milliseconds of what Postgres writes in UTC, such as `2026-11-23 09:00:00.5+00`. Cut out of the text: a
+ * `Date` takes four times as long, and a list of rows carries thousands.
+ */
+function instantOf(value: string): string {
+  if (value.length < 22 || value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
+  const milliseconds = value.slice(20, -3).slice(0, 3).padEnd(3, '0');
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
 }
 
 /** Connects as postgres.js would: to a path, or to the first host. */

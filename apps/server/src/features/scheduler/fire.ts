@@ -19,5 +19,5 @@ export async function fireTrigger(parts: Parts, db: Db, accountId: string, trigg
   const scheduledFor = new Date(now).toISOString();
   const candidates = schedules.map((schedule) => ({ schedule, scheduledFor, origin: 'event' as const }));
   if (candidates.length === 0) return 0;
-  return (await admit(parts, db, candidates, now)).runs.filter((run) => run.state !== 'skipped').length;
+  return (await admit(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;
 }

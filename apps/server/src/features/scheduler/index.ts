@@ -16,7 +16,7 @@ import { runs, viewRun } from './runs.ts';
 import { admit, cancelActive, copyOf, type Parts } from './scheduler.admit.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
 import { CloudRunner } from './scheduler.cloud.ts';
-import { listRuns, rewriteWaiting, type RunRow, sweepRuns } from './scheduler.sql.ts';
+import { type CreatedRun, listRuns, rewriteWaiting, sweepRuns } from './scheduler.sql.ts';
 import { endPause, Ticker, tickSchedules } from './scheduler.ticker.ts';
 import { updateHost } from './updateHost.ts';
 
@@ -35,9 +35,9 @@ export class Scheduler {
   }
 
   /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
-  async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<RunRow | undefined> {
+  async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<CreatedRun | undefined> {
     const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const };
-    return (await admit(this.parts, db, [candidate], now)).runs[0];
+    return (await admit(this.parts, db, [candidate], now))[0];
   }
 
   /** Waiting runs take what their schedule says now. */

@@ -58,7 +58,7 @@ export const reportNative = (parts: Parts): Operation =>
 async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now: number): Promise<RunRow> {
   const known = await lockSlot(db, schedule.id, scheduledFor);
   if (known) return known;
-  const [created] = await insertRuns(
+  await insertRuns(
     db,
     [
       {
@@ -76,5 +76,5 @@ async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now
     ],
     new Date(now).toISOString(),
   );
-  return created as RunRow;
+  return (await lockSlot(db, schedule.id, scheduledFor)) as RunRow;
 }

@@ -1,7 +1,7 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
-import { defaultZone, effective, type ScheduleRow, skipDaysOf, zoneOf } from '../schedules/index.ts';
+import { defaultZone, effective, type ScheduleTerms, skipDaysOf, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
 import { onCancel } from './scheduler.rules.ts';
@@ -9,6 +9,7 @@ import {
   changeRun,
   countActive,
   countSince,
+  type CreatedRun,
   insertRuns,
   lockActive,
   type NewRun,
@@ -25,14 +26,14 @@ export interface Parts {
 
 /** A run that may be created; its schedule is locked. */
 export interface Candidate {
-  schedule: ScheduleRow;
+  schedule: ScheduleTerms;
   scheduledFor: string;
   origin: Origin;
   parent?: { runId: string; step: number };
 }
 
 /** What a run carries of its schedule. */
-export function copyOf(schedule: ScheduleRow): RunCopy {
+export function copyOf(schedule: ScheduleTerms): RunCopy {
   const { target, overlap, timeout_s, retries, retry_backoff_s } = effective(schedule);
   return {
     name: schedule.name,
@@ -69,10 +70,9 @@ export async function admit(
   db: Db,
   candidates: readonly Candidate[],
   now: number,
-): Promise<{ runs: RunRow[]; cancelled: RunRow[] }> {
+): Promise<CreatedRun[]> {
   const counts = await count(db, candidates, now);
   const accepted: NewRun[] = [];
-  const cancelled: RunRow[] = [];
   for (const candidate of candidates) {
     const { schedule } = candidate;
     const state = counts.get(schedule.id) as Counts;
@@ -80,7 +80,7 @@ export async function admit(
     const verdict = overlapOf(candidate, state);
     if (verdict === 'refuse') continue;
     if (verdict === 'kill') {
-      cancelled.push(...(await cancelActive(parts, db, schedule.id, now, 'replaced by the next run')));
+      await cancelActive(parts, db, schedule.id, now, 'replaced by the next run');
       Object.assign(state, { running: 0, waiting: 0 });
     }
     accepted.push(newRun(candidate, verdict === 'skip', now));
@@ -92,11 +92,11 @@ export async function admit(
   const runs = await insertRuns(db, accepted, new Date(now).toISOString());
   for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run);
   await publishRuns(parts, db, runs);
-  return { runs, cancelled };
+  return runs;
 }
 
 /** Publishes where runs stand now. */
-export async function publishRuns({ changes }: Parts, db: Db, runs: readonly RunRow[]): Promise<void> {
+export async function publishRuns({ changes }: Parts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
   for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
     const frames = own.map(
       (run): Change => ({
@@ -121,13 +121,12 @@ export async function cancelActive(
   now: number,
   reason: string,
   id?: string,
-): Promise<RunRow[]> {
+): Promise<void> {
   const cancelled: RunRow[] = [];
   for (const run of await lockActive(db, scheduleId, id)) {
     cancelled.push(await changeRun(db, run.id, onCancel(now, reason)));
   }
   await publishRuns(parts, db, cancelled);
-  return cancelled;
 }
 
 /** Local midnight before an instant, and its date. */
@@ -204,7 +203,7 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, skipped: 
   };
 }
 
-function needsApproval({ policy, trigger }: ScheduleRow, at: number): boolean {
+function needsApproval({ policy, trigger }: ScheduleTerms, at: number): boolean {
   if (policy?.approval === 'always') return true;
   if (policy?.approval !== 'outside_hours' || !policy.quiet_hours) return false;
   const zone = trigger.type === 'cron' ? (trigger.tz ?? defaultZone) : defaultZone;

@@ -1,8 +1,8 @@
 import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
 import { notify } from '../notifications/index.ts';
-import type { ScheduleRow } from '../schedules/index.ts';
-import type { RunRow } from './scheduler.sql.ts';
+import type { ScheduleTerms } from '../schedules/index.ts';
+import type { CreatedRun, RunRow } from './scheduler.sql.ts';
 
 /** What people are told of schedules and runs (document 2, Events). Each is said once: its key makes repeats vanish. */
 type Severity = 'info' | 'warning' | 'critical';
@@ -10,7 +10,7 @@ type Severity = 'info' | 'warning' | 'critical';
 async function tellOfRun(
   kernel: Kernel,
   db: Db,
-  run: RunRow,
+  run: CreatedRun,
   alert: { type: string; title: string; body: string; severity: Severity; key?: string },
 ): Promise<void> {
   const { type, title, body, severity, key = run.id } = alert;
@@ -27,7 +27,7 @@ async function tellOfRun(
 }
 
 /** A run waits for a person: approve or skip it from any device. */
-export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun): Promise<void> {
   const body = 'Approve or skip this run; it is skipped by itself after 24 hours.';
   await tellOfRun(kernel, db, run, {
     type: 'schedule.approval',
@@ -69,7 +69,7 @@ export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow, changed
 async function tellOfSchedule(
   kernel: Kernel,
   db: Db,
-  schedule: ScheduleRow,
+  schedule: ScheduleTerms,
   alert: { type: string; title: string; body: string; key: string },
 ): Promise<void> {
   const { type, title, body, key } = alert;
@@ -86,7 +86,7 @@ async function tellOfSchedule(
 }
 
 /** The day's budget is reached: no more runs today. Once a day and schedule. */
-export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: ScheduleRow, day: string): Promise<void> {
+export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: ScheduleTerms, day: string): Promise<void> {
   await tellOfSchedule(kernel, db, schedule, {
     type: 'schedule.budget',
     title: `${schedule.name} reached its daily budget`,
@@ -96,7 +96,7 @@ export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: Schedu
 }
 
 /** The schedule switched itself off after failures in a row. */
-export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleRow, run: RunRow): Promise<void> {
+export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleTerms, run: RunRow): Promise<void> {
   await tellOfSchedule(kernel, db, schedule, {
     type: 'schedule.disabled',
     title: `${schedule.name} was switched off`,

@@ -72,10 +72,16 @@ export interface NewRun extends RunCopy {
   chain_step: number | null;
 }
 
+/** What is told of a run that was created; thousands are created at once. */
+export type CreatedRun = Pick<
+  RunRow,
+  'id' | 'account_id' | 'schedule_id' | 'scheduled_for' | 'state' | 'attempt' | 'name' | 'overlap' | 'parent_run_id'
+>;
+
 /** Stores runs in one statement; a slot that has its run already is left out of the answer. */
-export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): Promise<RunRow[]> {
+export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): Promise<CreatedRun[]> {
   if (runs.length === 0) return [];
-  return db<RunRow[]>`
+  return db<CreatedRun[]>`
     insert into scheduler.runs as r (account_id, schedule_id, scheduled_for, origin, state, created_at, not_before, name,
       kind, spec, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
       retry_backoff_s, budget_micro_usd, late_at, parent_run_id, chain_step, error, finished_at)
@@ -89,7 +95,7 @@ export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): 
       target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
       retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text)
     on conflict (schedule_id, scheduled_for) where origin in ('slot', 'catch_up') do nothing
-    returning ${runColumns(db)}`;
+    returning r.id, r.account_id, r.schedule_id, r.scheduled_for, r.state, r.attempt, r.name, r.overlap, r.parent_run_id`;
 }
 
 /** Rewrites what waiting runs carry after their schedule was edited. */

@@ -46,6 +46,7 @@ export async function tickSchedules(parts: Parts, accountId?: string): Promise<n
       for (const { at, origin } of plan.due) candidates.push({ schedule, scheduledFor: at, origin });
       advances.push({
         id: schedule.id,
+        past: schedule.past.length,
         slots: plan.slots,
         last_run_at: plan.due.length > 0 ? iso(now) : null,
         missed_slot: plan.missed ?? null,
@@ -72,7 +73,7 @@ export async function endPause(
   );
   await parts.changes.publish(db, accountId, [{ op: 'resumed', state: 'active' }], true);
   if (!backfill || candidates.length === 0) return 0;
-  return (await admit(parts, db, candidates, now)).runs.length;
+  return (await admit(parts, db, candidates, now)).length;
 }
 
 /** Ends the pauses that have run out. */
@@ -149,7 +150,7 @@ async function startStep(
   now: number,
 ): Promise<string | undefined> {
   const candidate: Candidate = { schedule, scheduledFor: iso(now), origin: 'chain', parent: { runId: chain.id, step } };
-  const { runs } = await admit(parts, db, [candidate], now);
+  const runs = await admit(parts, db, [candidate], now);
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
 
@@ -205,10 +206,15 @@ export class Ticker {
     if (!this.#stopped) this.#cancel = kernel.clock.after(sleepMs, () => this.#wake());
   }
 
+  async #drain(): Promise<void> {
+    while (!this.#stopped && (await tickSchedules(this.#parts)) === batch);
+  }
+
   /** Answers in how many milliseconds the next tick is due. */
   async #tick(): Promise<number> {
     const { sql, clock } = this.#parts.kernel;
-    while (!this.#stopped && (await tickSchedules(this.#parts)) === batch);
+    // Two at a time: one computes while the database works for the other.
+    if ((await tickSchedules(this.#parts)) === batch) await Promise.all([this.#drain(), this.#drain()]);
     await tickPauses(this.#parts);
     await tickRuns(this.#parts);
     await tickChains(this.#parts);

@@ -29,6 +29,7 @@ export {
   readNow,
   recordOutcome,
   type ScheduleRow,
+  type ScheduleTerms,
   takeMissed,
   untilNextDue,
 } from './schedules.sql.ts';

@@ -154,8 +154,8 @@ export function firstSlots(schedule: Pick<Definition, 'trigger' | 'policy' | 'en
 export interface Plan {
   /** Slots that become runs; a misfired one is a catch-up. */
   due: { at: string; origin: 'slot' | 'catch_up' }[];
-  /** Slots from now on. */
-  slots: string[];
+  /** Slots from now on, when those that are stored do not last. */
+  slots: string[] | undefined;
   /** Last slot that fell into the pause. */
   missed: string | undefined;
 }
@@ -176,7 +176,7 @@ export function planTick(row: DueRow, now: number): Plan {
     ...misfired(row, late, fresh.length > 0, now).map((slot) => ({ at: iso(slot), origin: 'catch_up' as const })),
     ...fresh.map((slot) => ({ at: iso(slot), origin: 'slot' as const })),
   ];
-  return { due, slots: upcomingSlots(row, now), missed: missed === undefined ? undefined : iso(missed) };
+  return { due, slots: refill(row, now), missed: missed === undefined ? undefined : iso(missed) };
 }
 
 /** `once`: the latest misfired slot, unless a slot on time stands for it already. */
@@ -189,20 +189,18 @@ function misfired(row: DueRow, late: number[], hasFresh: boolean, now: number): 
 
 /** Slots that have come; also those past the ones that were stored. */
 function pastSlots(row: DueRow, now: number): number[] {
-  const stored = row.slots.map((slot) => Date.parse(slot));
-  const past = stored.filter((slot) => slot <= now);
-  const last = stored.at(-1);
+  const past = row.past.map((slot) => Date.parse(slot));
+  const last = past.at(-1);
   const trigger = timed(row.trigger);
-  if (!trigger || last === undefined || last > now) return past;
+  if (!trigger || last === undefined || row.left > 0) return past;
   const skipDays = skipDaysOf(row.policy);
   const options = { anchor: Date.parse(row.anchor_at), tz: zoneOf(row.trigger), ...(skipDays && { skipDays }) };
   return [...past, ...missedSlots(trigger, { ...options, from: last, to: now, limit: mostMissed })].slice(-mostMissed);
 }
 
-function upcomingSlots(row: DueRow, now: number): string[] {
-  const left = row.slots.filter((slot) => Date.parse(slot) > now);
+function refill(row: DueRow, now: number): string[] | undefined {
   // Schedules made together would be refilled together: the id spreads them.
-  if (left.length >= fewestSlots + (Number.parseInt(row.id.slice(0, 4), 16) % 20)) return left;
+  if (row.left >= fewestSlots + (Number.parseInt(row.id.slice(0, 4), 16) % 20)) return undefined;
   return nextSlots(row, { after: now, anchor: Date.parse(row.anchor_at) });
 }
 

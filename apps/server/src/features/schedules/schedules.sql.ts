@@ -47,11 +47,15 @@ export interface ScheduleRow extends Definition {
   updated_at: string;
 }
 
-const columns = (db: Db) => db`
+/** A schedule without its calendar: what runs are made from. */
+export type ScheduleTerms = Omit<ScheduleRow, 'slots'>;
+
+const plainColumns = (db: Db) => db`
   s.id, s.account_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
   s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
-  s.alert_on_fail, s.notify, s.template, s.command_hash, s.anchor_at, s.slots, s.last_run_at, s.missed_slot, s.failures,
+  s.alert_on_fail, s.notify, s.template, s.command_hash, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
   s.last_output_hash, s.created_at, s.updated_at`;
+const columns = (db: Db) => db`${plainColumns(db)}, s.slots`;
 
 /** The database's time, in milliseconds since the epoch. */
 export async function readNow(db: Db, clock: Clock): Promise<number> {
@@ -62,6 +66,8 @@ export async function readNow(db: Db, clock: Clock): Promise<number> {
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 const definitionValues = (definition: Definition) => ({
   ...definition,
+  event_id: definition.trigger.type === 'event' ? definition.trigger.trigger_id : null,
+  after_id: definition.trigger.type === 'after' ? definition.trigger.schedule_id : null,
   spec: json(definition.spec),
   trigger: json(definition.trigger),
   target: json(definition.target),
@@ -136,7 +142,10 @@ export async function deleteSchedule(db: Db, id: string): Promise<void> {
 }
 
 /** A schedule that is due, and the pause of its account. */
-export interface DueRow extends ScheduleRow {
+export interface DueRow extends ScheduleTerms {
+  /** Stored slots up to now; and how many come after. */
+  past: string[];
+  left: number;
   paused_at: string | null;
   paused_until: string | null;
 }
@@ -147,10 +156,12 @@ export interface DueRow extends ScheduleRow {
  */
 export async function lockDue(db: Db, now: string, limit: number, accountId?: string): Promise<DueRow[]> {
   return db<DueRow[]>`
-    select ${columns(db)}, p.paused_at, p.until as paused_until
-    from schedules.schedules s left join schedules.pauses p using (account_id)
+    select ${plainColumns(db)}, s.slots[1:p.n] as past, cardinality(s.slots) - p.n as left,
+      z.paused_at, z.until as paused_until
+    from schedules.schedules s left join schedules.pauses z using (account_id)
+      cross join lateral (select count(*)::int as n from unnest(s.slots) slot where slot <= ${now}) p
     where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
-    order by s.next_run_at, s.id limit ${limit}
+    order by s.next_run_at ${accountId === undefined ? db`` : db`, s.id`} limit ${limit}
     for update of s ${accountId === undefined ? db`skip locked` : db``}`;
 }
 
@@ -164,7 +175,10 @@ export async function untilNextDue(db: Db, now: string): Promise<number | undefi
 /** Where a schedule stands after a tick. */
 export interface Advance {
   id: string;
-  slots: string[];
+  /** Slots that are over. */
+  past: number;
+  /** In place of the stored slots that are left. */
+  slots: string[] | undefined;
   /** Set when a run was created. */
   last_run_at: string | null;
   /** Set when a slot fell into a pause. */
@@ -173,14 +187,17 @@ export interface Advance {
 
 /** Moves schedules on, all in one statement. */
 export async function advanceSchedules(db: Db, advances: readonly Advance[]): Promise<void> {
-  const rows = advances.map(({ slots, ...rest }) => ({ ...rest, slots: `{${slots.join(',')}}` }));
+  const rows = advances.map(({ slots, ...rest }) => ({ ...rest, ...(slots && { slots: `{${slots.join(',')}}` }) }));
   await db`
-    update schedules.schedules s set
-      slots = a.slots::timestamptz[], next_run_at = (a.slots::timestamptz[])[1],
+    with a as (
+      select a.id, a.last_run_at, a.missed_slot, coalesce(a.slots, s.slots[a.past + 1:]) as slots
+      from json_to_recordset(${JSON.stringify(rows)}::json)
+        as a(id uuid, past int, slots timestamptz[], last_run_at timestamptz, missed_slot timestamptz)
+      join schedules.schedules s on s.id = a.id
+    )
+    update schedules.schedules s set slots = a.slots, next_run_at = a.slots[1],
       last_run_at = coalesce(a.last_run_at, s.last_run_at), missed_slot = coalesce(a.missed_slot, s.missed_slot)
-    from json_to_recordset(${JSON.stringify(rows)}::json)
-      as a(id uuid, slots text, last_run_at timestamptz, missed_slot timestamptz)
-    where s.id = a.id`;
+    from a where s.id = a.id`;
 }
 
 /** Notes that a run was created otherwise than by a slot. */
@@ -214,8 +231,7 @@ export async function lockEventSchedules(
 ): Promise<ScheduleRow[]> {
   return db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s
-    where s.account_id = ${accountId} and s.trigger ->> 'type' = 'event' and s.trigger ->> 'trigger_id' = ${triggerId}
-      and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    where s.account_id = ${accountId} and s.event_id = ${triggerId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
     order by s.id for update`;
 }
 
@@ -228,8 +244,7 @@ export async function lockFollowers(
 ): Promise<ScheduleRow[]> {
   return db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s
-    where s.trigger ->> 'type' = 'after' and s.trigger ->> 'schedule_id' = ${scheduleId}
-      and s.account_id = ${accountId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    where s.after_id = ${scheduleId} and s.account_id = ${accountId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
     order by s.id for update`;
 }
 
@@ -244,7 +259,7 @@ export async function listReferences(
   accountId: string,
 ): Promise<{ id: string; after: string | null; spec: Record<string, unknown> | null }[]> {
   return db`
-    select id, trigger ->> 'schedule_id' as after, case when kind = 'chain' then spec end as spec
+    select id, after_id as after, case when kind = 'chain' then spec end as spec
     from schedules.schedules where account_id = ${accountId}`;
 }
 
