@@ -6,7 +6,7 @@ export function caller(platform: Platform) {
   const pool = new Pool(platform.port);
   const headers = { authorization: `Bearer ${platform.key}` };
   return {
-    async call(method: string, path: string, body?: unknown, device?: string): Promise<unknown> {
+    call: async (method: string, path: string, body?: unknown, device?: string): Promise<unknown> => {
       const text = body === undefined ? '' : JSON.stringify(body);
       const own = device === undefined ? headers : { ...headers, 'x-svc-device': device };
       const answer = await pool.exchange(requestText(method, path, own, text));

@@ -14,8 +14,8 @@ import {
   until,
 } from './testing.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the tests look into bodies of every shape
-export type Json = any;
+/** The tests look into bodies of every shape. */
+export type Json = HttpAnswer['body'];
 export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
@@ -58,6 +58,13 @@ export async function openScheduler(
   return schedulerTest(database, gateway, clock, await createAccount(gateway));
 }
 
+const defaults = {
+  name: 'test',
+  kind: 'agent',
+  spec: { prompt: 'hello' },
+  trigger: { type: 'cron', expr: '* * * * *' },
+};
+
 /** The helpers of a test for one account. */
 export function schedulerTest(
   database: TestDatabase,
@@ -82,17 +89,9 @@ export function schedulerTest(
   const turn = async (ms: number, isDone: () => Promise<boolean>): Promise<void> => {
     clock.leap(ms);
     await until(async () => {
-      // The clock stands still: tickers that slept through the turn would sleep on.
-      await gateway.kernel.bus.publish(gateway.kernel.sql, 'schedules.changed', wake);
+      await wake(gateway, account);
       return isDone();
     });
-  };
-  const wake = { account: account.id, changes: [], wake: true };
-  const defaults = {
-    name: 'test',
-    kind: 'agent',
-    spec: { prompt: 'hello' },
-    trigger: { type: 'cron', expr: '* * * * *' },
   };
   return {
     database,
@@ -124,6 +123,11 @@ export function schedulerTest(
       await database.drop();
     },
   };
+}
+
+/** The clock stands still: tickers that slept through a turn of it would sleep on. */
+async function wake({ kernel }: TestGateway, account: TestAccount): Promise<void> {
+  await kernel.bus.publish(kernel.sql, 'schedules.changed', { account: account.id, changes: [], wake: true });
 }
 
 /** A device id; devices are registered by their first call. */

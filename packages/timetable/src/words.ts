@@ -1,6 +1,173 @@
+import { cronError } from './cron.ts';
 import type { TimedTrigger } from './types.ts';
+import { inPeriod, type Time } from './words.clock.ts';
+import { type Meaning, parse } from './words.grammar.ts';
+import type { Unit } from './words.lexicon.ts';
+import { tokenize } from './words.tokens.ts';
 
-/** Stub until the grammar lands. */
-export function understand(_text: string, _options: { now: number; tz: string }): TimedTrigger | undefined {
+/** Longer text is not read. */
+const longest = 200;
+const seconds: Partial<Record<Unit, number>> = { second: 1, minute: 60, hour: 3_600, day: 86_400, week: 604_800 };
+
+/**
+ * Reads plain words, English or Romanian, with or without diacritics, as a trigger (document 2, preview). `now` is an
+ * instant in milliseconds since the epoch, `tz` the zone that times are meant in. Undefined when any word is not
+ * understood, or when no trigger can say it exactly. Never throws.
+ */
+export function understand(text: string, options: { now: number; tz: string }): TimedTrigger | undefined {
+  if (text.length > longest) return undefined;
+  const tokens = tokenize(text);
+  // A number alone may be an hour, a day or a mistake.
+  if (!tokens || tokens.length === 0 || (tokens.length === 1 && tokens[0]?.is === 'number')) return undefined;
+  const meaning = parse(tokens);
+  const timed = meaning && withPeriod(meaning);
+  if (!timed) return undefined;
+  return once(timed, options) ?? interval(timed) ?? cron(timed, options.tz);
+}
+
+/** Lays a part of the day that stands by itself (`duminica seara la 8`) on the times. */
+function withPeriod({ period, ...meaning }: Meaning): Meaning | undefined {
+  if (period === undefined) return meaning;
+  const times = meaning.times?.map((time) => inPeriod(time, period));
+  if (!times || times.includes(undefined)) return undefined;
+  return { ...meaning, times: times as Time[] };
+}
+
+const has = (meaning: Meaning, ...keys: (keyof Meaning)[]): boolean => keys.some((key) => meaning[key] !== undefined);
+const only = (meaning: Meaning, ...keys: (keyof Meaning)[]): boolean =>
+  (Object.keys(meaning) as (keyof Meaning)[]).every((key) => keys.includes(key));
+
+/** A single instant: `in 45 minutes`, `tomorrow at 8`, `on 24 december at 10:00`, `next friday at 9`. */
+function once(meaning: Meaning, { now, tz }: { now: number; tz: string }): TimedTrigger | undefined {
+  const here = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(tz);
+  const { after, dayOffset, date, times, weekdays } = meaning;
+  if (after) return only(meaning, 'after') ? inSpan(here, after) : undefined;
+  if (times && times.length > 1) return undefined;
+  const time = times?.[0];
+  if (dayOffset !== undefined) {
+    if (!only(meaning, 'dayOffset', 'times') || !time) return undefined;
+    return at(here.toPlainDate().add({ days: dayOffset }), time, tz, now);
+  }
+  if (meaning.next && weekdays && only(meaning, 'next', 'weekdays', 'times')) {
+    const days = (((weekdays[0] ?? 1) - here.dayOfWeek + 6) % 7) + 1;
+    return at(here.toPlainDate().add({ days }), time ?? { hour: 0, minute: 0 }, tz, now);
+  }
+  if (!date || !only(meaning, 'date', 'times')) return undefined;
+  for (const year of date.year === undefined ? [here.year, here.year + 1] : [date.year]) {
+    const day = plainDate(year, date.month, date.day);
+    const trigger = day && at(day, time ?? { hour: 0, minute: 0 }, tz, now);
+    if (trigger) return trigger;
+  }
   return undefined;
+}
+
+function inSpan(
+  here: Temporal.ZonedDateTime,
+  { count, unit }: { count: number; unit: Unit },
+): TimedTrigger | undefined {
+  if (count < 1) return undefined;
+  const then = here.add({ [`${unit}s`]: count });
+  return { type: 'at', at: new Date(then.epochMilliseconds).toISOString() };
+}
+
+function plainDate(year: number, month: number, day: number): Temporal.PlainDate | undefined {
+  const valid = month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return valid ? new Temporal.PlainDate(year, month, day) : undefined;
+}
+
+/** The instant of a local time; undefined when it is over. */
+function at(date: Temporal.PlainDate, time: Time, tz: string, now: number): TimedTrigger | undefined {
+  const { epochMilliseconds } = date.toZonedDateTime({
+    timeZone: tz,
+    plainTime: new Temporal.PlainTime(time.hour, time.minute),
+  });
+  return epochMilliseconds > now ? { type: 'at', at: new Date(epochMilliseconds).toISOString() } : undefined;
+}
+
+/** `every 15 minutes`, with nothing that ties it to the clock or the calendar. */
+function interval(meaning: Meaning): TimedTrigger | undefined {
+  const { every } = meaning;
+  const unit = every && seconds[every.unit];
+  if (!every || unit === undefined || !only(meaning, 'every')) return undefined;
+  const everySeconds = every.count * unit;
+  return everySeconds >= 1 && everySeconds <= 31_536_000 ? { type: 'interval', every_s: everySeconds } : undefined;
+}
+
+function cron(meaning: Meaning, tz: string): TimedTrigger | undefined {
+  if (has(meaning, 'after', 'dayOffset', 'next')) return undefined;
+  const clock = clockFields(meaning);
+  const calendar = calendarFields(meaning);
+  if (!clock || !calendar) return undefined;
+  const expr = `${clock} ${calendar}`;
+  return cronError(expr) === undefined ? { type: 'cron', expr, tz } : undefined;
+}
+
+/** Minute and hour. */
+function clockFields({ every, times, window }: Meaning): string | undefined {
+  const isWithinDay = every?.unit === 'minute' || every?.unit === 'hour';
+  if (every?.unit === 'second' || (window && !isWithinDay)) return undefined;
+  if (!isWithinDay) return timeFields(times ?? [{ hour: 0, minute: 0 }]);
+  if (times) return undefined;
+  if (window && (window.from.minute !== 0 || window.to.minute !== 0 || window.from.hour >= window.to.hour)) {
+    return undefined;
+  }
+  if (every.unit === 'minute') {
+    if (every.count < 1 || 60 % every.count !== 0) return undefined;
+    // Up to, not including, the hour at which the window ends.
+    const hours = window ? hourRange(window.from.hour, window.to.hour - 1) : '*';
+    const step = every.count === 1 ? '*' : every.count === 60 ? '0' : `*/${every.count}`;
+    return `${step} ${hours}`;
+  }
+  if (every.count < 1 || 24 % every.count !== 0) return undefined;
+  const hours = window ? `${window.from.hour}-${window.to.hour}` : '*';
+  return `0 ${every.count === 1 ? hours : `${hours}/${every.count}`}`;
+}
+
+const hourRange = (from: number, to: number): string => (from === to ? `${from}` : `${from}-${to}`);
+
+/** Several times share the minute or the hour, or one expression cannot say them. */
+function timeFields(times: readonly Time[]): string | undefined {
+  const sorted = (values: Iterable<number>): string => [...new Set(values)].sort((a, b) => a - b).join(',');
+  const minutes = sorted(times.map((time) => time.minute));
+  const hours = sorted(times.map((time) => time.hour));
+  return minutes.includes(',') && hours.includes(',') ? undefined : `${minutes} ${hours}`;
+}
+
+/** Day of month, month and day of week. */
+function calendarFields(meaning: Meaning): string | undefined {
+  const { every, weekdays, nth, monthDays, date } = meaning;
+  const isSingle = every === undefined || every.count === 1;
+  const said = [weekdays, nth, monthDays, date].filter((value) => value !== undefined).length;
+  if (said > 1) return undefined;
+  if (date) return every?.unit === 'year' && isSingle ? `${date.day} ${date.month} *` : undefined;
+  const months = every?.unit === 'month' ? monthStep(every.count) : '*';
+  if (months === undefined || (every?.unit === 'year' && said > 0)) return undefined;
+  if (nth)
+    return isDayOrMonth(every?.unit)
+      ? `* ${months} ${nth.n === 0 ? `${nth.weekday}L` : `${nth.weekday}#${nth.n}`}`
+      : undefined;
+  if (monthDays) {
+    const days = monthDays.map((day) => (day === 0 ? 'L' : day)).join(',');
+    return isDayOrMonth(every?.unit) ? `${days} ${months} *` : undefined;
+  }
+  if (weekdays) return weekdayField(every, weekdays);
+  if (every?.unit === 'year') return isSingle ? '1 1 *' : undefined;
+  if (every?.unit === 'month') return `1 ${months} *`;
+  // Every two days, or every week on no day: a calendar has no such days.
+  const isDaily =
+    every === undefined ? meaning.times === undefined : every.unit === 'week' || (every.unit === 'day' && !isSingle);
+  return isDaily ? undefined : '* * *';
+}
+
+const isDayOrMonth = (unit: Unit | undefined): boolean => unit === undefined || unit === 'month';
+const monthStep = (count: number): string | undefined =>
+  count === 1 ? '*' : count > 1 && 12 % count === 0 ? `*/${count}` : undefined;
+
+function weekdayField(every: Meaning['every'], weekdays: readonly number[]): string | undefined {
+  const unit = every?.unit;
+  if (unit === 'month' || unit === 'year') return undefined;
+  if ((unit === 'week' || unit === 'day') && every?.count !== 1) return undefined;
+  const days = weekdays.map((day) => day % 7).sort((a, b) => a - b);
+  const isRun = days.length > 2 && days.every((day, i) => i === 0 || day === (days[i - 1] as number) + 1);
+  return `* * ${isRun ? `${days[0]}-${days.at(-1)}` : days.join(',')}`;
 }
