@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Json, newDevice, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+
+describe('schedules: preview and templates', () => {
+  let t: SchedulerTest;
+
+  before(async () => {
+    // Friday evening before the clocks of Bucharest go forward.
+    t = await openScheduler({ start: Date.parse('2026-03-27T18:00:00Z') });
+  });
+  after(() => t.close());
+  const preview = async (body: Json): Promise<Json> => {
+    const answer = await t.call('POST', '/v1/schedules/preview', body);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  };
+
+  test('plain words become a trigger with its next five runs, in Bucharest unless a zone is given', async () => {
+    assert.deepEqual(await preview({ text: 'în fiecare vineri la 17:00' }), {
+      ok: true,
+      trigger: { type: 'cron', expr: '0 17 * * 5', tz: 'Europe/Bucharest' },
+      next_runs: ['2026-04-03', '2026-04-10', '2026-04-17', '2026-04-24', '2026-05-01'].map(
+        (d) => `${d}T14:00:00.000Z`,
+      ),
+      dst_warning: false,
+    });
+    const tokyo = await preview({ text: 'every day at 9', tz: 'Asia/Tokyo' });
+    assert.deepEqual([tokyo.trigger.tz, tokyo.next_runs[0]], ['Asia/Tokyo', '2026-03-28T00:00:00.000Z']);
+  });
+
+  test('a trigger is previewed as it is; a one-off has one run, an event none', async () => {
+    const every = await preview({ trigger: { type: 'interval', every_s: 60 } });
+    assert.deepEqual([every.ok, every.next_runs.length], [true, 5]);
+    const once = await preview({ trigger: { type: 'at', at: '2026-04-01T09:00:00+03:00' } });
+    assert.deepEqual(once.next_runs, ['2026-04-01T06:00:00.000Z']);
+    const event = await preview({ trigger: { type: 'event', trigger_id: 'deploy.done' } });
+    assert.deepEqual([event.ok, event.next_runs, event.dst_warning], [true, [], false]);
+    const zone = await preview({ trigger: { type: 'cron', expr: '0 9 * * *', tz: 'UTC' }, tz: 'Asia/Tokyo' });
+    assert.equal(zone.next_runs[0], '2026-03-28T09:00:00.000Z');
+  });
+
+  test('a run in a change of clocks is warned of, also one that the change swallows', async () => {
+    const fixed = await preview({ trigger: { type: 'cron', expr: '30 3 * * *' } });
+    assert.deepEqual([fixed.next_runs[1], fixed.dst_warning], ['2026-03-29T01:00:00.000Z', true]);
+    const swallowed = await preview({ trigger: { type: 'cron', expr: '*/30 3 * * *' } });
+    assert.deepEqual([swallowed.next_runs[2], swallowed.dst_warning], ['2026-03-30T00:00:00.000Z', true]);
+    assert.equal((await preview({ trigger: { type: 'cron', expr: '30 5 * * *' } })).dst_warning, false);
+  });
+
+  test('what cannot be understood, or is wrong, is told with success', async () => {
+    for (const text of ['every other friday', 'whenever', '', 'drop table', '🙂']) {
+      assert.deepEqual(await preview({ text }), { ok: false, reason: 'not_understood' }, text);
+    }
+    for (const body of [
+      { trigger: { type: 'cron', expr: 'x' } },
+      { trigger: { type: 'cron', expr: '0 0 30 2 *' } },
+      { trigger: { type: 'cron', expr: '* * * * *', tz: 'Mars/Base' } },
+      { trigger: { type: 'interval', every_s: 0 } },
+      { trigger: { type: 'at', at: 'tomorrow' } },
+      { trigger: { type: 'nothing' } },
+      { trigger: 'every day' },
+      { trigger: null },
+      { trigger: 5 },
+      { text: 'every day at 9', tz: 'Mars/Base' },
+      { text: 'every day at 9', tz: 5 },
+    ]) {
+      assert.deepEqual(await preview(body), { ok: false, reason: 'invalid' }, JSON.stringify(body));
+    }
+    for (const body of [{ text: 'x'.repeat(201) }, { text: 5 }, {}]) {
+      const answer = await t.call('POST', '/v1/schedules/preview', body);
+      assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request'], JSON.stringify(body));
+    }
+    assert.equal((await preview({ text: 'x'.repeat(200) })).reason, 'not_understood');
+  });
+
+  test('every template can be used, and what it makes is what was listed', async () => {
+    const { templates } = (await t.call('GET', '/v1/schedules/templates')).body;
+    assert.ok(templates.length >= 8);
+    const device = newDevice();
+    const values: Record<string, string> = {
+      source: "/home/it's me",
+      destination: '/backup',
+      url: 'https://example.com/health',
+      host: 'example.com',
+      repository: '/srv/app',
+      device_id: device,
+    };
+    for (const template of templates) {
+      const needed = template.params.filter((param: Json) => param.required).map((param: Json) => param.name);
+      const params = Object.fromEntries(needed.map((name: string) => [name, values[name]]));
+      const made = await t.call('POST', '/v1/schedules/templates', { template: template.id, params });
+      assert.equal(made.status, 200, JSON.stringify(made.body));
+      assert.equal(made.body.schedule.template, template.id);
+      assert.equal(made.body.schedule.kind, template.schedule.kind);
+      assert.ok(made.body.schedule.upcoming.length === 5, template.id);
+      for (const name of needed) {
+        const { [name]: _, ...fewer } = params;
+        const refused = await t.call('POST', '/v1/schedules/templates', { template: template.id, params: fewer });
+        assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['params']]);
+      }
+    }
+  });
+
+  test('the weekly digest of transcripts: an agent in the cloud, Fridays at 17:00', async () => {
+    const made = await t.call('POST', '/v1/schedules/templates', { template: 'weekly-transcripts-digest' });
+    const { kind, target, trigger, upcoming } = made.body.schedule;
+    assert.deepEqual([kind, target, trigger.expr], ['agent', { type: 'cloud' }, '0 17 * * 5']);
+    assert.equal(upcoming[0], '2026-04-03T14:00:00.000Z');
+  });
+
+  test('values are words of a command, whatever they hold; fields of a schedule among the params win', async () => {
+    const made = await t.call('POST', '/v1/schedules/templates', {
+      template: 'nightly-backup',
+      params: { source: "a'; rm -rf / #", destination: '/b', name: 'mine', retries: 5 },
+    });
+    const { name, retries, spec } = made.body.schedule;
+    assert.deepEqual([name, retries], ['mine', 5]);
+    assert.ok(spec.command.endsWith(`-C 'a'\\''; rm -rf / #' .`), spec.command);
+    const unknown = await t.call('POST', '/v1/schedules/templates', { template: 'nothing' });
+    assert.deepEqual([unknown.status, Object.keys(unknown.body.error.details.fieldErrors)], [400, ['template']]);
+    const wrong = await t.call('POST', '/v1/schedules/templates', {
+      template: 'daily-briefing',
+      params: { retries: 11 },
+    });
+    assert.deepEqual([wrong.status, Object.keys(wrong.body.error.details.fieldErrors)], [400, ['retries']]);
+  });
+});
