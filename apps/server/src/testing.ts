@@ -79,7 +79,7 @@ export async function testDatabase(): Promise<TestDatabase> {
 }
 
 /** One master key for all gateways of the tests. */
-const masterKey = 'a master key for tests only, 32+ characters';
+export const masterKey = 'a master key for tests only, 32+ characters';
 
 /** Starts a gateway on a database; settings as in the environment. */
 export async function startGateway(

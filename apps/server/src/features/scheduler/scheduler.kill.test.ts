@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAccount, http, startGateway, type TestDatabase, testDatabase, until } from '../../testing.ts';
+
+/** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 24);
+const lanes = 4;
+const ticker = join(import.meta.dirname, '../../testing.ticker.ts');
+
+describe('scheduler: tickers that are killed', () => {
+  let database: TestDatabase;
+
+  before(async () => {
+    database = await testDatabase();
+  });
+  after(() => database.drop());
+
+  test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, async () => {
+    const gateway = await startGateway(database);
+    const account = await createAccount(gateway);
+    const trigger = { type: 'cron', expr: '* * * * * *' };
+    for (let n = 0; n < 20; n += 1) {
+      const body = { name: `${n}`, kind: 'agent', spec: { prompt: 'x' }, trigger, late_after_s: 0 };
+      assert.equal((await http(gateway.url, '/v1/schedules', { method: 'POST', key: account.key, body })).status, 201);
+    }
+    await gateway.close();
+    const name = 'database' in database.target ? database.target.database : '';
+    let left = kills;
+    const lane = async (): Promise<void> => {
+      while (left-- > 0) await killOne(name);
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    const last = await startGateway(database);
+    const end = new Date();
+    await until(async () => {
+      const behind = await last.kernel.sql`select 1 from schedules.schedules where next_run_at <= ${end} limit 1`;
+      return behind.length === 0;
+    });
+    const schedules = await last.kernel.sql<{ runs: number; seconds: number; distinct: number }[]>`
+      select count(*)::int as runs, count(distinct scheduled_for)::int as distinct,
+        extract(epoch from max(scheduled_for) - min(scheduled_for))::int + 1 as seconds
+      from scheduler.runs group by schedule_id`;
+    await last.close();
+    assert.equal(schedules.length, 20);
+    for (const { runs, seconds, distinct } of schedules) assert.deepEqual([runs, distinct], [seconds, seconds]);
+    assert.ok((schedules[0]?.runs ?? 0) > 5);
+  });
+});
+
+/** Starts a ticker and kills it within half a second of its first tick. */
+async function killOne(database: string): Promise<void> {
+  const child = spawn(process.execPath, [ticker, database], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const gone = once(child, 'exit');
+  const [said] = (await Promise.race([once(child.stdout, 'data'), gone])) as [unknown];
+  assert.equal(String(said), 'ticking\n');
+  await delay(Math.random() * 500);
+  child.kill('SIGKILL');
+  await gone;
+}
