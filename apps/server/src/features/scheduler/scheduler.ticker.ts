@@ -29,7 +29,7 @@ import {
 } from './scheduler.sql.ts';
 
 /** Schedules a transaction takes: 10,000 that are due at once are shared by all gateways in pieces of this size. */
-const batch = 250;
+const batch = 500;
 const longestSleepMs = 1_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
