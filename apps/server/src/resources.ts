@@ -16,6 +16,7 @@ import { isAlive } from './kernel/lock.ts';
 import type { Log } from './kernel/log.ts';
 import { createMetrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrate.ts';
+import { createOutbound } from './kernel/outbound.ts';
 import { createEventStreams } from './kernel/sse.ts';
 import { createUsageRecorder } from './kernel/usage.ts';
 
@@ -66,6 +67,7 @@ export async function openKernel(
     metrics,
     jobs,
     limiter: createRateLimiter(sql, clock),
+    outbound: createOutbound(config, clock),
     // The S3 client is 30 MB of code: loaded only where it is used.
     blobs: config.s3
       ? (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3)
