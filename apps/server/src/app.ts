@@ -3,6 +3,7 @@ import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
 import { healthFeature } from './features/health/index.ts';
 import { hostsFeature } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/index.ts';
+import { notificationsFeature } from './features/notifications/index.ts';
 import type { Kernel } from './kernel/context.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/handle.ts';
@@ -30,6 +31,7 @@ export function buildApp(kernel: Kernel): App {
     keys,
     devicesFeature,
     hostsFeature(kernel),
+    notificationsFeature(kernel),
   ];
 
   let draining = false;

@@ -9,6 +9,7 @@ import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { openDataDir, readOrCreateSecret } from './kernel/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
 import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './kernel/embedded.ts';
+import { readOrCreateFact } from './kernel/facts.ts';
 import { Gateways } from './kernel/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
 import { createRateLimiter } from './kernel/limits.ts';
@@ -183,9 +184,8 @@ async function isUnused(embedded: EmbeddedPostgres): Promise<boolean> {
 /** Keys and secrets are worthless under another master key; a mix-up is told at the start, not at the first 401. */
 async function checkMasterKey(sql: Sql, keyring: Keyring): Promise<void> {
   const mark = keyring.mac('master-key-check', 'svc');
-  await sql`insert into kernel.facts (name, value) values ('master_key', ${mark}) on conflict do nothing`;
-  const [fact] = await sql<{ value: Buffer }[]>`select value from kernel.facts where name = 'master_key'`;
-  if (!fact?.value.equals(mark)) {
+  const known = await readOrCreateFact(sql, 'master_key', () => mark);
+  if (!known.equals(mark)) {
     throw new Error(
       'SVC_MASTER_KEY: the database was set up with another master key; set the one in the first data dir (master.key)',
     );

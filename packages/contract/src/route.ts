@@ -116,3 +116,12 @@ export const uuid = z.guid().toLowerCase();
 export const dateTime = z.iso.datetime();
 /** Milliseconds since the Unix epoch. */
 export const epochMs = z.int().nonnegative();
+/** `limit` of a list's query: 1 to `most`, `fallback` when absent. */
+export const limit = (most: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(most))
+    .default(fallback)
+    .describe(`1 to ${most}, default ${fallback}`);

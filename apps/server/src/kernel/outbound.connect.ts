@@ -76,7 +76,7 @@ export function openClient(target: Target, addresses: readonly string[], headers
       if (options.all) callback(null, pinned);
       else callback(null, pinned[0]?.address ?? '', pinned[0]?.family);
     },
-  } as buildConnector.BuildOptions);
+  });
   return new Client(target.url.origin, {
     connect(options, callback) {
       connect(options, (...result) => {

@@ -99,7 +99,7 @@ export function createOutbound(
       const { url } = target;
       const response = await client.request({
         path: url.pathname + url.search,
-        method: hop.method as 'GET',
+        method: hop.method,
         headers: hop.headers,
         body: hop.body ?? null,
         signal: limits.signal,
