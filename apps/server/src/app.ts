@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
 import { healthFeature } from './features/health/index.ts';
+import { heartbeatsFeature } from './features/heartbeats/index.ts';
 import { hostsFeature } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/index.ts';
 import { notificationsFeature } from './features/notifications/index.ts';
@@ -32,6 +33,7 @@ export function buildApp(kernel: Kernel): App {
     devicesFeature,
     hostsFeature(kernel),
     notificationsFeature(kernel),
+    heartbeatsFeature(kernel),
   ];
 
   let draining = false;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { contract, errorEnvelope, type Route } from '@svc/contract';
+import { contract, errorEnvelope, methodsOf, type Route } from '@svc/contract';
 import fc from 'fast-check';
+import { notify } from './features/notifications/index.ts';
 import {
   createAccount,
   http,
@@ -88,7 +89,9 @@ describe('contract', () => {
   test('documented and registered routes match one to one', () => {
     for (const { route } of routes) {
       const url = route.path.replace(/\{(\w+)\}/g, ':$1');
-      assert.ok(gateway.app.http.hasRoute({ method: route.method, url }), `${route.method} ${route.path}`);
+      for (const method of methodsOf(route)) {
+        assert.ok(gateway.app.http.hasRoute({ method, url }), `${method} ${route.path}`);
+      }
     }
     const references = [
       '/openapi.json',
@@ -97,7 +100,8 @@ describe('contract', () => {
       '/docs/swagger-ui.css',
       '/docs/swagger-ui-bundle.js',
     ];
-    assert.equal(countRoutes(gateway), routes.length + references.length);
+    const methods = routes.flatMap(({ route }) => methodsOf(route));
+    assert.equal(countRoutes(gateway), methods.length + references.length);
   });
 
   test('a malformed request never meets a 5xx, and every failure is the envelope', async () => {
@@ -166,13 +170,17 @@ describe('contract', () => {
       id: account.keyId,
       device_id: host.deviceId,
       req_id: String(frame.data['req_id']),
+      'heartbeats.id': (await host.client.heartbeats.create({ body: { name: 'job', period_s: 60 } })).id,
+      'notifications.id': await notificationOf(gateway, account),
     };
     const bodies: Record<string, unknown> = {
       'keys.update': { name: 'mine now' },
       'hosts.exec': { op: 'info' },
       'hosts.result': { ok: true, result: 'stolen' },
+      'notifications.update': { read: true },
+      'heartbeats.update': { name: 'mine now' },
     };
-    const withIds = routes.filter(({ route }) => route.path.includes('{'));
+    const withIds = routes.filter(({ route }) => route.auth === 'key' && route.path.includes('{'));
     assert.ok(withIds.length >= 4);
     for (const { id, route } of withIds) {
       const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
@@ -184,7 +192,12 @@ describe('contract', () => {
           headers: { 'x-svc-device': id === 'hosts.result' ? host.deviceId : randomUUID() },
           ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
         });
-      const theirs = await ask(names.map((name) => foreign[name] ?? assert.fail(`no foreign ${name} for ${id}`)));
+      const theirs = await ask(
+        names.map(
+          (name) =>
+            foreign[`${id.split('.')[0]}.${name}`] ?? foreign[name] ?? assert.fail(`no foreign ${name} for ${id}`),
+        ),
+      );
       const unknown = await ask(names.map(() => randomUUID()));
       assert.deepEqual([theirs.status, theirs.body.error.code], [404, 'not_found'], id);
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'not_found'], id);
@@ -198,7 +211,7 @@ describe('contract', () => {
   });
 
   test('a malformed uuid in a path is a 400 on every route', async () => {
-    for (const { id, route } of routes.filter((entry) => entry.route.path.includes('{'))) {
+    for (const { id, route } of routes.filter(({ route }) => route.auth === 'key' && route.path.includes('{'))) {
       const answer = await http(gateway.url, pathOf(route, ['1234']), {
         method: route.method,
         key: account.key,
@@ -210,6 +223,15 @@ describe('contract', () => {
     }
   });
 });
+
+/** The id of a notification that the account has. */
+async function notificationOf(gateway: TestGateway, account: TestAccount): Promise<string> {
+  const { kernel } = gateway;
+  const told = { accountId: account.id, dedupeKey: 'x', type: 'x', title: 'x', body: 'x', severity: 'info' } as const;
+  await notify(kernel, kernel.sql, told);
+  const { body } = await http(gateway.url, '/v1/notifications', { key: account.key });
+  return body.notifications[0].id;
+}
 
 function countRoutes(gateway: TestGateway): number {
   const text = gateway.app.http.printRoutes({ commonPrefix: false });

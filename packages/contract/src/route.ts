@@ -34,6 +34,19 @@ export interface Route {
   readonly metered?: boolean;
   /** Still served while the gateway drains, so that work in flight can finish. */
   readonly whileDraining?: boolean;
+  /** Further methods that do the same. */
+  readonly also?: readonly ('HEAD' | 'POST')[];
+  /** Takes a body of any content type or none; the handler sees its first so many bytes, unparsed. */
+  readonly rawBody?: number;
+  /** Answers text in place of JSON. */
+  readonly plain?: boolean;
+  /** Any web page may call it (CORS `*`, `OPTIONS` too), and no cache keeps the answer. */
+  readonly cors?: boolean;
+}
+
+/** Every method that a route is registered for. */
+export function methodsOf(route: Route): (Method | 'HEAD' | 'OPTIONS')[] {
+  return [route.method, ...(route.also ?? []), ...(route.cors ? (['OPTIONS'] as const) : [])];
 }
 
 /** Declares one route; keeps the literal types that the server and the client derive theirs from. */

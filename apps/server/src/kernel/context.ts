@@ -89,6 +89,12 @@ export class Context {
     return this.#request.deviceId;
   }
 
+  /** What came of the body of a route with `rawBody`. */
+  get rawBody(): Buffer {
+    const { body } = this.#request;
+    return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  }
+
   /** Aborted when the caller goes away before it has its answer. */
   get signal(): AbortSignal {
     if (!this.#abort) {

@@ -34,11 +34,9 @@ export async function push(kernel: Kernel, vapid: () => Promise<VapidKeys>, deli
         contentEncoding: 'aes128gcm',
       },
     );
-    // Numbers among them.
-    const headers = Object.entries(details.headers).map(([name, value]) => [name, `${value}`]);
     const answer = await kernel.outbound.request(endpoint, {
       method: 'POST',
-      headers: Object.fromEntries(headers),
+      headers: details.headers,
       body: details.body,
       protocols: ['https:'],
       redirects: 0,
