@@ -127,13 +127,18 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.addContentTypeParser('*', (_request, payload, done) => {
     const kept: Buffer[] = [];
     let length = 0;
+    let refused = false;
     payload.on('data', (chunk: Buffer) => {
       if (length < most) kept.push(chunk.subarray(0, most - length));
       length += chunk.length;
-      if (length > bodyLimit) payload.destroy(new ApiError('payload_too_large', 'the request body is over 12 MiB'));
+      if (length <= bodyLimit || refused) return;
+      refused = true;
+      done(new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one'));
     });
     payload.on('error', (error) => done(error));
-    payload.on('end', () => done(null, Buffer.concat(kept)));
+    payload.on('end', () => {
+      if (!refused) done(null, Buffer.concat(kept));
+    });
   });
   // A content type that is none is as good as any other.
   scope.addHook('onRequest', (request, _reply, done) => {

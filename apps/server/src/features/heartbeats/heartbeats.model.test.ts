@@ -86,14 +86,16 @@ describe('the rules of a monitor', () => {
       { weight: 3, arbitrary: fc.record({ signal: fc.constantFrom('', '/start', '/fail', '/0', '/1', '/log') }) },
       { weight: 1, arbitrary: fc.record({ paused: fc.boolean() }) },
     );
+    let steps = 0;
     const seconds = fc.constantFrom(60, 61, 90, 150);
     fc.assert(
-      fc.property(seconds, seconds, fc.array(step, { maxLength: 20 }), (periodS, graceS, steps) => {
+      fc.property(seconds, seconds, fc.array(step, { maxLength: 20, size: 'max' }), (periodS, graceS, sequence) => {
         let now = Date.UTC(2026, 0, 1);
         let state = fresh(now, periodS, graceS);
         const model = naive(now, periodS, graceS);
         const told: string[] = [];
-        for (const one of steps) {
+        for (const one of sequence) {
+          steps += 1;
           if ('wait' in one) now += one.wait * 1000;
           const done =
             'signal' in one
@@ -114,6 +116,7 @@ describe('the rules of a monitor', () => {
       }),
       { numRuns: 10_000 },
     );
+    assert.ok(steps > 50_000, `${steps} steps`);
   });
 
   test('the end of another run leaves a start waiting; one without an id, or a failure, ends it', () => {

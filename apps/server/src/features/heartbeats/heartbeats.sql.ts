@@ -70,9 +70,13 @@ export async function lockMonitor(db: Db, time: Time, accountId: string, id: str
 /** The monitors of these tokens, locked in the order of their ids: no two transactions wait for each other. */
 export async function lockByToken(db: Db, time: Time, hashes: readonly Buffer[]): Promise<MonitorRow[]> {
   return db<MonitorRow[]>`
-    select ${columns(db, time)} from heartbeats.monitors where token_hash = any(${[...hashes]}::bytea[])
+    select ${columns(db, time)} from heartbeats.monitors
+    where token_hash = any(array(select decode(hash, 'hex') from unnest(${hashes.map(hex)}::text[]) as hash))
     order by id for update`;
 }
+
+/** postgres.js takes an array of bytes for one of its elements. */
+const hex = (bytes: Buffer): string => bytes.toString('hex');
 
 /** Monitors whose deadline is reached, locked; those that another gateway has at work are left to it. */
 export async function lockDue(db: Db, time: Time, most: number): Promise<MonitorRow[]> {
@@ -182,9 +186,9 @@ export async function insertPings(db: Db, at: string, pings: readonly NewPing[])
   const column = <T>(pick: (ping: NewPing) => T): T[] => pings.map(pick);
   await db`
     insert into heartbeats.pings (monitor_id, seq, at, kind, exit_code, rid, body, count)
-    select monitor_id, seq, ${at}::timestamptz, kind, exit_code, rid, nullif(body, ''::bytea), count from unnest(
+    select monitor_id, seq, ${at}::timestamptz, kind, exit_code, rid, decode(nullif(body, ''), 'hex'), count from unnest(
       ${column((p) => p.monitorId)}::uuid[], ${column((p) => p.seq)}::bigint[], ${column((p) => p.kind)}::text[],
-      ${column((p) => p.exitCode)}::int[], ${column((p) => p.rid)}::uuid[], ${column((p) => p.body)}::bytea[],
+      ${column((p) => p.exitCode)}::int[], ${column((p) => p.rid)}::uuid[], ${column((p) => hex(p.body))}::text[],
       ${column((p) => p.count)}::int[]
     ) as given (monitor_id, seq, kind, exit_code, rid, body, count)`;
 }
