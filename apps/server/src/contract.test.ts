@@ -56,6 +56,14 @@ const hostileBody = fc.oneof(
       'ok',
       'result',
       'error',
+      'read',
+      'archived',
+      'endpoint',
+      'keys',
+      'period_s',
+      'grace_s',
+      'tz',
+      'paused',
       '__proto__',
       'toString',
     ),
@@ -110,7 +118,7 @@ describe('contract', () => {
         fc.constantFrom(...answering),
         fc.array(hostileText, { minLength: 1, maxLength: 3 }),
         hostileBody,
-        fc.dictionary(fc.constantFrom('os', 'limit', 'status', 'x'), hostileText),
+        fc.dictionary(fc.constantFrom('os', 'limit', 'status', 'unread', 'rid', 'x'), hostileText),
         fc.option(fc.constantFrom(randomUUID(), 'not-a-uuid', ''), { nil: undefined }),
         async ({ id, route }, values, body, query, device) => {
           const text = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, v.toWellFormed()])).toString();
