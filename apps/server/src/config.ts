@@ -87,7 +87,7 @@ const settings = {
     .max(200)
     .regex(/^(?:[^<>\r\n]*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/, 'must be `address` or `Name <address>`')
     .optional()
-    .describe('sender of e-mail, `Name <address>`; required with SVC_SMTP_URL'),
+    .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
   SVC_METRICS_PORT: port
     .optional()
     .describe('port of the Prometheus listener on 127.0.0.1; default port + 2 when it is free, 0 is off'),

@@ -34,7 +34,7 @@ export interface Route {
   readonly metered?: boolean;
   /** Still served while the gateway drains, so that work in flight can finish. */
   readonly whileDraining?: boolean;
-  /** Further methods that do the same. */
+  /** Further methods that do the same; of open routes, as scopes know one method a route. */
   readonly also?: readonly ('HEAD' | 'POST')[];
   /** Takes a body of any content type or none; the handler sees its first so many bytes, unparsed. */
   readonly rawBody?: number;

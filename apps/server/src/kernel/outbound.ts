@@ -107,7 +107,9 @@ export function createOutbound(
       const { statusCode: status, headers } = response;
       const next = follow && redirectStatus.has(status) ? redirected(hop, status, headers['location']) : undefined;
       if (next) return next;
-      const read = await readBody(decoded(response.body, headers['content-encoding']), limits.maxBytes);
+      const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304;
+      const encoding = isEmpty ? undefined : headers['content-encoding'];
+      const read = await readBody(decoded(response.body, encoding), limits.maxBytes);
       return { status, headers, ...read, url: url.href };
     } finally {
       // Also cuts an answer short whose rest nobody wants.

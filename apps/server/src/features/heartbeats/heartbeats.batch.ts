@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/context.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, toApiError } from '../../kernel/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { receive, type Signal } from './heartbeats.rules.ts';
 import {
@@ -65,14 +65,22 @@ export class PingBatches {
     this.#working = true;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, mostInBatch);
-      try {
-        const known = await inTransaction(this.#kernel.sql, (tx) => this.#store(tx, batch));
-        for (const { done, tokenHash } of batch) done.resolve(known.has(tokenHash.toString('latin1')));
-      } catch (error) {
-        for (const { done } of batch) done.reject(error);
-      }
+      await this.#answer(batch);
     }
     this.#working = false;
+  }
+
+  /** Stores a batch and answers its pings; when that fails one by one, so that one cannot refuse the others. */
+  async #answer(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const known = await inTransaction(this.#kernel.sql, (tx) => this.#store(tx, batch));
+      for (const { done, tokenHash } of batch) done.resolve(known.has(tokenHash.toString('latin1')));
+    } catch (error) {
+      // A database that is away may have committed, and will not take them one by one either.
+      if (batch.length === 1 || toApiError(error).code === 'unavailable') {
+        for (const { done } of batch) done.reject(error);
+      } else for (const one of batch) await this.#answer([one]);
+    }
   }
 
   /** Stores a batch; answers the hashes that belong to a monitor. */
@@ -110,9 +118,10 @@ export class PingBatches {
 
 /** What the pings of one monitor make of it, in the order in which they came. */
 function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
-  const now = Date.parse(row.now);
   const before = row.ping_seq;
   let state = stateOf(row);
+  // This transaction may have begun before one that was faster to the row: time does not go back for a monitor.
+  const now = Math.max(Date.parse(row.now), state.lastPingAt ?? 0, state.lastStartAt ?? 0);
   let seq = before;
   const pings: NewPing[] = [];
   const happened: Happened[] = [];

@@ -78,11 +78,19 @@ export async function lockByToken(db: Db, time: Time, hashes: readonly Buffer[])
 /** postgres.js takes an array of bytes for one of its elements. */
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** Monitors whose deadline is reached, locked; those that another gateway has at work are left to it. */
-export async function lockDue(db: Db, time: Time, most: number): Promise<MonitorRow[]> {
+/** Monitors whose deadline is reached, or the one with `id` if so, locked; those at work elsewhere are left to it. */
+export async function lockDue(db: Db, time: Time, most: number, id: string | null = null): Promise<MonitorRow[]> {
   return db<MonitorRow[]>`
-    select ${columns(db, time)} from heartbeats.monitors where deadline <= ${nowMs(db, time)}
+    select ${columns(db, time)} from heartbeats.monitors
+    where deadline <= ${nowMs(db, time)} and (${id}::uuid is null or id = ${id})
     order by deadline limit ${most} for update skip locked`;
+}
+
+/** Ids of monitors whose deadline is reached. */
+export async function dueIds(db: Db, time: Time, most: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from heartbeats.monitors where deadline <= ${nowMs(db, time)} order by deadline limit ${most}`;
+  return rows.map(({ id }) => id);
 }
 
 /** Milliseconds until the next deadline; undefined when there is none. */

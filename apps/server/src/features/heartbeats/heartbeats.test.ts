@@ -19,8 +19,9 @@ import {
   testDatabase,
   until,
 } from '../../testing.ts';
+import { PingBatches } from './heartbeats.batch.ts';
 import { Ticker } from './heartbeats.ticker.ts';
-import { heartbeatsFeature } from './index.ts';
+import { hashToken } from './heartbeats.token.ts';
 
 const run = promisify(execFile);
 const minute = 60_000;
@@ -348,27 +349,45 @@ describe('heartbeats', () => {
     assert.equal((await find(id)).name, 'job');
   });
 
-  test('hooks hear of every transition in its transaction; one that throws undoes it', async () => {
+  test('hooks hear of every transition in its transaction; one that throws undoes it, and that one alone', async () => {
     const heard: string[] = [];
-    let fails = true;
-    const onTransition = (tx: Db, { event }: { event: string }) => {
-      assert.ok(tx);
-      if (fails) return Promise.reject(new Error('not yet'));
-      heard.push(event);
-      return Promise.resolve();
+    let refused = '';
+    const onTransition = async (tx: Db, { event, monitorId }: { event: string; monitorId: string }) => {
+      await tx`select 1`;
+      if (monitorId === refused) throw new Error('not yet');
+      heard.push(`${event} ${monitorId}`);
     };
     const ticker = new Ticker(gateway.kernel, { onTransition });
-    const feature = heartbeatsFeature(gateway.kernel, { onTransition });
-    assert.deepEqual(Object.keys(feature.operations).length, 7);
-    const { id } = await create({ period_s: 60, grace_s: 60 });
-    // The gateways of the test have tickers of their own: they must not come first.
+    const batches = new PingBatches(gateway.kernel, { onTransition });
+    const [bad, good] = [await create({ period_s: 60, grace_s: 60 }), await create({ period_s: 60, grace_s: 60 })];
+    refused = bad.id;
+    // Due at this instant by hand: the gateways' own tickers look when the clock is turned.
     await gateway.kernel.sql`update heartbeats.monitors set deadline = ${new Date(clock.now()).toISOString()},
-      armed_at = armed_at - interval '1 hour' where id = ${id}`;
-    await assert.rejects(ticker.tick(), /not yet/);
-    assert.deepEqual([await statusOf(id), await alerts(id)], ['new', []]);
-    fails = false;
+      armed_at = armed_at - interval '1 hour' where id in (${bad.id}, ${good.id})`;
     await ticker.tick();
-    assert.deepEqual([heard, await statusOf(id)], [['heartbeat.down'], 'down']);
+    assert.deepEqual([await statusOf(bad.id), await alerts(bad.id)], ['new', []]);
+    assert.deepEqual([heard, await statusOf(good.id)], [[`heartbeat.down ${good.id}`], 'down']);
+    refused = '';
+    await ticker.tick();
+    assert.equal(await statusOf(bad.id), 'down');
+
+    refused = bad.id;
+    heard.length = 0;
+    const arrivals = [bad, good, good].map(({ path }) => ({
+      kind: 'success' as const,
+      exitCode: null,
+      rid: null,
+      body: Buffer.alloc(0),
+      tokenHash: hashToken(gateway.kernel.keyring, path.slice('/ping/'.length)) as Buffer,
+    }));
+    // The first is alone in its transaction; the other two and a third share the next.
+    const outcomes = await Promise.allSettled([...arrivals.slice(1), ...arrivals].map((one) => batches.add(one)));
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+    );
+    assert.deepEqual([await statusOf(bad.id), await statusOf(good.id)], ['down', 'up']);
+    assert.deepEqual(heard, [`heartbeat.up ${good.id}`]);
   });
 
   test('clients that people have: curl with retries, wget, a shell that sends its exit code and its output', async (t) => {

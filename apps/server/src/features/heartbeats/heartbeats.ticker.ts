@@ -1,8 +1,8 @@
 import type { Kernel } from '../../kernel/context.ts';
-import { inTransaction } from '../../kernel/db.ts';
+import { type Db, inTransaction } from '../../kernel/db.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { expire } from './heartbeats.rules.ts';
-import { lockDue, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
+import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
 
 const lookEveryMs = 1_000;
 const mostAtOnce = 500;
@@ -54,27 +54,41 @@ export class Ticker {
     while ((await this.#takeSome()) === mostAtOnce);
     this.#cancelEarly();
     const ms = await untilDeadline(sql, clock);
-    if (ms !== undefined && ms > 0 && ms < lookEveryMs)
+    if (ms !== undefined && ms > 0 && ms < lookEveryMs) {
       this.#cancelEarly = clock.after(Math.ceil(ms), () => this.wake());
+    }
   }
 
-  #takeSome(): Promise<number> {
-    const { sql, clock } = this.#kernel;
-    return inTransaction(sql, async (tx) => {
-      const due = await lockDue(tx, clock, mostAtOnce);
-      if (due.length === 0) return 0;
-      const steps = due.map((row) => ({ row, before: stateOf(row), step: expire(stateOf(row), Date.parse(row.now)) }));
-      await saveStates(
-        tx,
-        steps.map(({ row, step }) => ({ id: row.id, state: step.state, pingSeq: row.ping_seq })),
-      );
-      await announce(
-        this.#kernel,
-        tx,
-        this.#hooks,
-        steps.flatMap(({ row, before, step }) => happenedIn(row, before, step)),
-      );
-      return due.length;
+  /** In one transaction; when that fails one by one, so that a monitor whose hook throws holds up no other. */
+  async #takeSome(): Promise<number> {
+    const { sql, clock, log } = this.#kernel;
+    try {
+      return await inTransaction(sql, async (tx) => this.#expire(tx, await lockDue(tx, clock, mostAtOnce)));
+    } catch (err) {
+      log.warn({ err }, 'monitors that are due are taken one by one');
+    }
+    for (const id of await dueIds(sql, clock, mostAtOnce)) {
+      try {
+        await inTransaction(sql, async (tx) => this.#expire(tx, await lockDue(tx, clock, 1, id)));
+      } catch (err) {
+        log.error({ err, heartbeat: id }, 'a monitor that is due was not taken; it is tried again');
+      }
+    }
+    return 0;
+  }
+
+  async #expire(tx: Db, due: readonly MonitorRow[]): Promise<number> {
+    if (due.length === 0) return 0;
+    const steps = due.map((row) => {
+      const before = stateOf(row);
+      return { row, before, step: expire(before, Date.parse(row.now)) };
     });
+    await saveStates(
+      tx,
+      steps.map(({ row, step }) => ({ id: row.id, state: step.state, pingSeq: row.ping_seq })),
+    );
+    const happened = steps.flatMap(({ row, before, step }) => happenedIn(row, before, step));
+    await announce(this.#kernel, tx, this.#hooks, happened);
+    return due.length;
   }
 }

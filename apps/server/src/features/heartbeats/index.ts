@@ -13,7 +13,7 @@ import { update } from './update.ts';
 
 export type { HeartbeatHooks } from './heartbeats.alert.ts';
 
-/** Monitors of jobs that run elsewhere. A hook that throws undoes the transition, which is then tried again. */
+/** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
   const batches = new PingBatches(kernel, hooks);
   const ticker = new Ticker(kernel, hooks);

@@ -26,6 +26,7 @@ import {
   until,
 } from '../../testing.ts';
 import { deepLink, notify, notifyMany, type NewNotification, queueMail } from './index.ts';
+import { sweepNotifications } from './notifications.jobs.ts';
 import { bounded, mailText, pushPayload, retryAfter } from './notifications.rules.ts';
 import { takeDeliveries } from './notifications.sql.ts';
 
@@ -551,6 +552,20 @@ describe('notifications', () => {
     for (const secret of ['smtp-secret', 'secret-path', account.email, 'privateKey', 'vapid t=']) {
       assert.ok(!logged.includes(secret), secret);
     }
+  });
+
+  test('what is older than 90 days is forgotten, with the key it was known by', async () => {
+    const { sql } = gateway.kernel;
+    const dedupeKey = randomUUID();
+    await tell({ dedupeKey });
+    await tell();
+    await settled();
+    await sql`update notifications.notifications set created_at = now() - interval '91 days'
+      where dedupe_key = ${dedupeKey}`;
+    await sweepNotifications.run(gateway.kernel, {});
+    assert.equal((await inbox()).notifications.length, 1);
+    await tell({ dedupeKey });
+    assert.equal((await inbox()).notifications.length, 2);
   });
 
   test('rules: bounds, waits, payloads and links', () => {
