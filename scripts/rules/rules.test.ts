@@ -22,6 +22,7 @@ describe('architecture rules', () => {
     ['sdk that imports more than contract', 'packages/sdk/src/x.ts', `import { z } from 'zod';`],
     ['host daemon that imports the server', 'apps/host/src/x.ts', `import { a } from '../../server/src/app.ts';`],
     ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
+    ['feature that goes out on its own', `${server}/features/keys/x.ts`, `import { request } from 'undici';`],
     ['feature that imports fastify', `${server}/features/keys/x.ts`, `import type { FastifyReply } from 'fastify';`],
     ['dynamic import of a feature', `${server}/kernel/x.ts`, `await import('../features/keys/index.ts');`],
     ['import over several lines', `${server}/kernel/x.ts`, `import {\n  a,\n} from '../features/keys/index.ts';`],

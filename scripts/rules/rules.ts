@@ -68,6 +68,9 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (!path.startsWith('apps/server/src/')) return undefined;
   const inKernel = path.startsWith('apps/server/src/kernel/');
   if (specifier === 'postgres' && !inKernel) return 'postgres.js only in kernel';
+  if (specifier === 'undici' && !path.startsWith('apps/server/src/kernel/outbound.')) {
+    return 'undici only in kernel/outbound';
+  }
   if (specifier === 'fastify' && !inKernel && path !== 'apps/server/src/app.ts' && !path.endsWith('.stream.ts')) {
     return 'only kernel, app.ts and *.stream.ts import fastify';
   }

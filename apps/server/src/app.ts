@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
 import { healthFeature } from './features/health/index.ts';
+import { heartbeatsFeature } from './features/heartbeats/index.ts';
 import { hostsFeature } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/index.ts';
 import { Scheduler, schedulerFeature } from './features/scheduler/index.ts';
 import { schedulesFeature } from './features/schedules/index.ts';
+import { notificationsFeature } from './features/notifications/index.ts';
 import type { Kernel } from './kernel/context.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/handle.ts';
@@ -35,6 +37,10 @@ export function buildApp(kernel: Kernel): App {
     hostsFeature(kernel),
     schedulesFeature(scheduler),
     schedulerFeature(scheduler),
+    notificationsFeature(kernel),
+    heartbeatsFeature(kernel, {
+      onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
+    }),
   ];
 
   let draining = false;

@@ -79,6 +79,15 @@ const settings = {
     .default('svc')
     .describe('`<app_scheme>` of deep links'),
   SVC_PROVIDERS: z.string().min(1).optional().describe('path of the JSON file of providers'),
+  SVC_SMTP_URL: url('smtp:', 'smtps:')
+    .optional()
+    .describe('mail server, `smtp://user:password@host:587`; turns e-mail on. A secret'),
+  SVC_MAIL_FROM: z
+    .string()
+    .max(200)
+    .regex(/^(?:[^<>\r\n]*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/, 'must be `address` or `Name <address>`')
+    .optional()
+    .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
   SVC_METRICS_PORT: port
     .optional()
     .describe('port of the Prometheus listener on 127.0.0.1; default port + 2 when it is free, 0 is off'),
@@ -120,6 +129,9 @@ export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, env
   }
   if ((values.SVC_S3_ACCESS_KEY_ID === undefined) !== (values.SVC_S3_SECRET_ACCESS_KEY === undefined)) {
     throw new ConfigError('SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY: set both or none');
+  }
+  if (values.SVC_SMTP_URL !== undefined && values.SVC_MAIL_FROM === undefined) {
+    throw new ConfigError('SVC_MAIL_FROM: is required with SVC_SMTP_URL');
   }
   return Object.freeze(complete(values));
 }
@@ -167,6 +179,12 @@ function complete(values: z.output<typeof schema>) {
         : { certFile: values.SVC_TLS_CERT, keyFile: values.SVC_TLS_KEY },
     appScheme: values.SVC_APP_SCHEME,
     providersFile: values.SVC_PROVIDERS,
+    mailFrom: values.SVC_MAIL_FROM,
+    /** Undefined: no e-mail is sent. */
+    mail:
+      values.SVC_SMTP_URL === undefined || values.SVC_MAIL_FROM === undefined
+        ? undefined
+        : { smtpUrl: values.SVC_SMTP_URL, from: values.SVC_MAIL_FROM },
     metrics: {
       port: values.SVC_METRICS_PORT ?? portAfter(2),
       required: values.SVC_METRICS_PORT !== undefined,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { contract, errorEnvelope, type Route } from '@svc/contract';
+import { contract, errorEnvelope, methodsOf, type Route } from '@svc/contract';
 import fc from 'fast-check';
+import { notify } from './features/notifications/index.ts';
 import {
   createAccount,
   http,
@@ -21,7 +22,9 @@ const routes = Object.entries(contract).flatMap(([feature, operations]) =>
 const answering = routes.filter(({ route }) => !route.events);
 
 /** Routes about one resource. The name of an event is no resource: anybody may name any. */
-const withIds = routes.filter(({ route }) => route.path.includes('{') && !route.path.includes('{trigger_id}'));
+const withIds = routes.filter(
+  ({ route }) => route.auth === 'key' && route.path.includes('{') && !route.path.includes('{trigger_id}'),
+);
 
 const hostileText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -58,6 +61,14 @@ const hostileBody = fc.oneof(
       'ok',
       'result',
       'error',
+      'read',
+      'archived',
+      'endpoint',
+      'keys',
+      'period_s',
+      'grace_s',
+      'tz',
+      'paused',
       '__proto__',
       'toString',
     ),
@@ -91,7 +102,9 @@ describe('contract', () => {
   test('documented and registered routes match one to one', () => {
     for (const { route } of routes) {
       const url = route.path.replace(/\{(\w+)\}/g, ':$1');
-      assert.ok(gateway.app.http.hasRoute({ method: route.method, url }), `${route.method} ${route.path}`);
+      for (const method of methodsOf(route)) {
+        assert.ok(gateway.app.http.hasRoute({ method, url }), `${method} ${route.path}`);
+      }
     }
     const references = [
       '/openapi.json',
@@ -100,7 +113,8 @@ describe('contract', () => {
       '/docs/swagger-ui.css',
       '/docs/swagger-ui-bundle.js',
     ];
-    assert.equal(countRoutes(gateway), routes.length + references.length);
+    const methods = routes.flatMap(({ route }) => methodsOf(route));
+    assert.equal(countRoutes(gateway), methods.length + references.length);
   });
 
   test('a malformed request never meets a 5xx, and every failure is the envelope', async () => {
@@ -109,7 +123,7 @@ describe('contract', () => {
         fc.constantFrom(...answering),
         fc.array(hostileText, { minLength: 1, maxLength: 3 }),
         hostileBody,
-        fc.dictionary(fc.constantFrom('os', 'limit', 'status', 'x'), hostileText),
+        fc.dictionary(fc.constantFrom('os', 'limit', 'status', 'unread', 'rid', 'x'), hostileText),
         fc.option(fc.constantFrom(randomUUID(), 'not-a-uuid', ''), { nil: undefined }),
         async ({ id, route }, values, body, query, device) => {
           const text = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, v.toWellFormed()])).toString();
@@ -174,6 +188,8 @@ describe('contract', () => {
       '/v1/schedules/': schedule.id,
       '/v1/schedule-runs/': run.id,
       '/v1/scheduler/hosts/': hostId,
+      '/v1/heartbeats/': (await host.client.heartbeats.create({ body: { name: 'job', period_s: 60 } })).id,
+      '/v1/notifications/': await notificationOf(gateway, account),
     };
     const bodies: Record<string, unknown> = {
       'keys.update': { name: 'mine now' },
@@ -185,8 +201,10 @@ describe('contract', () => {
       'scheduler.result': { attempt: 1, ok: true },
       'scheduler.decide': { decision: 'skip' },
       'scheduler.updateHost': { paused: true },
+      'notifications.update': { read: true },
+      'heartbeats.update': { name: 'mine now' },
     };
-    assert.ok(withIds.length >= 15);
+    assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
       const ask = (ids: string[]) =>
         http(gateway.url, pathOf(route, ids), {
@@ -242,6 +260,15 @@ async function scheduledRun(gateway: TestGateway, account: TestAccount) {
   const { run } = await ask('POST', '/v1/scheduler/claim', {});
   const { hosts } = await ask('GET', '/v1/scheduler/hosts');
   return { schedule, run, hostId: hosts[0].id };
+}
+
+/** The id of a notification that the account has. */
+async function notificationOf(gateway: TestGateway, account: TestAccount): Promise<string> {
+  const { kernel } = gateway;
+  const told = { accountId: account.id, dedupeKey: 'x', type: 'x', title: 'x', body: 'x', severity: 'info' } as const;
+  await notify(kernel, kernel.sql, told);
+  const { body } = await http(gateway.url, '/v1/notifications', { key: account.key });
+  return body.notifications[0].id;
 }
 
 function countRoutes(gateway: TestGateway): number {

@@ -9,6 +9,7 @@ import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { openDataDir, readOrCreateSecret } from './kernel/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
 import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './kernel/embedded.ts';
+import { readOrCreateFact } from './kernel/facts.ts';
 import { Gateways } from './kernel/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
 import { createRateLimiter } from './kernel/limits.ts';
@@ -16,6 +17,7 @@ import { isAlive } from './kernel/lock.ts';
 import type { Log } from './kernel/log.ts';
 import { createMetrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrate.ts';
+import { createOutbound } from './kernel/outbound.ts';
 import { createEventStreams } from './kernel/sse.ts';
 import { createUsageRecorder } from './kernel/usage.ts';
 
@@ -66,6 +68,7 @@ export async function openKernel(
     metrics,
     jobs,
     limiter: createRateLimiter(sql, clock),
+    outbound: createOutbound(config, clock),
     // The S3 client is 30 MB of code: loaded only where it is used.
     blobs: config.s3
       ? (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3)
@@ -181,9 +184,8 @@ async function isUnused(embedded: EmbeddedPostgres): Promise<boolean> {
 /** Keys and secrets are worthless under another master key; a mix-up is told at the start, not at the first 401. */
 async function checkMasterKey(sql: Sql, keyring: Keyring): Promise<void> {
   const mark = keyring.mac('master-key-check', 'svc');
-  await sql`insert into kernel.facts (name, value) values ('master_key', ${mark}) on conflict do nothing`;
-  const [fact] = await sql<{ value: Buffer }[]>`select value from kernel.facts where name = 'master_key'`;
-  if (!fact?.value.equals(mark)) {
+  const known = await readOrCreateFact(sql, 'master_key', () => mark);
+  if (!known.equals(mark)) {
     throw new Error(
       'SVC_MASTER_KEY: the database was set up with another master key; set the one in the first data dir (master.key)',
     );

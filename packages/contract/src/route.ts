@@ -34,6 +34,19 @@ export interface Route {
   readonly metered?: boolean;
   /** Still served while the gateway drains, so that work in flight can finish. */
   readonly whileDraining?: boolean;
+  /** Further methods that do the same; of open routes, as scopes know one method a route. */
+  readonly also?: readonly ('HEAD' | 'POST')[];
+  /** Takes a body of any content type or none; the handler sees its first so many bytes, unparsed. */
+  readonly rawBody?: number;
+  /** Answers text in place of JSON. */
+  readonly plain?: boolean;
+  /** Any web page may call it (CORS `*`, `OPTIONS` too), and no cache keeps the answer. */
+  readonly cors?: boolean;
+}
+
+/** Every method that a route is registered for. */
+export function methodsOf(route: Route): (Method | 'HEAD' | 'OPTIONS')[] {
+  return [route.method, ...(route.also ?? []), ...(route.cors ? (['OPTIONS'] as const) : [])];
 }
 
 /** Declares one route; keeps the literal types that the server and the client derive theirs from. */
@@ -116,3 +129,12 @@ export const uuid = z.guid().toLowerCase();
 export const dateTime = z.iso.datetime();
 /** Milliseconds since the Unix epoch. */
 export const epochMs = z.int().nonnegative();
+/** `limit` of a list's query: 1 to `most`, `fallback` when absent. */
+export const limit = (most: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(most))
+    .default(fallback)
+    .describe(`1 to ${most}, default ${fallback}`);

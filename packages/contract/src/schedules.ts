@@ -124,7 +124,7 @@ export const schedules = {
     body: scheduleChanges,
     responses: { 200: schedule },
   }),
-  delete: route({
+  remove: route({
     method: 'DELETE',
     path: '/v1/schedules/{id}',
     summary: 'Delete a schedule and cancel its runs',

@@ -58,7 +58,8 @@ export function createClient(options: ClientOptions): Client {
 
 async function request(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<unknown> {
   const response = await send(options, route, input, call);
-  return response.status === 204 ? undefined : response.json();
+  if (response.status === 204) return undefined;
+  return route.plain ? response.text() : response.json();
 }
 
 async function* stream(options: ClientOptions, route: Route, input: Input, call: CallOptions) {

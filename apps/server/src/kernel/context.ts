@@ -11,6 +11,7 @@ import type { Jobs } from './jobs.ts';
 import type { RateLimiter } from './limits.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { Outbound } from './outbound.ts';
 import type { EventStreams } from './sse.ts';
 import type { UsageRecorder } from './usage.ts';
 
@@ -26,6 +27,8 @@ export interface Kernel {
   readonly blobs: Blobs;
   readonly jobs: Jobs;
   readonly limiter: RateLimiter;
+  /** The only way to addresses that callers name. */
+  readonly outbound: Outbound;
   readonly usage: UsageRecorder;
   readonly streams: EventStreams;
   readonly metrics: Metrics;
@@ -84,6 +87,12 @@ export class Context {
   /** `x-svc-device` of the call, already registered. */
   get deviceId(): string | undefined {
     return this.#request.deviceId;
+  }
+
+  /** What came of the body of a route with `rawBody`. */
+  get rawBody(): Buffer {
+    const { body } = this.#request;
+    return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   }
 
   /** Aborted when the caller goes away before it has its answer. */

@@ -1,11 +1,11 @@
-import type { Route } from '@svc/contract';
+import { methodsOf, type Route } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { bearerKey, checkAccess, invalidApiKey } from './access.ts';
 import { type Actor, Context, type Kernel } from './context.ts';
 import { ApiError, badRequest } from './errors.ts';
 import { Answer, type Feature, type Operation } from './feature.ts';
-import { checkRequestId } from './http.ts';
+import { acceptAnything, checkRequestId } from './http.ts';
 import { checkIdempotencyKey, once } from './idempotency.ts';
 import { rateHeaders, rateLimitExceeded, type RateState } from './limits.ts';
 import type { EventStream } from './sse.ts';
@@ -29,7 +29,17 @@ const requestLimit = 'requests';
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
   for (const feature of features) {
     for (const [verb, operation] of Object.entries(feature.operations)) {
-      mountOperation(app, kernel, gate, { feature: feature.name, id: `${feature.name}.${verb}`, operation });
+      const mounted = { feature: feature.name, id: `${feature.name}.${verb}`, operation };
+      const { rawBody } = operation.route;
+      if (rawBody === undefined) mountOperation(app, kernel, gate, mounted);
+      else {
+        // A scope of its own: what it makes of a body must not reach other routes.
+        void app.register((scope, _options, done) => {
+          acceptAnything(scope, rawBody);
+          mountOperation(scope, kernel, gate, mounted);
+          done();
+        });
+      }
     }
   }
 }
@@ -44,10 +54,11 @@ interface Mounted {
 function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
   const { route } = mounted.operation;
   app.route({
-    method: route.method,
+    method: methodsOf(route),
     url: route.path.replace(/\{(\w+)\}/g, ':$1'),
     config: { operationId: mounted.id },
     onRequest: (request, reply, done) => {
+      if (route.cors) openToPages(route, request, reply);
       if (gate.isDraining() && !route.whileDraining) {
         reply.header('connection', 'close');
         const message = 'this gateway is shutting down; try again';
@@ -58,6 +69,14 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
     ...(route.auth === 'key' && { onResponse: (request, reply) => account(kernel, mounted.id, request, reply) }),
     handler: (request, reply) => answer(kernel, mounted, gate, request, reply),
   });
+}
+
+/** For answers to any page, refusals among them. */
+function openToPages(route: Route, request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('access-control-allow-origin', '*').header('cache-control', 'no-store');
+  if (request.method !== 'OPTIONS') return;
+  reply.header('access-control-allow-methods', methodsOf(route).join(', '));
+  reply.header('access-control-allow-headers', '*').header('access-control-max-age', '86400');
 }
 
 /** Key, subscription, scopes and rate. Without a promise while all of it is cached: this runs on every request. */
@@ -102,6 +121,7 @@ async function answer(
 ): Promise<unknown> {
   const { operation } = mounted;
   const { route } = operation;
+  if (request.method === 'OPTIONS') return reply.code(204).send();
   if (route.auth === 'key') {
     checkRequestId(request);
     const device = deviceOf(request);
@@ -124,6 +144,7 @@ async function answer(
       : await execute(operation, context, input);
   reply.code(response.status);
   if (response.status === 204) return reply.send();
+  if (route.plain) return reply.type('text/plain; charset=utf-8').send(String(response.body));
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(response.body));
 }
 

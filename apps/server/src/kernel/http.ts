@@ -118,6 +118,37 @@ function acceptJson(app: FastifyInstance): void {
   });
 }
 
+/**
+ * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past, as a
+ * client that is still sending sees no answer.
+ */
+export function acceptAnything(scope: FastifyInstance, most: number): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, payload, done) => {
+    const kept: Buffer[] = [];
+    let length = 0;
+    let refused = false;
+    payload.on('data', (chunk: Buffer) => {
+      if (length < most) kept.push(chunk.subarray(0, most - length));
+      length += chunk.length;
+      if (length <= bodyLimit || refused) return;
+      refused = true;
+      done(new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one'));
+    });
+    payload.on('error', (error) => done(error));
+    payload.on('end', () => {
+      if (!refused) done(null, Buffer.concat(kept));
+    });
+  });
+  // A content type that is none is as good as any other.
+  scope.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers['content-type'] !== undefined) {
+      request.raw.headers['content-type'] = 'application/octet-stream';
+    }
+    done();
+  });
+}
+
 /** `Expect` other than `100-continue`: Node would answer 417 without a body. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const body = JSON.stringify(badRequest('the expectation of the Expect header cannot be met').envelope());

@@ -34,7 +34,11 @@ export function openApiDocument(): Json {
   for (const [feature, routes] of Object.entries(contract)) {
     for (const [verb, route] of Object.entries(routes as Record<string, Route>)) {
       const path = (paths[route.path] ??= {});
-      path[route.method.toLowerCase()] = describe(feature, verb, route, components);
+      path[route.method.toLowerCase()] = describe(`${feature}.${verb}`, feature, route, components);
+      for (const method of route.also ?? []) {
+        const id = `${feature}.${verb}.${method.toLowerCase()}`;
+        path[method.toLowerCase()] = describe(id, feature, { ...route, takesBody: method === 'POST' }, components);
+      }
     }
   }
   schemaOf(errorEnvelope, 'output', components);
@@ -57,9 +61,14 @@ export function openApiDocument(): Json {
   };
 }
 
-function describe(feature: string, verb: string, route: Route, components: Json): Json {
+function describe(
+  operationId: string,
+  feature: string,
+  route: Route & { takesBody?: boolean },
+  components: Json,
+): Json {
   return {
-    operationId: `${feature}.${verb}`,
+    operationId,
     tags: [feature],
     summary: route.summary,
     security: route.auth === 'key' ? [{ key: [] }] : [],
@@ -76,6 +85,13 @@ function describe(feature: string, verb: string, route: Route, components: Json)
         content: { 'application/json': { schema: schemaOf(route.body, 'input', components) } },
       },
     }),
+    ...(route.takesBody &&
+      route.rawBody !== undefined && {
+        requestBody: {
+          description: `Anything; the first ${route.rawBody} bytes are kept`,
+          content: { '*/*': { schema: { type: 'string' } } },
+        },
+      }),
     responses: { ...successes(route, components), ...failures(routeErrors(route)) },
   };
 }
@@ -106,7 +122,12 @@ function successes(route: Route, components: Json): Json {
       const description = Number(status) < 400 ? 'Success' : 'Failure, with the same record';
       return [
         status,
-        { description, content: { 'application/json': { schema: schemaOf(schema, 'output', components) } } },
+        {
+          description,
+          content: {
+            [route.plain ? 'text/plain' : 'application/json']: { schema: schemaOf(schema, 'output', components) },
+          },
+        },
       ];
     }),
   );

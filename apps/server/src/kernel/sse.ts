@@ -83,7 +83,7 @@ class SseStream implements EventStream {
     this.#raw = reply.raw;
     const headers = reply.getHeaders();
     reply.hijack();
-    if (!this.#raw.headersSent && !this.#raw.destroyed)
+    if (!this.#raw.headersSent && !this.#raw.destroyed) {
       this.#raw.writeHead(200, {
         ...(headers as Record<string, string>),
         'content-type': 'text/event-stream',
@@ -92,6 +92,9 @@ class SseStream implements EventStream {
         'x-svc-cost-estimate': 'pending',
         connection: 'keep-alive',
       });
+      // Node holds the head back until the first frame, which may be long in coming: the client must see it is open.
+      this.#raw.flushHeaders();
+    }
     // The client may have gone before the stream was opened.
     if (this.#raw.closed || this.#raw.destroyed) this.#closed = true;
     else this.#raw.once('close', () => this.#finish());

@@ -39,6 +39,12 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
   return row;
 }
 
+/** The e-mail address of an account. */
+export async function findEmail(db: Db, id: string): Promise<string | undefined> {
+  const [row] = await db<{ email: string }[]>`select email from accounts.accounts where id = ${id}`;
+  return row?.email;
+}
+
 /** Changes the given fields; features are merged into those it has. */
 export async function updateAccount(db: Db, id: string, change: AccountChange): Promise<AccountRow> {
   const [row] = await db<AccountRow[]>`

@@ -1,2 +1,2 @@
 export { accountByEmail, accountsCommands } from './accounts.commands.ts';
-export { hasAccounts, insertAccount } from './accounts.sql.ts';
+export { findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';

@@ -95,6 +95,7 @@ export class CloudRunner {
         headers: spec.headers ?? {},
         ...(spec.body !== undefined && { body: spec.body }),
         timeoutMs: run.timeout_s * 1000,
+        headersTimeoutMs: run.timeout_s * 1000,
         maxBytes: 1_048_576,
         redirects: 5,
         signal,

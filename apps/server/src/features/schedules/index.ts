@@ -2,7 +2,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { approveCommand } from './approveCommand.ts';
 import { create } from './create.ts';
-import { remove } from './delete.ts';
+import { remove } from './remove.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { pause } from './pause.ts';
@@ -43,7 +43,7 @@ export function schedulesFeature(scheduler: Scheduler): Feature {
       create: create(scheduler),
       get,
       update: update(scheduler),
-      delete: remove(scheduler),
+      remove: remove(scheduler),
       run: run(scheduler),
       runs: runs(scheduler),
       approveCommand: approveCommand(scheduler),

@@ -6,7 +6,7 @@ import { deleteSchedule, findSchedule, lockSchedule, readNow } from './schedules
 
 /** Deletes a schedule; its history stays, what runs is cancelled. */
 export const remove = (scheduler: Scheduler): Operation =>
-  operation(contract.schedules.delete, async (context, { params }) => {
+  operation(contract.schedules.remove, async (context, { params }) => {
     const { accountId } = context.actor;
     await context.transaction(async (db) => {
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');

@@ -1,0 +1,55 @@
+import type { Kernel } from '../../kernel/context.ts';
+import type { Db } from '../../kernel/db.ts';
+import { deepLink, notifyMany } from '../notifications/index.ts';
+import type { MonitorState, Step, Transition } from './heartbeats.rules.ts';
+import type { MonitorRow } from './heartbeats.sql.ts';
+
+/** What other features do when a monitor goes down or recovers, in the transaction in which it does. */
+export interface HeartbeatHooks {
+  onTransition?: (
+    tx: Db,
+    transition: { accountId: string; monitorId: string; event: Transition['event'] },
+  ) => Promise<void>;
+}
+
+/** One transition of a monitor, with the outage it belongs to. */
+export interface Happened {
+  monitor: Pick<MonitorRow, 'id' | 'account_id' | 'name'>;
+  outage: number;
+  transition: Transition;
+}
+
+/** What happened to a monitor in a step; of several outages in one step each has its number. */
+export function happenedIn(monitor: Happened['monitor'], before: MonitorState, step: Step): Happened[] {
+  let { outage } = before;
+  return step.transitions.map((transition) => {
+    if (transition.event === 'heartbeat.down') outage += 1;
+    return { monitor, outage, transition };
+  });
+}
+
+/** Tells the accounts and the hooks. The outage's number makes each alert one, whoever tells it. */
+export async function announce(
+  kernel: Kernel,
+  tx: Db,
+  hooks: HeartbeatHooks,
+  happened: readonly Happened[],
+): Promise<void> {
+  await notifyMany(
+    kernel,
+    tx,
+    happened.map(({ monitor, outage, transition: { event, reason } }) => ({
+      accountId: monitor.account_id,
+      dedupeKey: `${event}:${monitor.id}:${outage}`,
+      type: event,
+      title: event === 'heartbeat.down' ? `${monitor.name} is down` : `${monitor.name} is up again`,
+      body: reason,
+      url: deepLink(kernel.config, 'heartbeats', monitor.id),
+      severity: event === 'heartbeat.down' ? 'critical' : 'info',
+      data: { heartbeat_id: monitor.id },
+    })),
+  );
+  for (const { monitor, transition } of happened) {
+    await hooks.onTransition?.(tx, { accountId: monitor.account_id, monitorId: monitor.id, event: transition.event });
+  }
+}

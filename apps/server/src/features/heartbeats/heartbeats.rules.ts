@@ -1,0 +1,140 @@
+/** What a monitor knows of its job; instants in milliseconds. */
+export interface MonitorState {
+  readonly status: 'new' | 'up' | 'down' | 'paused';
+  readonly periodS: number;
+  readonly graceS: number;
+  /** Created, or resumed after a pause. */
+  readonly armedAt: number;
+  readonly lastSuccessAt: number | null;
+  /** The last success or failure; a start and a log are no sign of an end. */
+  readonly lastPingAt: number | null;
+  readonly lastStartAt: number | null;
+  readonly lastExitCode: number | null;
+  /** A start that waits for its success, and the run it named. */
+  readonly startedAt: number | null;
+  readonly startRid: string | null;
+  /** How often it went down. */
+  readonly outage: number;
+}
+
+/** What a job reports. */
+export interface Signal {
+  readonly kind: 'success' | 'start' | 'fail' | 'log' | 'exit';
+  readonly exitCode: number | null;
+  readonly rid: string | null;
+}
+
+/** A change that people are told of. */
+export interface Transition {
+  readonly event: 'heartbeat.down' | 'heartbeat.up';
+  readonly reason: string;
+}
+
+/** A state after a step, and what happened on the way to it. */
+export interface Step {
+  readonly state: MonitorState;
+  readonly transitions: readonly Transition[];
+}
+
+/** When it goes down by itself: at this instant, not after it. Null: never, as it is down or paused. */
+export function deadlineOf(state: MonitorState): number | null {
+  if (state.status === 'down' || state.status === 'paused') return null;
+  const since = Math.max(state.lastSuccessAt ?? 0, state.armedAt);
+  const expected = since + (state.periodS + state.graceS) * 1000;
+  return state.startedAt === null ? expected : Math.min(expected, state.startedAt + state.graceS * 1000);
+}
+
+/** Its status as people see it: an `up` past its period is `late`. */
+export function shownStatus(state: MonitorState, now: number): MonitorState['status'] | 'late' {
+  const { status, lastSuccessAt, periodS } = state;
+  return status === 'up' && lastSuccessAt !== null && now >= lastSuccessAt + periodS * 1000 ? 'late' : status;
+}
+
+/** Goes down when its deadline is reached. */
+export function expire(state: MonitorState, now: number): Step {
+  const deadline = deadlineOf(state);
+  if (deadline === null || now < deadline) return { state, transitions: [] };
+  const unfinished = state.startedAt !== null && deadline === state.startedAt + state.graceS * 1000;
+  const reason = unfinished
+    ? `It started and did not finish within ${spanOf(state.graceS)}.`
+    : `No success within ${spanOf(state.periodS)} and ${spanOf(state.graceS)} of grace.`;
+  return fall(state, reason);
+}
+
+/**
+ * Takes a signal at `now`, after whatever was due by then: what people are told depends on when things happened, not on
+ * which gateway looked first.
+ */
+export function receive(before: MonitorState, signal: Signal, now: number): Step {
+  const { state, transitions } = expire(before, now);
+  const { kind, exitCode, rid } = signal;
+  if (kind === 'log') return { state, transitions };
+  if (kind === 'start') {
+    const waits = state.status === 'new' || state.status === 'up';
+    const started = { ...state, lastStartAt: now, ...(waits && { startedAt: now, startRid: rid }) };
+    return { state: started, transitions };
+  }
+  const ended = { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode };
+  if (kind === 'fail' || (kind === 'exit' && exitCode !== 0)) {
+    if (state.status === 'down') return { state: ended, transitions };
+    const fallen = fall(ended, kind === 'fail' ? 'The job failed.' : `The job ended with exit code ${exitCode}.`);
+    return { state: fallen.state, transitions: [...transitions, ...fallen.transitions] };
+  }
+  // The end of another run leaves a start that named its own waiting.
+  const isItsEnd = rid === null || state.startRid === null || rid === state.startRid;
+  return {
+    state: {
+      ...ended,
+      status: 'up',
+      lastSuccessAt: now,
+      ...(isItsEnd && { startedAt: null, startRid: null }),
+    },
+    transitions: [
+      ...transitions,
+      ...(state.status === 'down' ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' } as const] : []),
+    ],
+  };
+}
+
+/** Pauses it, or has it begin anew; what it is already stays. */
+export function pause(before: MonitorState, paused: boolean, now: number): Step {
+  const { state, transitions } = expire(before, now);
+  if (paused === (state.status === 'paused')) return { state, transitions };
+  const quiet = { ...state, startedAt: null, startRid: null };
+  return {
+    state: paused ? { ...quiet, status: 'paused' } : { ...quiet, status: 'new', armedAt: now },
+    transitions,
+  };
+}
+
+function fall(state: MonitorState, reason: string): Step {
+  return {
+    state: { ...state, status: 'down', outage: state.outage + 1, startedAt: null, startRid: null },
+    transitions: [{ event: 'heartbeat.down', reason }],
+  };
+}
+
+const units: [number, string][] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+/** Seconds in words: `1 h 30 min`. */
+export function spanOf(seconds: number): string {
+  let left = seconds;
+  const parts = units.flatMap(([size, unit]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? [] : [`${count} ${unit}`];
+  });
+  return parts.join(' ');
+}
+
+/** What the last part of a ping's path means; undefined for a word that means nothing, null for a bad exit code. */
+export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | null | undefined {
+  if (word === 'start' || word === 'fail' || word === 'log') return { kind: word, exitCode: null };
+  if (!/^-?\d+$/.test(word)) return undefined;
+  return /^\d{1,3}$/.test(word) && Number(word) <= 255 ? { kind: 'exit', exitCode: Number(word) } : null;
+}

@@ -1,0 +1,229 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+import { deadlineOf, type MonitorState, type Signal } from './heartbeats.rules.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** A monitor as it is stored. */
+export interface MonitorRow {
+  id: string;
+  account_id: string;
+  name: string;
+  period_s: number;
+  grace_s: number;
+  tz: string | null;
+  token_hash: Buffer;
+  status: MonitorState['status'];
+  outage: number;
+  ping_seq: number;
+  armed_at: string;
+  last_success_at: string | null;
+  last_ping_at: string | null;
+  last_start_at: string | null;
+  last_exit_code: number | null;
+  started_at: string | null;
+  start_rid: string | null;
+  created_at: string;
+  updated_at: string;
+  /** The database's instant of the query, in whole milliseconds as everything here. */
+  now: string;
+}
+
+/** Now, in milliseconds: what is stored is compared with what the rules computed. */
+const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
+
+const columns = (db: Db, time: Time) => db`
+  id, account_id, name, period_s, grace_s, tz, token_hash, status, outage, ping_seq, armed_at, last_success_at,
+  last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
+  ${nowMs(db, time)} as now`;
+
+/** Creates a monitor that expects its first success from now on. */
+export async function insertMonitor(
+  db: Db,
+  time: Time,
+  monitor: { accountId: string; name: string; periodS: number; graceS: number; tz: string | null; tokenHash: Buffer },
+): Promise<MonitorRow> {
+  const { accountId, name, periodS, graceS, tz, tokenHash } = monitor;
+  const [row] = await db<MonitorRow[]>`
+    insert into heartbeats.monitors
+      (account_id, name, period_s, grace_s, tz, token_hash, armed_at, deadline, created_at, updated_at)
+    select ${accountId}::uuid, ${name}, ${periodS}::int, ${graceS}::int, ${tz}::text, ${tokenHash}::bytea, at,
+      at + make_interval(secs => ${periodS + graceS}), at, at
+    from ${nowMs(db, time)} as at
+    returning ${columns(db, time)}`;
+  return row as MonitorRow;
+}
+
+/** Monitors of an account, oldest first. */
+export async function listMonitors(db: Db, time: Time, accountId: string): Promise<MonitorRow[]> {
+  return db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors where account_id = ${accountId} order by created_at, id`;
+}
+
+/** A monitor of the account, locked until the transaction ends. */
+export async function lockMonitor(db: Db, time: Time, accountId: string, id: string): Promise<MonitorRow | undefined> {
+  const [row] = await db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors where id = ${id} and account_id = ${accountId} for update`;
+  return row;
+}
+
+/** The monitors of these tokens, locked in the order of their ids: no two transactions wait for each other. */
+export async function lockByToken(db: Db, time: Time, hashes: readonly Buffer[]): Promise<MonitorRow[]> {
+  return db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors
+    where token_hash = any(array(select decode(hash, 'hex') from unnest(${hashes.map(hex)}::text[]) as hash))
+    order by id for update`;
+}
+
+/** postgres.js takes an array of bytes for one of its elements. */
+const hex = (bytes: Buffer): string => bytes.toString('hex');
+
+/** Monitors whose deadline is reached, or the one with `id` if so, locked; those at work elsewhere are left to it. */
+export async function lockDue(db: Db, time: Time, most: number, id: string | null = null): Promise<MonitorRow[]> {
+  return db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors
+    where deadline <= ${nowMs(db, time)} and (${id}::uuid is null or id = ${id})
+    order by deadline limit ${most} for update skip locked`;
+}
+
+/** Ids of monitors whose deadline is reached. */
+export async function dueIds(db: Db, time: Time, most: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from heartbeats.monitors where deadline <= ${nowMs(db, time)} order by deadline limit ${most}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Milliseconds until the next deadline; undefined when there is none. */
+export async function untilDeadline(db: Db, time: Time): Promise<number | undefined> {
+  const [row] = await db<{ ms: number | null }[]>`
+    select 1000 * extract(epoch from min(deadline) - ${nowOf(db, time)})::float8 as ms from heartbeats.monitors
+    where deadline is not null`;
+  return row?.ms ?? undefined;
+}
+
+/** What the rules work on. */
+export function stateOf(row: MonitorRow): MonitorState {
+  const at = (text: string | null): number | null => (text === null ? null : Date.parse(text));
+  return {
+    status: row.status,
+    periodS: row.period_s,
+    graceS: row.grace_s,
+    armedAt: Date.parse(row.armed_at),
+    lastSuccessAt: at(row.last_success_at),
+    lastPingAt: at(row.last_ping_at),
+    lastStartAt: at(row.last_start_at),
+    lastExitCode: row.last_exit_code,
+    startedAt: at(row.started_at),
+    startRid: row.start_rid,
+    outage: row.outage,
+  };
+}
+
+/** A monitor with what the rules made of it. */
+export interface Changed {
+  id: string;
+  state: MonitorState;
+  pingSeq: number;
+}
+
+/** Stores what the rules made of monitors, with their next deadlines. */
+export async function saveStates(db: Db, changed: readonly Changed[]): Promise<void> {
+  const at = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  const rows = changed.map(({ id, state, pingSeq }) => ({
+    id,
+    status: state.status,
+    outage: state.outage,
+    ping_seq: pingSeq,
+    armed_at: at(state.armedAt),
+    last_success_at: at(state.lastSuccessAt),
+    last_ping_at: at(state.lastPingAt),
+    last_start_at: at(state.lastStartAt),
+    last_exit_code: state.lastExitCode,
+    started_at: at(state.startedAt),
+    start_rid: state.startRid,
+    deadline: at(deadlineOf(state)),
+  }));
+  await db`
+    update heartbeats.monitors m set
+      status = n.status, outage = n.outage, ping_seq = n.ping_seq, armed_at = n.armed_at,
+      last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
+      last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, outage int, ping_seq bigint,
+      armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
+      last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz)
+    where m.id = n.id`;
+}
+
+/** Changes what the owner may; the deadline is stored with the state, after this. */
+export async function updateTerms(
+  db: Db,
+  time: Time,
+  id: string,
+  terms: {
+    name?: string | undefined;
+    periodS?: number | undefined;
+    graceS?: number | undefined;
+    tz?: string | undefined;
+  },
+): Promise<MonitorRow> {
+  const [row] = await db<MonitorRow[]>`
+    update heartbeats.monitors set
+      name = coalesce(${terms.name ?? null}::text, name), period_s = coalesce(${terms.periodS ?? null}::int, period_s),
+      grace_s = coalesce(${terms.graceS ?? null}::int, grace_s), tz = coalesce(${terms.tz ?? null}::text, tz),
+      updated_at = ${nowMs(db, time)}
+    where id = ${id} returning ${columns(db, time)}`;
+  return row as MonitorRow;
+}
+
+/** Deletes a monitor of the account and its pings; false when there is none. */
+export async function deleteMonitor(db: Db, accountId: string, id: string): Promise<boolean> {
+  const rows = await db`delete from heartbeats.monitors where id = ${id} and account_id = ${accountId} returning 1`;
+  return rows.length > 0;
+}
+
+/** A ping to be stored. */
+export interface NewPing extends Signal {
+  monitorId: string;
+  seq: number;
+  body: Buffer;
+  count: number;
+}
+
+/** Stores pings, all at one instant. */
+export async function insertPings(db: Db, at: string, pings: readonly NewPing[]): Promise<void> {
+  const column = <T>(pick: (ping: NewPing) => T): T[] => pings.map(pick);
+  await db`
+    insert into heartbeats.pings (monitor_id, seq, at, kind, exit_code, rid, body, count)
+    select monitor_id, seq, ${at}::timestamptz, kind, exit_code, rid, decode(nullif(body, ''), 'hex'), count from unnest(
+      ${column((p) => p.monitorId)}::uuid[], ${column((p) => p.seq)}::bigint[], ${column((p) => p.kind)}::text[],
+      ${column((p) => p.exitCode)}::int[], ${column((p) => p.rid)}::uuid[], ${column((p) => hex(p.body))}::text[],
+      ${column((p) => p.count)}::int[]
+    ) as given (monitor_id, seq, kind, exit_code, rid, body, count)`;
+}
+
+/** Forgets pings up to a number, of each monitor. */
+export async function trimPings(db: Db, upTo: readonly { monitorId: string; seq: number }[]): Promise<void> {
+  await db`
+    delete from heartbeats.pings p
+    using unnest(${upTo.map((one) => one.monitorId)}::uuid[], ${upTo.map((one) => one.seq)}::bigint[]) as old (id, seq)
+    where p.monitor_id = old.id and p.seq <= old.seq`;
+}
+
+/** A ping as it is listed. */
+export interface PingRow {
+  kind: Signal['kind'];
+  at: string;
+  exit_code: number | null;
+  rid: string | null;
+  body: Buffer | null;
+  count: number;
+}
+
+/** The newest pings of a monitor; undefined when the account has no such monitor. */
+export async function listPings(db: Db, accountId: string, id: string, most: number): Promise<PingRow[] | undefined> {
+  const known = await db`select 1 from heartbeats.monitors where id = ${id} and account_id = ${accountId}`;
+  if (known.length === 0) return undefined;
+  return db<PingRow[]>`
+    select kind, at, exit_code, rid, body, count from heartbeats.pings
+    where monitor_id = ${id} order by seq desc limit ${most}`;
+}

@@ -1,0 +1,28 @@
+import type { Kernel } from '../../kernel/context.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { create } from './create.ts';
+import type { HeartbeatHooks } from './heartbeats.alert.ts';
+import { PingBatches } from './heartbeats.batch.ts';
+import { Ticker } from './heartbeats.ticker.ts';
+import { list } from './list.ts';
+import { ping } from './ping.ts';
+import { pings } from './pings.ts';
+import { remove } from './remove.ts';
+import { signal } from './signal.ts';
+import { update } from './update.ts';
+
+export type { HeartbeatHooks } from './heartbeats.alert.ts';
+
+/** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
+export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
+  const batches = new PingBatches(kernel, hooks);
+  const ticker = new Ticker(kernel, hooks);
+  return {
+    name: 'heartbeats',
+    operations: { list, create, update: update(hooks), remove, pings, ping: ping(batches), signal: signal(batches) },
+    start() {
+      ticker.start();
+      return Promise.resolve({ stop: () => ticker.stop() });
+    },
+  };
+}

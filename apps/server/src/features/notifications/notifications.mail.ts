@@ -1,0 +1,87 @@
+import type { Transporter } from 'nodemailer';
+import type { Kernel } from '../../kernel/context.ts';
+import { findEmail } from '../accounts/index.ts';
+import type { Outcome } from './notifications.push.ts';
+import { mailText } from './notifications.rules.ts';
+import type { DeliveryRow } from './notifications.sql.ts';
+
+const connectMs = 10_000;
+const idleMs = 20_000;
+
+/** What is sent to whom. */
+interface Letter {
+  id: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string | undefined;
+}
+
+/** Sends e-mail through the configured server. The message id is that of the row: a repeat is recognised as one. */
+export class Mailer {
+  readonly #kernel: Kernel;
+  #transport: Transporter | undefined;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  async send(delivery: DeliveryRow): Promise<Outcome> {
+    const { mail } = this.#kernel.config;
+    const letter = await this.#letterOf(delivery);
+    if (!mail || !letter) return { done: false, retry: false, reason: 'there is no mail server or no recipient' };
+    try {
+      const transport = (this.#transport ??= await open(mail.smtpUrl));
+      await transport.sendMail({
+        from: mail.from,
+        // As an object it is one address, whatever it looks like.
+        to: { name: '', address: letter.to },
+        subject: letter.subject,
+        text: letter.text,
+        ...(letter.html !== undefined && { html: letter.html }),
+        messageId: `<${letter.id}@${/@([^\s<>]+?)>?$/.exec(mail.from)?.[1] ?? 'svc'}>`,
+        headers: { 'auto-submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      return { done: true };
+    } catch (error) {
+      // Its message may quote the server's words and the recipient: code and status say enough.
+      const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+      const reason = `the mail server answered ${code ?? 'an error'} ${responseCode}`;
+      const isFinal = responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';
+      return { done: false, retry: !isFinal, reason };
+    }
+  }
+
+  close(): void {
+    this.#transport?.close();
+  }
+
+  async #letterOf({ notification, mail }: DeliveryRow): Promise<Letter | undefined> {
+    if (mail) {
+      return { id: mail.id, to: mail.recipient, subject: mail.subject, text: mail.body, html: mail.html ?? undefined };
+    }
+    const to = notification ? await findEmail(this.#kernel.sql, notification.account_id) : undefined;
+    if (!notification || to === undefined) return undefined;
+    return {
+      id: notification.id,
+      to,
+      subject: notification.title,
+      ...mailText(notification, this.#kernel.config.appScheme),
+    };
+  }
+}
+
+/** Loaded on first use only. */
+async function open(smtpUrl: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    url: smtpUrl,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: idleMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}

@@ -1,0 +1,68 @@
+import type { Kernel } from '../../kernel/context.ts';
+import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
+import { pushPayload, pushTerms, secondsOf } from './notifications.rules.ts';
+import type { DeliveryRow } from './notifications.sql.ts';
+import { loadWebPush, type VapidKeys } from './notifications.vapid.ts';
+import { toRecord } from './notifications.view.ts';
+
+/** How a delivery went. The reasons are for the log: they hold no address and no secret. */
+export type Outcome =
+  | { done: true }
+  | { done: false; retry: true; reason: string; afterSeconds?: number }
+  | { done: false; retry: false; reason: string; targetIsGone?: boolean };
+
+/** An answer has nothing to say: a status is enough. */
+const mostAnswerBytes = 1_024;
+
+/**
+ * Sends one notification to one browser: encrypted for it alone (RFC 8291), signed as from this installation (RFC 8292).
+ * The topic is the notification's id, so a repeat replaces what the push service still holds.
+ */
+export async function push(kernel: Kernel, vapid: () => Promise<VapidKeys>, delivery: DeliveryRow): Promise<Outcome> {
+  const { notification, subscription } = delivery;
+  if (!notification || !subscription) return { done: false, retry: false, reason: 'its target is gone' };
+  const { endpoint, p256dh, auth } = subscription;
+  try {
+    const [webPush, keys] = await Promise.all([loadWebPush(), vapid()]);
+    const details = webPush.generateRequestDetails(
+      { endpoint, keys: { p256dh, auth } },
+      pushPayload({ ...toRecord(notification), created_at: new Date(notification.created_at).toISOString() }),
+      {
+        ...pushTerms[notification.severity],
+        vapidDetails: { subject: subjectOf(kernel.config), ...keys },
+        topic: notification.id.replaceAll('-', ''),
+        contentEncoding: 'aes128gcm',
+      },
+    );
+    const answer = await kernel.outbound.request(endpoint, {
+      method: 'POST',
+      headers: details.headers,
+      body: details.body,
+      protocols: ['https:'],
+      redirects: 0,
+      maxBytes: mostAnswerBytes,
+    });
+    return outcomeOf(answer);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) return { done: false, retry: true, reason: 'it could not be made' };
+    // An address that is refused now was changed by whoever owns the name; it is not asked again.
+    if (error.kind === 'refused') return { done: false, retry: false, reason: error.message };
+    return { done: false, retry: true, reason: error.message };
+  }
+}
+
+function outcomeOf({ status, headers }: OutboundAnswer): Outcome {
+  if (status >= 200 && status < 300) return { done: true };
+  const reason = `the push service answered ${status}`;
+  if (status === 404 || status === 410) return { done: false, retry: false, reason, targetIsGone: true };
+  if (status === 408 || status === 429 || status >= 500) {
+    return { done: false, retry: true, reason, afterSeconds: secondsOf(headers['retry-after']) };
+  }
+  return { done: false, retry: false, reason };
+}
+
+/** Whom a push service may write to: the sender of e-mail, else this installation's address. */
+function subjectOf({ mailFrom, baseUrl }: Kernel['config']): string {
+  if (mailFrom !== undefined) return `mailto:${/<([^<>]+)>$/.exec(mailFrom)?.[1] ?? mailFrom}`;
+  return baseUrl.startsWith('https:') ? baseUrl : `mailto:svc@${new URL(baseUrl).hostname}`;
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+
+/** What a feature tells an account. */
+export interface NewNotification {
+  accountId: string;
+  /** A repeat of it in the account is no second notification. */
+  dedupeKey: string;
+  /** `<feature>.<what>`. */
+  type: string;
+  title: string;
+  body: string;
+  url?: string;
+  severity: Severity;
+  data?: Record<string, unknown>;
+}
+
+export type Severity = 'info' | 'warning' | 'critical';
+
+const longest = { title: 200, body: 4_000, url: 2_000, key: 300, dataBytes: 8_192 };
+
+/** A notification within its bounds. Cut, not refused: what it tells of has happened, and must be stored. */
+export function bounded(given: NewNotification): NewNotification {
+  const { data, url, ...rest } = given;
+  const fits = data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= longest.dataBytes;
+  return {
+    ...rest,
+    dedupeKey: boundedKey(given.dedupeKey),
+    type: clean(given.type, longest.title),
+    title: clean(given.title.replace(/\s+/g, ' '), longest.title),
+    body: clean(given.body, longest.body),
+    ...(url !== undefined && { url: clean(url, longest.url) }),
+    ...(fits && { data }),
+  };
+}
+
+/** A key that an index can hold. */
+export function boundedKey(key: string): string {
+  return key.length <= longest.key ? clean(key, longest.key) : createHash('sha256').update(key).digest('hex');
+}
+
+/** Text that the database can hold, at most `most` UTF-16 units, never cut in the middle of a character. */
+function clean(text: string, most: number): string {
+  const whole = text.replaceAll('\u0000', '').toWellFormed();
+  return whole.length <= most ? whole : `${whole.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+const mostAttempts = 12;
+const firstWaitSeconds = 5;
+const longestWaitSeconds = 3_600;
+
+/**
+ * Seconds until a failed delivery is tried again: 5, 10, 20, … up to an hour, or what the service asked for; undefined
+ * after the twelfth attempt, about two and a half hours after the first.
+ */
+export function retryAfter(attempts: number, asked = 0): number | undefined {
+  if (attempts >= mostAttempts) return undefined;
+  return Math.min(Math.max(firstWaitSeconds * 2 ** (attempts - 1), asked), longestWaitSeconds);
+}
+
+/** `Retry-After` in seconds; 0 when it is absent or a date. */
+export function secondsOf(header: string | string[] | undefined): number {
+  return typeof header === 'string' && /^\d{1,9}$/.test(header) ? Number(header) : 0;
+}
+
+const day = 86_400;
+
+/** How a push service treats it (RFC 8030): how long it is kept for a browser that is away, and whether it may wait. */
+export const pushTerms: Record<Severity, { TTL: number; urgency: 'low' | 'normal' | 'high' }> = {
+  info: { TTL: day, urgency: 'low' },
+  warning: { TTL: 3 * day, urgency: 'normal' },
+  critical: { TTL: 7 * day, urgency: 'high' },
+};
+
+/** A push service takes 4,096 bytes, of which encryption needs 103. */
+const mostPushBytes = 3_900;
+
+/** What a browser is sent: the record, without `data` and with a shorter body when it would not fit. */
+export function pushPayload(record: Record<string, unknown> & { body: string }): string {
+  const whole = JSON.stringify(record);
+  if (Buffer.byteLength(whole) <= mostPushBytes) return whole;
+  const { data: _, ...lean } = record;
+  for (let most = lean.body.length; ; most = Math.floor(most * 0.8)) {
+    const text = JSON.stringify({ ...lean, body: most === lean.body.length ? lean.body : clean(lean.body, most) });
+    if (Buffer.byteLength(text) <= mostPushBytes || most === 0) return text;
+  }
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] as string);
+
+/** A notification as the text and the HTML of an e-mail. Only addresses of the web and of the app become links. */
+export function mailText(
+  { title, body, url }: { title: string; body: string; url: string | null },
+  appScheme: string,
+): { text: string; html: string } {
+  const isLink = url !== null && ['http:', 'https:', `${appScheme}:`].some((scheme) => url.startsWith(scheme));
+  const address = url === null ? '' : escapeHtml(url);
+  const link = url === null ? '' : `\n<p>${isLink ? `<a href="${address}">${address}</a>` : address}</p>`;
+  return {
+    text: [title, body, url ?? ''].filter((part) => part !== '').join('\n\n'),
+    html: `<p><strong>${escapeHtml(title)}</strong></p>\n<p style="white-space:pre-line">${escapeHtml(body)}</p>${link}\n`,
+  };
+}

@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+import type { NewNotification, Severity } from './notifications.rules.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** An entry of the inbox. */
+export interface NotificationRow {
+  id: string;
+  account_id: string;
+  type: string;
+  title: string;
+  body: string;
+  url: string | null;
+  severity: Severity;
+  data: Record<string, unknown> | null;
+  created_at: string;
+  read_at: string | null;
+  archived_at: string | null;
+}
+
+const columns = (db: Db) =>
+  db`id, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at`;
+
+/**
+ * Stores those that are new, with a delivery for each browser of the account and one by e-mail when there is a mail
+ * server. Answers what was stored; `due` tells whether anything is to be delivered.
+ */
+export async function insertNotifications(
+  db: Db,
+  time: Time,
+  notifications: readonly NewNotification[],
+  mail: boolean,
+): Promise<{ id: string; accountId: string; due: boolean }[]> {
+  const rows = notifications.map(({ accountId, dedupeKey, data, ...rest }) => ({
+    ...rest,
+    // As text: on the way through a record it would be unescaped, which NUL does not survive.
+    data: data === undefined ? null : JSON.stringify(data),
+    account_id: accountId,
+    dedupe_key: dedupeKey,
+  }));
+  return db<{ id: string; accountId: string; due: boolean }[]>`
+    with inserted as (
+      insert into notifications.notifications
+        (account_id, dedupe_key, type, title, body, url, severity, data, created_at)
+      select account_id, dedupe_key, type, title, body, url, severity, data::json, ${nowOf(db, time)}
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as given (account_id uuid, dedupe_key text, type text,
+        title text, body text, url text, severity text, data text)
+      on conflict (account_id, dedupe_key) do nothing
+      returning id, account_id, created_at
+    ), pushes as (
+      insert into notifications.deliveries (channel, notification_id, subscription_id, due_at)
+      select 'push', i.id, s.id, i.created_at
+      from inserted i join notifications.subscriptions s on s.account_id = i.account_id
+      returning notification_id
+    ), mails as (
+      insert into notifications.deliveries (channel, notification_id, due_at)
+      select 'mail', id, created_at from inserted where ${mail}
+      returning notification_id
+    )
+    select id, account_id as "accountId",
+      id in (select notification_id from pushes union all select notification_id from mails) as due
+    from inserted`;
+}
+
+/** Notifications of an account, newest first. */
+export async function listNotifications(
+  db: Db,
+  accountId: string,
+  wanted: { unread: boolean; archived: boolean; limit: number },
+): Promise<NotificationRow[]> {
+  return db<NotificationRow[]>`
+    select ${columns(db)} from notifications.notifications
+    where account_id = ${accountId} and archived_at ${wanted.archived ? db`is not null` : db`is null`}
+      ${wanted.unread ? db`and read_at is null` : db``}
+    order by seq desc limit ${wanted.limit}`;
+}
+
+/** How many are neither read nor archived. */
+export async function countUnread(db: Db, accountId: string): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*) as count from notifications.notifications
+    where account_id = ${accountId} and read_at is null and archived_at is null`;
+  return row?.count ?? 0;
+}
+
+/** Notifications by id, in the order in which they came. */
+export async function findNotifications(db: Db, ids: readonly string[]): Promise<NotificationRow[]> {
+  return db<NotificationRow[]>`
+    select ${columns(db)} from notifications.notifications where id = any(${[...ids]}::uuid[]) order by seq`;
+}
+
+/** Marks one of the account's read or archived, or not; what is undefined stays. The first instant counts. */
+export async function markNotification(
+  db: Db,
+  time: Time,
+  accountId: string,
+  id: string,
+  change: { read?: boolean | undefined; archived?: boolean | undefined },
+): Promise<NotificationRow | undefined> {
+  const { read = null, archived = null } = change;
+  const now = nowOf(db, time);
+  const [row] = await db<NotificationRow[]>`
+    update notifications.notifications set
+      read_at = case ${read}::boolean when true then coalesce(read_at, ${now}) when false then null else read_at end,
+      archived_at = case ${archived}::boolean
+        when true then coalesce(archived_at, ${now}) when false then null else archived_at end
+    where id = ${id} and account_id = ${accountId}
+    returning ${columns(db)}`;
+  return row;
+}
+
+/** Marks all of the account's read; answers how many were not, and when that was. */
+export async function markAllRead(db: Db, time: Time, accountId: string): Promise<{ count: number; at: string }> {
+  const rows = await db<{ read_at: string }[]>`
+    update notifications.notifications set read_at = ${nowOf(db, time)}
+    where account_id = ${accountId} and read_at is null returning read_at`;
+  return { count: rows.length, at: rows[0]?.read_at ?? '' };
+}
+
+/** A browser that is told. */
+export interface SubscriptionRow {
+  id: string;
+  endpoint: string;
+  created_at: string;
+}
+
+const hashOf = (endpoint: string): Buffer => createHash('sha256').update(endpoint).digest();
+
+/**
+ * Stores a browser of the account. One that had subscribed for another account with the same secrets has changed
+ * hands: that account's subscription ends. `isNew` is false for a repeat.
+ */
+export async function upsertSubscription(
+  db: Db,
+  time: Time,
+  subscription: { accountId: string; endpoint: string; p256dh: string; auth: string },
+): Promise<SubscriptionRow & { isNew: boolean }> {
+  const { accountId, endpoint, p256dh, auth } = subscription;
+  const hash = hashOf(endpoint);
+  await db`
+    delete from notifications.subscriptions
+    where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth}`;
+  const [row] = await db<(SubscriptionRow & { isNew: boolean })[]>`
+    insert into notifications.subscriptions (account_id, endpoint, endpoint_hash, p256dh, auth, created_at)
+    values (${accountId}, ${endpoint}, ${hash}, ${p256dh}, ${auth}, ${nowOf(db, time)})
+    on conflict (account_id, endpoint_hash) do update set p256dh = excluded.p256dh, auth = excluded.auth
+    returning id, endpoint, created_at, xmax = 0 as "isNew"`;
+  return row as SubscriptionRow & { isNew: boolean };
+}
+
+/** Forgets the oldest browsers of an account beyond `most`. */
+export async function trimSubscriptions(db: Db, accountId: string, most: number): Promise<void> {
+  await db`
+    delete from notifications.subscriptions where id in (
+      select id from notifications.subscriptions where account_id = ${accountId}
+      order by created_at desc, id offset ${most})`;
+}
+
+/** Forgets a browser of the account by its endpoint; answers its id. */
+export async function deleteSubscription(db: Db, accountId: string, endpoint: string): Promise<string | undefined> {
+  const [row] = await db<{ id: string }[]>`
+    delete from notifications.subscriptions where account_id = ${accountId} and endpoint_hash = ${hashOf(endpoint)}
+    returning id`;
+  return row?.id;
+}
+
+/** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
+export async function dropSubscription(db: Db, id: string): Promise<void> {
+  await db`delete from notifications.subscriptions where id = ${id}`;
+}
+
+/** E-mail of a feature. */
+export interface NewMail {
+  to: string;
+  subject: string;
+  text: string;
+  html?: string | undefined;
+  dedupeKey: string;
+}
+
+/** Stores an e-mail to be sent; false when its key is known. */
+export async function insertMail(db: Db, time: Time, mail: NewMail): Promise<boolean> {
+  const rows = await db`
+    with inserted as (
+      insert into notifications.mails (dedupe_key, recipient, subject, body, html, created_at)
+      values (${mail.dedupeKey}, ${mail.to}, ${mail.subject}, ${mail.text}, ${mail.html ?? null}, ${nowOf(db, time)})
+      on conflict (dedupe_key) do nothing
+      returning id, created_at
+    )
+    insert into notifications.deliveries (channel, mail_id, due_at) select 'mail', id, created_at from inserted
+    returning 1`;
+  return rows.length > 0;
+}
+
+/** One thing to send to one target, with all that it needs. */
+export interface DeliveryRow {
+  id: string;
+  channel: 'push' | 'mail';
+  attempts: number;
+  notification: NotificationRow | null;
+  subscription: { id: string; endpoint: string; p256dh: string; auth: string } | null;
+  mail: { id: string; recipient: string; subject: string; body: string; html: string | null } | null;
+}
+
+/** Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. */
+export async function takeDeliveries(db: Db, time: Time, most: number, leaseSeconds: number): Promise<DeliveryRow[]> {
+  const now = nowOf(db, time);
+  return db<DeliveryRow[]>`
+    with due as (
+      select id from notifications.deliveries where due_at <= ${now} order by due_at limit ${most}
+      for update skip locked
+    ), taken as (
+      update notifications.deliveries d
+      set attempts = attempts + 1, due_at = ${now} + make_interval(secs => ${leaseSeconds})
+      from due where d.id = due.id
+      returning d.id, d.channel, d.attempts, d.notification_id, d.subscription_id, d.mail_id
+    )
+    select t.id, t.channel, t.attempts, to_json(n) as notification, to_json(s) as subscription, to_json(m) as mail
+    from taken t
+    left join notifications.notifications n on n.id = t.notification_id
+    left join notifications.subscriptions s on s.id = t.subscription_id
+    left join notifications.mails m on m.id = t.mail_id`;
+}
+
+/** Delivered, or given up. */
+export async function finishDelivery(db: Db, id: string): Promise<void> {
+  await db`delete from notifications.deliveries where id = ${id}`;
+}
+
+/** Tries again in some seconds. */
+export async function postponeDelivery(db: Db, time: Time, id: string, seconds: number): Promise<void> {
+  await db`
+    update notifications.deliveries set due_at = ${nowOf(db, time)} + make_interval(secs => ${seconds}) where id = ${id}`;
+}
+
+/** Forgets notifications and e-mail older than `days`. */
+export async function sweepOld(db: Db, days: number): Promise<void> {
+  await db`delete from notifications.notifications where created_at < now() - make_interval(days => ${days})`;
+  await db`delete from notifications.mails where created_at < now() - make_interval(days => ${days})`;
+}

@@ -1,0 +1,592 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { SMTPServer } from 'smtp-server';
+import { inTransaction } from '../../kernel/db.ts';
+import { testClock } from '../../kernel/clock.ts';
+import {
+  clientOf,
+  createAccount,
+  http,
+  startGateway,
+  type TestAccount,
+  type TestDatabase,
+  type TestGateway,
+  testDatabase,
+  until,
+} from '../../testing.ts';
+import { deepLink, notify, notifyMany, type NewNotification, queueMail } from './index.ts';
+import { sweepNotifications } from './notifications.jobs.ts';
+import { bounded, mailText, pushPayload, retryAfter } from './notifications.rules.ts';
+import { takeDeliveries } from './notifications.sql.ts';
+
+/** A browser as a push service and a page see it. */
+function newBrowser() {
+  const keys = createECDH('prime256v1');
+  keys.generateKeys();
+  const auth = randomBytes(16);
+  return { keys, auth, json: { p256dh: keys.getPublicKey('base64url'), auth: auth.toString('base64url') } };
+}
+type Browser = ReturnType<typeof newBrowser>;
+
+/** RFC 8188 and 8291, as the browser does it. */
+function decrypt(browser: Browser, body: Buffer): string {
+  const salt = body.subarray(0, 16);
+  const keyLength = body.readUInt8(20);
+  const serverKey = body.subarray(21, 21 + keyLength);
+  const info = Buffer.concat([Buffer.from('WebPush: info\0'), browser.keys.getPublicKey(), serverKey]);
+  const ikm = Buffer.from(hkdfSync('sha256', browser.keys.computeSecret(serverKey), browser.auth, info, 32));
+  const key = Buffer.from(hkdfSync('sha256', ikm, salt, 'Content-Encoding: aes128gcm\0', 16));
+  const nonce = Buffer.from(hkdfSync('sha256', ikm, salt, 'Content-Encoding: nonce\0', 12));
+  const sealed = body.subarray(21 + keyLength);
+  const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
+  const padded = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+  const end = padded.lastIndexOf(2);
+  return padded.subarray(0, end).toString();
+}
+
+/** RFC 8292: verifies the token of a request and answers its claims and key. */
+function verifyVapid(authorization: string) {
+  const [, token = '', key = ''] = /^vapid t=([^,]+), ?k=(\S+)$/.exec(authorization) ?? [];
+  const [head = '', claims = '', signature = ''] = token.split('.');
+  const point = Buffer.from(key, 'base64url');
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((half) => half.toString('base64url'));
+  const publicKey = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y } as never, format: 'jwk' });
+  const valid = verify(
+    'sha256',
+    Buffer.from(`${head}.${claims}`),
+    { key: publicKey, dsaEncoding: 'ieee-p1363' },
+    Buffer.from(signature, 'base64url'),
+  );
+  assert.ok(valid, 'the signature of the token');
+  return { key, claims: JSON.parse(Buffer.from(claims, 'base64url').toString()) };
+}
+
+describe('notifications', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-push-'));
+  const clock = testClock();
+  const log = new PassThrough();
+  let logged = '';
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  let other: TestGateway;
+  let account: TestAccount;
+  let pushPort: number;
+  let pushServer: Server;
+  let smtp: SMTPServer;
+  let smtpPort: number;
+  const pushed: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
+  const mails: { to: string[]; from: string; text: string }[] = [];
+  /** What the push service answers for a path; 201 unless set. */
+  const answers = new Map<string, { status: number; headers?: Record<string, string> }[]>();
+  let refuseMail: { code: number; times: number } | undefined;
+  const authorities = getCACertificates('default');
+
+  before(async () => {
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', keyFile, '-out', certFile, ...subject], {
+      stdio: 'ignore',
+    });
+    const cert = readFileSync(certFile, 'utf8');
+    setDefaultCACertificates([...authorities, cert]);
+    pushServer = createServer({ key: readFileSync(keyFile), cert }, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const path = request.url ?? '';
+        pushed.push({ path, headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) });
+        const { status, headers } = answers.get(path)?.shift() ?? { status: 201 };
+        response.writeHead(status, headers).end();
+      });
+    });
+    pushServer.listen(0, '127.0.0.1');
+    await once(pushServer, 'listening');
+    pushPort = (pushServer.address() as AddressInfo).port;
+
+    smtp = new SMTPServer({
+      disabledCommands: ['STARTTLS'],
+      onAuth: ({ username, password }, _session, done) => {
+        if (username === 'mailer' && password === 'smtp-secret') done(null, { user: 'mailer' });
+        else done(new Error('no'));
+      },
+      onData(stream, { envelope }, done) {
+        void readText(stream).then((text) => {
+          if (refuseMail && refuseMail.times-- > 0) {
+            return done(Object.assign(new Error('refused'), { responseCode: refuseMail.code }));
+          }
+          const to = envelope.rcptTo.map(({ address }) => address);
+          mails.push({ to, from: (envelope.mailFrom as { address: string }).address, text });
+          done();
+        });
+      },
+    });
+    smtp.listen(0, '127.0.0.1');
+    await once(smtp.server, 'listening');
+    smtpPort = (smtp.server.address() as AddressInfo).port;
+
+    log.setEncoding('utf8').on('data', (chunk: string) => (logged += chunk));
+    database = await testDatabase();
+    const settings = {
+      SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
+      SVC_FETCH_PORTS: `443,${pushPort}`,
+      SVC_SMTP_URL: `smtp://mailer:smtp-secret@127.0.0.1:${smtpPort}`,
+      SVC_MAIL_FROM: 'svc <bot@svc.test>',
+      SVC_LOG_LEVEL: 'info',
+    };
+    gateway = await startGateway(database, { clock, settings, log });
+    other = await startGateway(database, { clock, settings, log });
+    account = await createAccount(gateway);
+  });
+  after(async () => {
+    await gateway.close();
+    await other.close();
+    await database.drop();
+    pushServer.closeAllConnections();
+    pushServer.close();
+    smtp.close();
+    setDefaultCACertificates(authorities);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    await settled();
+    account = await createAccount(gateway);
+    pushed.length = 0;
+    mails.length = 0;
+    refuseMail = undefined;
+  });
+
+  // The outbox looks every 5 s: what is due in 5 s is taken within 10.
+  const told = (change: Partial<NewNotification> = {}): NewNotification => ({
+    accountId: account.id,
+    dedupeKey: randomUUID(),
+    type: 'test.told',
+    title: 'Title',
+    body: 'Body',
+    severity: 'info',
+    ...change,
+  });
+  const tell = (change: Partial<NewNotification> = {}, from = gateway) =>
+    inTransaction(from.kernel.sql, (tx) => notify(from.kernel, tx, told(change)));
+  const inbox = async (query = '', key = account.key) =>
+    (await http(gateway.url, `/v1/notifications${query}`, { key })).body;
+  const endpointOf = (path: string) => `https://127.0.0.1:${pushPort}${path}`;
+  const subscribe = (path: string, browser: Browser, key = account.key) =>
+    http(gateway.url, '/v1/push/subscriptions', { key, body: { endpoint: endpointOf(path), keys: browser.json } });
+  const waiting = async () => (await gateway.kernel.sql`select 1 from notifications.deliveries`).length;
+  /** Deliveries that wait for their next attempt in `ms`. */
+  const waitingUntil = async (ms: number) => {
+    const due = new Date(clock.now() + ms).toISOString();
+    return (await gateway.kernel.sql`select 1 from notifications.deliveries where due_at = ${due}`).length;
+  };
+  const settled = () => until(async () => (await waiting()) === 0);
+
+  test('it is in the inbox exactly when the transaction that tells of it commits', async () => {
+    await assert.rejects(
+      inTransaction(gateway.kernel.sql, async (tx) => {
+        await notify(gateway.kernel, tx, told({ title: 'never' }));
+        throw new Error('rolled back');
+      }),
+    );
+    await tell({ title: 'kept', url: 'svc://x/1', data: { a: [1, '\u0000\ud800'] }, severity: 'critical' });
+    const { notifications, unread_count: unread } = await inbox();
+    assert.equal(notifications.length, 1);
+    assert.equal(unread, 1);
+    const { id, created_at, ...rest } = notifications[0];
+    assert.deepEqual(rest, {
+      type: 'test.told',
+      title: 'kept',
+      body: 'Body',
+      url: 'svc://x/1',
+      severity: 'critical',
+      data: { a: [1, '\u0000\ud800'] },
+    });
+    assert.equal(created_at, new Date(clock.now()).toISOString());
+    assert.match(id, /^[0-9a-f-]{36}$/);
+  });
+
+  test('fifty writers of one key at once, on two gateways, make one entry, one push and one e-mail', async () => {
+    const browser = newBrowser();
+    assert.equal((await subscribe('/once', browser)).status, 201);
+    const dedupeKey = randomUUID();
+    await Promise.all(Array.from({ length: 50 }, (_, i) => tell({ dedupeKey }, i % 2 ? gateway : other)));
+    assert.equal((await inbox()).notifications.length, 1);
+    await settled();
+    assert.deepEqual([pushed.length, mails.length], [1, 1]);
+    const stranger = await createAccount(gateway);
+    await tell({ dedupeKey, accountId: stranger.id });
+    assert.equal((await inbox('', stranger.key)).notifications.length, 1);
+  });
+
+  test('many in one statement keep their order and their own keys', async () => {
+    const many = Array.from({ length: 300 }, (_, i) =>
+      told({ title: `n${i}`, dedupeKey: `k${String(Math.floor(i / 2)).padStart(4, '0')}` }),
+    );
+    await inTransaction(gateway.kernel.sql, (tx) => notifyMany(gateway.kernel, tx, many));
+    await inTransaction(gateway.kernel.sql, (tx) => notifyMany(gateway.kernel, tx, []));
+    const { notifications, unread_count } = await inbox('?limit=200');
+    assert.deepEqual(
+      [notifications.length, unread_count],
+      [200, 150]
+        .toSorted((a, b) => a - b)
+        .toReversed()
+        .map((n) => Math.min(n, 150)),
+    );
+    assert.equal(notifications[0].title, 'n298');
+    await settled();
+  });
+
+  test('unread, archived and limit say what is listed; bad ones are refused', async () => {
+    for (let i = 0; i < 5; i++) await tell({ title: `t${i}` });
+    const ids = (await inbox()).notifications.map(({ id }: { id: string }) => id);
+    const patch = (id: string, body: object) =>
+      http(gateway.url, `/v1/notifications/${id}`, { method: 'PATCH', key: account.key, body });
+    const titles = async (query: string) => (await inbox(query)).notifications.map((n: { title: string }) => n.title);
+    assert.deepEqual(await titles('?limit=2'), ['t4', 't3']);
+    const read = await patch(ids[0], { read: true });
+    assert.equal(read.body.notification.read_at, new Date(clock.now()).toISOString());
+    const first = read.body.notification.read_at;
+    clock.advance(1_000);
+    assert.equal((await patch(ids[0], { read: true })).body.notification.read_at, first, 'the first instant counts');
+    await patch(ids[1], { archived: true });
+    assert.deepEqual(await titles('?unread=true'), ['t2', 't1', 't0']);
+    assert.deepEqual(await titles('?unread=false'), ['t4', 't2', 't1', 't0']);
+    assert.deepEqual(await titles('?archived=true'), ['t3']);
+    assert.equal((await inbox('?archived=true')).unread_count, 3);
+    assert.equal((await patch(ids[0], { read: false })).body.notification.read_at, undefined);
+    assert.equal((await patch(ids[1], { archived: false })).body.notification.archived_at, undefined);
+    assert.deepEqual(await titles('?unread=true'), ['t4', 't3', 't2', 't1', 't0']);
+    for (const query of ['?limit=0', '?limit=201', '?limit=1.5', '?limit=', '?unread=maybe'])
+      assert.equal((await http(gateway.url, `/v1/notifications${query}`, { key: account.key })).status, 400, query);
+    assert.equal((await patch(ids[0], {})).status, 400);
+    const all = await http(gateway.url, '/v1/notifications/read-all', { method: 'POST', key: account.key });
+    assert.deepEqual([all.status, all.body], [200, { updated: 5 }]);
+    assert.equal((await inbox()).unread_count, 0);
+    await settled();
+  });
+
+  test('entries and browsers of another account are not there', async () => {
+    await tell();
+    const { id } = (await inbox()).notifications[0];
+    await subscribe('/mine', newBrowser());
+    const stranger = await createAccount(gateway);
+    const patched = await http(gateway.url, `/v1/notifications/${id}`, {
+      method: 'PATCH',
+      key: stranger.key,
+      body: { read: true },
+    });
+    assert.deepEqual([patched.status, patched.body.error.code], [404, 'not_found']);
+    const removed = await http(gateway.url, '/v1/push/subscriptions', {
+      method: 'DELETE',
+      key: stranger.key,
+      body: { endpoint: endpointOf('/mine') },
+    });
+    assert.deepEqual([removed.status, removed.body.error.code], [404, 'not_found']);
+    assert.equal((await inbox('', stranger.key)).notifications.length, 0);
+    const own = { method: 'DELETE', key: account.key, body: { endpoint: endpointOf('/mine') } };
+    assert.equal((await http(gateway.url, '/v1/push/subscriptions', own)).body.deleted, true);
+    assert.equal((await http(gateway.url, '/v1/push/subscriptions', own)).status, 404);
+  });
+
+  test('a stream on either gateway gets what is new and what is read, and nothing of others', async () => {
+    const abort = new AbortController();
+    const frames = [gateway, other].map((one) =>
+      clientOf(one, account.key).notifications.stream({}, { signal: abort.signal }),
+    );
+    const second = frames[1] as (typeof frames)[0];
+    const firsts = frames.map((stream) => stream.next());
+    await until(() => gateway.kernel.streams.count() + other.kernel.streams.count() === 2);
+    const stranger = await createAccount(gateway);
+    await tell({ accountId: stranger.id });
+    await tell({ title: 'live' }, other);
+    for (const first of firsts) {
+      const { value } = await first;
+      assert.deepEqual([value?.event, value?.data.op, value?.data.title], ['notification', 'created', 'live']);
+    }
+    const { id } = (await inbox()).notifications[0];
+    await http(gateway.url, `/v1/notifications/${id}`, { method: 'PATCH', key: account.key, body: { archived: true } });
+    const { value: update } = await second.next();
+    assert.deepEqual([update?.data.op, typeof update?.data.archived_at], ['updated', 'string']);
+    await http(gateway.url, '/v1/notifications/read-all', { method: 'POST', key: account.key });
+    assert.equal((await second.next()).value?.event, 'read_all');
+    abort.abort();
+    await settled();
+  });
+
+  test('a reader that does not read is closed, and holds nobody up', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(`GET /v1/notifications/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+    await until(() => gateway.kernel.streams.count() === 1);
+    const body = 'x'.repeat(4_000);
+    // Without a mail server: thousands of e-mails are of no interest here.
+    const { kernel } = gateway;
+    const silent = { ...kernel, config: { ...kernel.config, mail: undefined } };
+    for (let round = 0; round < 40 && gateway.kernel.streams.count() > 0; round++) {
+      const many = Array.from({ length: 200 }, () => told({ body }));
+      await inTransaction(kernel.sql, (tx) => notifyMany(silent, tx, many));
+    }
+    await until(() => gateway.kernel.streams.count() === 0);
+    socket.destroy();
+  });
+
+  test('a browser can decrypt what it is sent, and knows who sent it', async () => {
+    const browser = newBrowser();
+    const subscribed = await subscribe('/push/abc?x=1', browser);
+    assert.equal(subscribed.status, 201);
+    assert.deepEqual(Object.keys(subscribed.body.subscription).sort(), ['created_at', 'endpoint', 'id']);
+    await tell({ title: 'Ștefan 📱', body: 'line\nline', url: 'svc://a/b', severity: 'critical', data: { n: 1 } });
+    await settled();
+    const [request] = pushed;
+    assert.ok(request);
+    assert.equal(request.path, '/push/abc?x=1');
+    const payload = JSON.parse(decrypt(browser, request.body));
+    const [record] = (await inbox()).notifications;
+    assert.deepEqual(payload, record);
+    const { headers } = request;
+    assert.deepEqual(
+      [headers['content-encoding'], headers['ttl'], headers['urgency'], headers['topic']],
+      ['aes128gcm', '604800', 'high', record.id.replaceAll('-', '')],
+    );
+    const { key, claims } = verifyVapid(headers['authorization'] ?? '');
+    for (const one of [gateway, other]) {
+      const answer = await http(one.url, '/v1/push/vapid-key', { key: account.key });
+      assert.equal(answer.body.public_key, key);
+    }
+    assert.equal(claims.aud, `https://127.0.0.1:${pushPort}`);
+    assert.equal(claims.sub, 'mailto:bot@svc.test');
+    assert.ok(claims.exp > Date.now() / 1000 && claims.exp <= Date.now() / 1000 + 86_400);
+    const [fact] = await gateway.kernel.sql`select value from kernel.facts where name = 'vapid'`;
+    assert.ok(!String(fact?.['value']).includes('privateKey'), 'the private key is sealed');
+  });
+
+  test('a retry of one target sends nothing to another', async () => {
+    await subscribe('/good', newBrowser());
+    await subscribe('/flaky', newBrowser());
+    answers.set('/flaky', [{ status: 503 }, { status: 429, headers: { 'retry-after': '60' } }]);
+    await tell();
+    await until(async () => pushed.length === 2 && mails.length === 1 && (await waiting()) === 1);
+    clock.advance(10_000);
+    await until(() => pushed.length === 3);
+    await until(async () => {
+      const [row] = await gateway.kernel.sql`select due_at from notifications.deliveries`;
+      return Date.parse(row?.['due_at']) === clock.now() + 60_000;
+    });
+    clock.advance(55_000);
+    assert.equal(await waiting(), 1);
+    clock.advance(10_000);
+    await settled();
+    assert.deepEqual(pushed.map(({ path }) => path).sort(), ['/flaky', '/flaky', '/flaky', '/good']);
+    assert.equal(mails.length, 1);
+  });
+
+  test('a browser that is gone is forgotten; one that is refused for good is not tried again', async () => {
+    for (const [path, status, left] of [
+      ['/gone', 410, 0],
+      ['/unknown', 404, 0],
+      ['/forbidden', 403, 1],
+      ['/large', 413, 1],
+    ] as const) {
+      await subscribe(path, newBrowser());
+      answers.set(path, [{ status }]);
+      await tell();
+      await settled();
+      const endpoint = endpointOf(path);
+      const rows = () => gateway.kernel.sql`select 1 from notifications.subscriptions where endpoint = ${endpoint}`;
+      await until(async () => (await rows()).length === left);
+      await gateway.kernel.sql`delete from notifications.subscriptions`;
+    }
+    assert.equal(pushed.length, 4);
+  });
+
+  test('what a killed process had taken is sent by another one once its lease is over', async () => {
+    const { sql } = gateway.kernel;
+    await subscribe('/leased', newBrowser());
+    // Nobody is woken: the row is taken here, as by a process that then dies.
+    await sql.begin(async (tx) => {
+      await notify({ ...gateway.kernel, bus: { ...gateway.kernel.bus, publish: () => Promise.resolve() } }, tx, told());
+      assert.equal((await takeDeliveries(tx, clock, 10, 120)).length, 2);
+    });
+    clock.advance(115_000);
+    assert.deepEqual([pushed.length, mails.length, await waiting()], [0, 0, 2]);
+    clock.advance(10_000);
+    await settled();
+    assert.deepEqual([pushed.length, mails.length], [1, 1]);
+  });
+
+  test('an endpoint that is no public https address is refused in one and the same words', async () => {
+    const browser = newBrowser();
+    const messages = new Set<string>();
+    for (const endpoint of [
+      `http://127.0.0.1:${pushPort}/x`,
+      'https://127.0.0.1:22/x',
+      'https://10.0.0.1/x',
+      'https://169.254.169.254/latest',
+      'https://[::1]/x',
+      'https://localhost/x',
+      'https://metadata.google.internal/x',
+      `https://user:pass@127.0.0.1:${pushPort}/x`,
+      'https://no-such-name.invalid/x',
+      'file:///etc/passwd',
+      'nonsense',
+    ]) {
+      const answer = await http(gateway.url, '/v1/push/subscriptions', {
+        key: account.key,
+        body: { endpoint, keys: browser.json },
+      });
+      assert.equal(answer.status, 400, endpoint);
+      messages.add(JSON.stringify(answer.body));
+    }
+    assert.equal(messages.size, 1);
+    for (const keys of [
+      { ...browser.json, p256dh: Buffer.alloc(65, 4).toString('base64url') },
+      { ...browser.json, p256dh: 'short' },
+      { ...browser.json, auth: 'AAAA' },
+      {},
+    ]) {
+      const body = { endpoint: endpointOf('/keys'), keys };
+      assert.equal((await http(gateway.url, '/v1/push/subscriptions', { key: account.key, body })).status, 400);
+    }
+    assert.equal(pushed.length, 0);
+  });
+
+  test('an endpoint subscribed by another account moves with its secrets, and is not taken without them', async () => {
+    const next = await createAccount(gateway);
+    const browser = newBrowser();
+    await subscribe('/shared', browser);
+    assert.equal((await subscribe('/shared', browser)).status, 200, 'a repeat');
+    assert.equal((await subscribe('/shared', newBrowser(), next.key)).status, 201);
+    await tell();
+    await settled();
+    assert.equal(pushed.length, 1);
+    assert.ok(decrypt(browser, pushed[0]?.body as Buffer));
+    assert.equal((await subscribe('/shared', browser, next.key)).status, 200);
+    pushed.length = 0;
+    await tell();
+    await settled();
+    assert.equal(pushed.length, 0, 'the browser belongs to the other account now');
+    await tell({ accountId: next.id });
+    await settled();
+    assert.ok(decrypt(browser, pushed[0]?.body as Buffer));
+  });
+
+  test('an account has at most fifty browsers; the oldest goes', async () => {
+    for (let i = 0; i < 51; i++) {
+      await subscribe(`/many/${i}`, newBrowser());
+      clock.advance(1);
+    }
+    const rows = await gateway.kernel.sql`
+      select endpoint from notifications.subscriptions where account_id = ${account.id} order by created_at`;
+    assert.equal(rows.length, 50);
+    assert.ok(rows[0]?.['endpoint'].endsWith('/many/1'));
+  });
+
+  test('e-mail reaches the account’s address alone, as text and escaped HTML, under the id of the notification', async () => {
+    await tell({ title: 'Down: <b>"db"</b>\r\nBcc: evil@x.test', body: 'a < b & c', url: 'https://x.test/?a="1"' });
+    await settled();
+    const [mail] = mails;
+    assert.ok(mail);
+    const [record] = (await inbox()).notifications;
+    assert.deepEqual([mail.to, mail.from], [[account.email], 'bot@svc.test']);
+    assert.match(mail.text, new RegExp(`^Message-ID: <${record.id}@svc.test>`, 'm'));
+    assert.match(mail.text, /^Auto-Submitted: auto-generated/m);
+    assert.doesNotMatch(mail.text, /^Bcc:/m);
+    assert.ok(mail.text.includes('a &lt; b &amp; c') && mail.text.includes('a < b & c'));
+    assert.ok(!mail.text.includes('<b>"db"</b></strong>'));
+    assert.doesNotMatch(mailText({ title: '', body: '', url: 'javascript:alert(1)' }, 'svc').html, /<a/);
+  });
+
+  test('e-mail refused for now is sent later, refused for good is given up; other features queue their own once', async () => {
+    refuseMail = { code: 451, times: 1 };
+    await tell();
+    await until(
+      async () =>
+        (
+          await gateway.kernel
+            .sql`select 1 from notifications.deliveries where due_at = ${new Date(clock.now() + 5_000).toISOString()}`
+        ).length === 1,
+    );
+    assert.equal(mails.length, 0);
+    clock.advance(10_000);
+    await settled();
+    assert.equal(mails.length, 1);
+    refuseMail = { code: 550, times: 1 };
+    await tell();
+    await settled();
+    assert.equal(mails.length, 1);
+    for (let i = 0; i < 3; i++) {
+      const mail = { to: 'a@b.test', subject: 'Digest', text: 'week', html: '<p>week</p>', dedupeKey: 'digest:1' };
+      assert.equal(await queueMail(gateway.kernel, gateway.kernel.sql, mail), true);
+    }
+    await settled();
+    assert.deepEqual(
+      mails.slice(1).map(({ to }) => to),
+      [['a@b.test']],
+    );
+    assert.match(mails[1]?.text ?? '', /^Subject: Digest$/m);
+  });
+
+  test('no secret is in a log line', async () => {
+    refuseMail = { code: 451, times: 1 };
+    await subscribe('/secret-path-of-endpoint', newBrowser());
+    answers.set('/secret-path-of-endpoint', [{ status: 403 }]);
+    await tell();
+    await until(
+      async () => (await waitingUntil(5_000)) === 1 && logged.includes('is given up') && logged.includes('tried again'),
+    );
+    clock.advance(10_000);
+    await settled();
+    for (const secret of ['smtp-secret', 'secret-path', account.email, 'privateKey', 'vapid t=']) {
+      assert.ok(!logged.includes(secret), secret);
+    }
+  });
+
+  test('what is older than 90 days is forgotten, with the key it was known by', async () => {
+    const { sql } = gateway.kernel;
+    const dedupeKey = randomUUID();
+    await tell({ dedupeKey });
+    await tell();
+    await settled();
+    await sql`update notifications.notifications set created_at = now() - interval '91 days'
+      where dedupe_key = ${dedupeKey}`;
+    await sweepNotifications.run(gateway.kernel, {});
+    assert.equal((await inbox()).notifications.length, 1);
+    await tell({ dedupeKey });
+    assert.equal((await inbox()).notifications.length, 2);
+  });
+
+  test('rules: bounds, waits, payloads and links', () => {
+    const cut = bounded(
+      told({
+        title: '📱'.repeat(200),
+        body: 'x'.repeat(9_000),
+        dedupeKey: 'k'.repeat(999),
+        data: { x: 'y'.repeat(9_000) },
+      }),
+    );
+    assert.ok(cut.title.length <= 200 && cut.title.isWellFormed() && cut.body.length === 4_000);
+    assert.deepEqual([cut.dedupeKey.length, cut.data], [64, undefined]);
+    assert.equal(bounded(told({ title: 'a\u0000b\ud800' })).title, 'ab\ufffd');
+    assert.deepEqual(
+      [1, 2, 3, 11, 12].map((n) => retryAfter(n)),
+      [5, 10, 20, 3_600, undefined],
+    );
+    assert.deepEqual([retryAfter(1, 60), retryAfter(1, 1e9)], [60, 3_600]);
+    const text = pushPayload({ title: 'ț'.repeat(200), body: '📱'.repeat(2_000), data: { a: 1 } });
+    assert.ok(Buffer.byteLength(text) <= 3_900 && JSON.parse(text).body.length > 500);
+    assert.equal(deepLink({ appScheme: 'svc' }, 'prompts', 'a/b'), 'svc://prompts/a%2Fb');
+  });
+});

@@ -1,0 +1,26 @@
+import type { Kernel } from '../../kernel/context.ts';
+import { readOrCreateFact } from '../../kernel/facts.ts';
+
+/** The installation's identity towards push services (RFC 8292), base64url. */
+export interface VapidKeys {
+  publicKey: string;
+  privateKey: string;
+}
+
+const purpose = 'vapid';
+
+/** Reads the keys, which the first to ask makes; sealed with the master key. Kept once read. */
+export function createVapid({ sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>): () => Promise<VapidKeys> {
+  let kept: VapidKeys | undefined;
+  return async () => {
+    if (kept) return kept;
+    const webPush = await loadWebPush();
+    const sealed = await readOrCreateFact(sql, purpose, () =>
+      keyring.seal(purpose, Buffer.from(JSON.stringify(webPush.generateVAPIDKeys()))),
+    );
+    return (kept = JSON.parse(keyring.open(purpose, sealed).toString()) as VapidKeys);
+  };
+}
+
+/** Loaded on first use: with what it brings along it takes 8 MB. */
+export const loadWebPush = async () => (await import('web-push')).default;

@@ -1,0 +1,20 @@
+import type { notification } from '@svc/contract';
+import type { z } from 'zod';
+import type { NotificationRow } from './notifications.sql.ts';
+
+/** A row as the API shows it: what is not set is left out. */
+export function toRecord(row: NotificationRow): z.input<typeof notification> {
+  const { id, type, title, body, url, severity, data, created_at, read_at, archived_at } = row;
+  return {
+    id,
+    type,
+    title,
+    body,
+    ...(url !== null && { url }),
+    severity,
+    ...(data !== null && { data }),
+    created_at,
+    ...(read_at !== null && { read_at }),
+    ...(archived_at !== null && { archived_at }),
+  };
+}

@@ -1,0 +1,16 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { publish } from './notifications.notify.ts';
+import { markNotification } from './notifications.sql.ts';
+import { toRecord } from './notifications.view.ts';
+
+export const update = operation(contract.notifications.update, (context, { params, body }) =>
+  context.transaction(async (tx) => {
+    const { accountId } = context.actor;
+    const row = await markNotification(tx, context.clock, accountId, params.id, body);
+    if (!row) throw notFound('notification');
+    await publish(context.kernel, tx, { ids: [{ id: row.id, accountId }], op: 'updated' });
+    return { notification: toRecord(row) };
+  }),
+);

@@ -1,0 +1,385 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { systemClock } from './clock.ts';
+import { isPublicAddress } from './outbound.address.ts';
+import { createOutbound, type Outbound, OutboundError } from './outbound.ts';
+
+/** What names answer in these tests; `rebind.test` is public at first and this machine ever after. */
+const names: Record<string, string[]> = {
+  'public.test': ['8.8.8.8'],
+  'mixed.test': ['8.8.8.8', '10.0.0.1'],
+  'mixed6.test': ['2606:4700::1111', 'fd00::1'],
+  'loop.test': ['127.0.0.1'],
+  'mapped.test': ['::ffff:127.0.0.1'],
+  'metadata.test': ['169.254.169.254'],
+  'zone.test': ['fe80::1%lo'],
+  'nat64.test': ['64:ff9b::7f00:1'],
+  'none.test': [],
+  'garbage.test': ['not an address'],
+  '127.0.0.1.nip.test': ['127.0.0.1'],
+};
+
+/** Addresses and tricks; PORT is the canary's. Every one is refused before anything is connected. */
+const refusedUrls = [
+  'http://127.0.0.1:PORT/',
+  'http://127.1:PORT/',
+  'http://127.0.1:PORT/',
+  'http://2130706433:PORT/',
+  'http://0x7f000001:PORT/',
+  'http://0x7f.0.0.1:PORT/',
+  'http://0177.0.0.1:PORT/',
+  'http://017700000001:PORT/',
+  'http://0x7f.1:PORT/',
+  'http://127.0.0.1.:PORT/',
+  'http://127。0。0。1:PORT/',
+  'http://127．0．0．1:PORT/',
+  'http://１２７.０.０.１:PORT/',
+  'http://①②⑦.⓪.⓪.①:PORT/',
+  'http://%31%32%37.0.0.1:PORT/',
+  'http://127%2e0%2e0%2e1:PORT/',
+  'http://0:PORT/',
+  'http://0.0.0.0:PORT/',
+  'http://0.1.2.3:PORT/',
+  'http://[::1]:PORT/',
+  'http://[::]:PORT/',
+  'http://[0:0:0:0:0:0:0:1]:PORT/',
+  'http://[::ffff:127.0.0.1]:PORT/',
+  'http://[::ffff:7f00:1]:PORT/',
+  'http://[0:0:0:0:0:ffff:7f00:1]:PORT/',
+  'http://[::127.0.0.1]:PORT/',
+  'http://[64:ff9b::127.0.0.1]:PORT/',
+  'http://[64:ff9b:1::7f00:1]:PORT/',
+  'http://[2002:7f00:1::]:PORT/',
+  'http://[2001:0:7f00:1::]:PORT/',
+  'http://[2001:2::1]:PORT/',
+  'http://[2001:10::1]:PORT/',
+  'http://[2001:db8::1]:PORT/',
+  'http://[3fff::1]:PORT/',
+  'http://[100::1]:PORT/',
+  'http://[100:0:0:1::1]:PORT/',
+  'http://[5f00::1]:PORT/',
+  'http://[fc00::1]:PORT/',
+  'http://[fd00:ec2::254]:PORT/',
+  'http://[fe80::1]:PORT/',
+  'http://[fe80::1%25lo]:PORT/',
+  'http://[fe80::1%lo]:PORT/',
+  'http://[fec0::1]:PORT/',
+  'http://[ff02::1]:PORT/',
+  'http://[::1%25lo]:PORT/',
+  'http://10.0.0.1:PORT/',
+  'http://10.255.255.255:PORT/',
+  'http://172.16.0.1:PORT/',
+  'http://172.31.255.255:PORT/',
+  'http://192.168.1.1:PORT/',
+  'http://100.64.0.1:PORT/',
+  'http://100.100.100.200:PORT/latest/meta-data/',
+  'http://169.254.169.254:PORT/latest/meta-data/',
+  'http://2852039166:PORT/latest/meta-data/',
+  'http://[::ffff:a9fe:a9fe]:PORT/latest/meta-data/',
+  'http://168.63.129.16:PORT/',
+  'http://192.0.0.192:PORT/',
+  'http://192.0.2.1:PORT/',
+  'http://192.88.99.1:PORT/',
+  'http://198.18.0.1:PORT/',
+  'http://198.51.100.1:PORT/',
+  'http://203.0.113.1:PORT/',
+  'http://224.0.0.1:PORT/',
+  'http://240.0.0.1:PORT/',
+  'http://255.255.255.255:PORT/',
+  'http://localhost:PORT/',
+  'http://LOCALHOST:PORT/',
+  'http://localhost.:PORT/',
+  'http://a.localhost:PORT/',
+  'http://a.b.localhost.:PORT/',
+  'http://ⓛocalhost:PORT/',
+  'http://loc\u00adalhost:PORT/',
+  'http://metadata.google.internal:PORT/computeMetadata/v1/',
+  'http://printer.local:PORT/',
+  'http://router:PORT/',
+  'http://a..test:PORT/',
+  'http://user@public.test:PORT/',
+  'http://user:pass@public.test:PORT/',
+  'http://public.test:PORT@127.0.0.1:PORT/',
+  'http://127.0.0.1:PORT#@public.test/',
+  'http://127.0.0.1:PORT\\@public.test/',
+  'http://loop.test:PORT/',
+  'http://mapped.test:PORT/',
+  'http://mixed.test:PORT/',
+  'http://mixed6.test:PORT/',
+  'http://metadata.test:PORT/',
+  'http://nat64.test:PORT/',
+  'http://zone.test:PORT/',
+  'http://127.0.0.1.nip.test:PORT/',
+  'http://public.test:22/',
+  'http://public.test:1/',
+  'https://public.test:25/',
+  'ftp://public.test/',
+  'file:///etc/passwd',
+  'gopher://127.0.0.1:PORT/_x',
+  'data:text/plain,x',
+  'javascript:alert(1)',
+  'unix:/var/run/docker.sock',
+  'blob:http://127.0.0.1:PORT/x',
+  'ws://127.0.0.1:PORT/',
+  '//127.0.0.1:PORT/',
+  '127.0.0.1:PORT',
+  'http://',
+  'http:///',
+  'http://[::1',
+  'http://127.0.0.1:99999/',
+  '',
+];
+
+describe('outbound', () => {
+  let connections = 0;
+  let port = 0;
+  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  const seen: IncomingMessage[] = [];
+  const canary = createServer((request, response) => {
+    seen.push(request);
+    answer(request, response);
+  });
+  canary.on('connection', () => (connections += 1));
+  let strict: Outbound;
+  let allowing: Outbound;
+  let rebound = 0;
+  const resolve = async (host: string): Promise<string[]> => {
+    if (host === 'rebind.test') return rebound++ === 0 ? ['8.8.8.8'] : ['127.0.0.1'];
+    if (host === 'hangs.test') return new Promise(() => {});
+    const known = names[host];
+    if (!known) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+    return known;
+  };
+
+  before(async () => {
+    canary.listen(0, '127.0.0.1');
+    await once(canary, 'listening');
+    ({ port } = canary.address() as AddressInfo);
+    const fetchPorts = [80, 443, port];
+    strict = createOutbound({ fetchAllowHosts: [], fetchPorts }, systemClock, { public: resolve, here: resolve });
+    allowing = createOutbound({ fetchAllowHosts: ['127.0.0.1', 'Loop.test', '::1'], fetchPorts }, systemClock, {
+      public: resolve,
+      here: resolve,
+    });
+  });
+  after(() => {
+    canary.closeAllConnections();
+    canary.close();
+  });
+  const at = (path = '/', host = '127.0.0.1') => `http://${host}:${port}${path}`;
+  const rejects = (work: Promise<unknown>, kind: string, what = '') =>
+    assert.rejects(work, (error) => error instanceof OutboundError && error.kind === kind, what);
+
+  test(`${refusedUrls.length} addresses and tricks are refused without a connection, in one and the same words`, async () => {
+    connections = 0;
+    const messages = new Set<string>();
+    for (const url of refusedUrls.map((text) => text.replaceAll('PORT', String(port)))) {
+      for (const work of [strict.request(url), strict.check(url)]) {
+        const error: unknown = await work.then(
+          () => undefined,
+          (fault: unknown) => fault,
+        );
+        assert.ok(error instanceof OutboundError && error.kind === 'refused', `${url}: ${String(error)}`);
+        messages.add(error.message);
+      }
+    }
+    assert.equal(messages.size, 1);
+    assert.equal(connections, 0);
+    assert.ok(refusedUrls.length >= 60);
+  });
+
+  test('public addresses are judged public', () => {
+    for (const address of ['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700:4700::1111', '2a00:1450:4001::200e']) {
+      assert.equal(isPublicAddress(address), true, address);
+    }
+    for (const text of ['', 'localhost', '8.8.8.8%1', '08.8.8.8', '8.8.8', '2606:4700::1111%eth0']) {
+      assert.equal(isPublicAddress(text), false, text);
+    }
+  });
+
+  test('a name that changes its address between look-ups is asked for once, and connected to where it was judged', async () => {
+    connections = 0;
+    const outcome = await strict.request(`http://rebind.test:${port}/`, { timeoutMs: 400 }).catch((error) => error);
+    assert.ok(outcome instanceof OutboundError && outcome.kind !== 'refused');
+    assert.deepEqual([rebound, connections], [1, 0]);
+  });
+
+  test('a name without an address, with a wrong one, or that never answers fails in time', async () => {
+    await rejects(strict.request('http://none.test/'), 'failed');
+    await rejects(strict.request('http://garbage.test/'), 'failed');
+    await rejects(strict.request('http://unknown.test/'), 'failed');
+    const began = performance.now();
+    await rejects(strict.check('http://hangs.test/'), 'timeout');
+    assert.ok(performance.now() - began < 3_000);
+  });
+
+  test('hosts that the operator named are reached, by literal and by name, on allowed ports only', async () => {
+    answer = (_, response) => response.end('hello');
+    for (const url of [at('/x'), at('/x', 'loop.test'), at('/x', 'LOOP.test.')]) {
+      const found = await allowing.request(url);
+      assert.deepEqual([found.status, String(found.body), found.truncated], [200, 'hello', false], url);
+    }
+    await rejects(allowing.request('http://127.0.0.1:22/'), 'refused');
+    await rejects(allowing.request(at('/x', 'localhost')), 'refused');
+    await rejects(allowing.request(at(), { protocols: ['https:'] }), 'refused');
+  });
+
+  test('every hop of a redirect is judged whole', async () => {
+    const strictly = createOutbound({ fetchAllowHosts: ['loop.test'], fetchPorts: [port] }, systemClock, {
+      public: resolve,
+      here: resolve,
+    });
+    for (const location of [
+      at('/in'),
+      'http://169.254.169.254/',
+      'file:///etc/passwd',
+      '//localhost/',
+      'http://a@b.test/',
+    ]) {
+      seen.length = 0;
+      answer = (_, response) => response.writeHead(302, { location }).end();
+      await rejects(strictly.request(at('/out', 'loop.test')), 'refused', location);
+      assert.equal(seen.length, 1, location);
+    }
+  });
+
+  test('redirects are followed as browsers do: at most so many, credentials stay at home, POST becomes GET', async () => {
+    answer = (request, response) => {
+      const left = Number(request.url?.slice(1));
+      if (left > 0) response.writeHead(302, { location: `/${left - 1}` }).end();
+      else response.end('there');
+    };
+    const found = await allowing.request(at('/5'));
+    assert.deepEqual([String(found.body), found.url], ['there', at('/0')]);
+    await rejects(allowing.request(at('/6')), 'failed');
+    assert.equal((await allowing.request(at('/3'), { redirects: 0 })).status, 302);
+
+    const post = { method: 'POST', body: 'text', headers: { authorization: 'Bearer x', cookie: 'a=b', 'x-own': '1' } };
+    for (const [status, host, method, authorization] of [
+      [302, '127.0.0.1', 'GET', 'Bearer x'],
+      [303, 'loop.test', 'GET', undefined],
+      [307, '127.0.0.1', 'POST', 'Bearer x'],
+      [308, 'loop.test', 'POST', undefined],
+    ] as const) {
+      answer = (request, response) => {
+        if (request.url === '/from') response.writeHead(status, { location: at('/to', host) }).end();
+        else response.end();
+      };
+      await allowing.request(at('/from'), post);
+      const last = seen.at(-1) as IncomingMessage;
+      assert.deepEqual(
+        [last.method, last.headers.authorization, last.headers['x-own']],
+        [method, authorization, '1'],
+        `${status}`,
+      );
+    }
+  });
+
+  test('headers of the connection are not the caller’s to set', async () => {
+    answer = (request, response) => response.end(request.headers.host);
+    const headers = { Host: 'evil.test', 'Transfer-Encoding': 'chunked', 'content-length': '9', connection: 'upgrade' };
+    assert.equal(String((await allowing.request(at(), { headers })).body), `127.0.0.1:${port}`);
+    await rejects(allowing.request(at(), { headers: { 'x-a': 'b\r\nx-c: d' } }), 'failed');
+    await rejects(allowing.request(at(), { method: 'GET / HTTP/1.1\r\nx: y' }), 'failed');
+  });
+
+  test('a body is decoded once and cut at the limit, a bomb too', async () => {
+    const text = 'decoded '.repeat(100);
+    for (const [encoding, bytes] of [
+      ['gzip', gzipSync(text)],
+      ['deflate', deflateSync(text)],
+      ['br', brotliCompressSync(text)],
+      ['identity', Buffer.from(text)],
+    ] as const) {
+      answer = (_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(bytes);
+      assert.equal(String((await allowing.request(at())).body), text, encoding);
+    }
+    answer = (_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip, gzip' }).end(gzipSync(gzipSync(text)));
+    await rejects(allowing.request(at()), 'failed');
+    answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+    await rejects(allowing.request(at()), 'failed');
+
+    // 1 GiB of zeros in about 1 MB.
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      const zip = createGzip();
+      zip.pipe(response);
+      const zeros = Buffer.alloc(1024 * 1024);
+      let left = 1024;
+      const more = (): void => {
+        while (left-- > 0) if (!zip.write(zeros)) return void zip.once('drain', more);
+        zip.end();
+      };
+      response.on('close', () => (left = 0));
+      response.on('error', () => {});
+      more();
+    };
+    const before = process.memoryUsage().rss;
+    const bomb = await allowing.request(at(), { maxBytes: 100_000 });
+    assert.deepEqual([bomb.body.length, bomb.truncated], [100_000, true]);
+    assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024);
+  });
+
+  test('endless, huge and stalled answers end', async () => {
+    answer = (_, response) => {
+      const chunk = Buffer.alloc(65_536);
+      const more = (): void => {
+        while (response.write(chunk));
+      };
+      response.on('drain', more);
+      more();
+    };
+    const endless = await allowing.request(at());
+    assert.deepEqual([endless.body.length, endless.truncated], [3 * 1024 * 1024, true]);
+
+    answer = (_, response) => response.writeHead(200, { 'x-big': 'x'.repeat(20_000) }).end();
+    await rejects(allowing.request(at()), 'failed');
+
+    answer = () => {};
+    const began = performance.now();
+    await rejects(allowing.request(at(), { headersTimeoutMs: 300 }), 'timeout');
+    answer = (_, response) => {
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(drip));
+    };
+    await rejects(allowing.request(at(), { timeoutMs: 300 }), 'timeout');
+    const abort = new AbortController();
+    const aborted = allowing.request(at(), { signal: abort.signal });
+    abort.abort();
+    await rejects(aborted, 'failed');
+    assert.ok(performance.now() - began < 4_000);
+  });
+
+  test('a server that speaks no HTTP or hangs up is a failure', async () => {
+    const raw = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.end('SSH-2.0-x\r\n');
+    }).listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    const { port: rawPort } = raw.address() as AddressInfo;
+    const outbound = createOutbound({ fetchAllowHosts: ['127.0.0.1'], fetchPorts: [rawPort] }, systemClock);
+    await rejects(outbound.request(`http://127.0.0.1:${rawPort}/`), 'failed');
+    raw.close();
+    await rejects(outbound.request(`http://127.0.0.1:${rawPort}/`), 'failed');
+  });
+
+  test('proxy settings of the environment are not read', async () => {
+    answer = (_, response) => response.end('direct');
+    const saved = { ...process.env };
+    Object.assign(process.env, {
+      HTTP_PROXY: 'http://127.0.0.1:1',
+      http_proxy: 'http://127.0.0.1:1',
+      NODE_USE_ENV_PROXY: '1',
+    });
+    try {
+      assert.equal(String((await allowing.request(at())).body), 'direct');
+    } finally {
+      process.env = saved;
+    }
+  });
+});

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { dateTime, limit, route, text, uuid } from './route.ts';
+
+/** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
+export const heartbeat = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    period_s: z.int(),
+    grace_s: z.int(),
+    tz: z.string().optional(),
+    status: z.enum(['new', 'up', 'late', 'down', 'paused']),
+    last_ping_at: dateTime.optional(),
+    last_start_at: dateTime.optional(),
+    last_exit_code: z.int().optional(),
+    created_at: dateTime,
+    updated_at: dateTime,
+  })
+  .meta({ id: 'Heartbeat' });
+
+const name = text(120).min(1);
+const period = z.int().min(60).max(2_592_000);
+const grace = z.int().min(60).max(604_800);
+const timeZone = text(64).refine((value) => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value }).format();
+    return true;
+  } catch {
+    return false;
+  }
+}, 'must be an IANA time zone');
+
+/** What every ping route shares: it is open to whoever has the token, from any client. */
+const ping = {
+  method: 'GET',
+  auth: 'open',
+  also: ['HEAD', 'POST'],
+  rawBody: 10_000,
+  plain: true,
+  cors: true,
+  responses: { 200: z.literal('OK') },
+  errors: ['bad_request', 'not_found', 'unavailable'],
+} as const;
+/** Matches a start with its end when runs of one job overlap. */
+const query = z.object({ rid: uuid.optional().describe('Id of the run that a start and its end share') });
+
+/** Heartbeat monitors, and the addresses that jobs ping (document 2, Heartbeat monitors). */
+export const heartbeats = {
+  list: route({
+    method: 'GET',
+    path: '/v1/heartbeats',
+    summary: "The account's monitors, oldest first",
+    auth: 'key',
+    responses: { 200: z.object({ heartbeats: z.array(heartbeat) }) },
+  }),
+  create: route({
+    method: 'POST',
+    path: '/v1/heartbeats',
+    summary: 'Create a monitor; its `ping_url` is in this response only',
+    auth: 'key',
+    idempotent: true,
+    body: z.object({
+      name,
+      period_s: period.describe('Seconds within which a success is expected'),
+      grace_s: grace.optional().describe('Seconds that it may be late; default 3600, or the period when that is less'),
+      tz: timeZone.optional().describe('For display'),
+    }),
+    responses: { 201: heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }) },
+  }),
+  update: route({
+    method: 'PATCH',
+    path: '/v1/heartbeats/{id}',
+    summary: 'Rename, change the times of, pause or resume a monitor',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    body: z
+      .object({
+        name: name.optional(),
+        period_s: period.optional(),
+        grace_s: grace.optional(),
+        tz: timeZone.optional(),
+        paused: z.boolean().optional(),
+      })
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+    responses: { 200: heartbeat },
+  }),
+  remove: route({
+    method: 'DELETE',
+    path: '/v1/heartbeats/{id}',
+    summary: 'Delete a monitor and its pings',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+  }),
+  pings: route({
+    method: 'GET',
+    path: '/v1/heartbeats/{id}/pings',
+    summary: 'The last 100 pings of a monitor, newest first',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    query: z.object({ limit: limit(100, 100) }),
+    responses: {
+      200: z.object({
+        pings: z.array(
+          z
+            .object({
+              kind: z.enum(['success', 'start', 'fail', 'log', 'exit']),
+              at: dateTime,
+              exit_code: z.int().optional(),
+              rid: uuid.optional(),
+              /** First 10,000 bytes, as UTF-8. */
+              body: z.string().optional(),
+              /** How many identical successes this stands for. */
+              count: z.int(),
+            })
+            .meta({ id: 'Ping' }),
+        ),
+      }),
+    },
+  }),
+  ping: route({
+    ...ping,
+    path: '/ping/{token}',
+    summary: 'The job succeeded',
+    params: z.object({ token: z.string() }),
+    query,
+  }),
+  signal: route({
+    ...ping,
+    path: '/ping/{token}/{signal}',
+    summary:
+      'The job started (`start`), failed (`fail`), says something (`log`), or ended with an exit code (0 to 255)',
+    params: z.object({ token: z.string(), signal: z.string() }),
+    query,
+  }),
+};

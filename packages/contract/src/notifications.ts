@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { dateTime, limit, route, text, uuid } from './route.ts';
+
+/** An entry of the account's inbox (kernel: notifications). */
+export const notification = z
+  .object({
+    id: uuid,
+    /** `<feature>.<what>`, such as `heartbeat.down`. */
+    type: z.string(),
+    title: z.string(),
+    body: z.string(),
+    /** Where it leads, often a deep link into the app. */
+    url: z.string().optional(),
+    severity: z.enum(['info', 'warning', 'critical']),
+    data: z.record(z.string(), z.unknown()).optional(),
+    created_at: dateTime,
+    read_at: dateTime.optional(),
+    archived_at: dateTime.optional(),
+  })
+  .meta({ id: 'Notification' });
+
+/** `true` or `false` in a query; absent: false. */
+const queryFlag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
+const base64url = /^[A-Za-z0-9_-]+={0,2}$/;
+/** A key of a subscription: so many bytes in base64url, as browsers give them. */
+const keyBytes = (bytes: number) =>
+  text(200)
+    .regex(base64url, 'must be base64url')
+    .refine((value) => Math.floor((value.replace(/=+$/, '').length * 3) / 4) === bytes, `must be ${bytes} bytes`);
+const endpoint = text(2_000).min(1);
+
+/** Inbox of the caller's account, and the browsers that are told of it. */
+export const notifications = {
+  list: route({
+    method: 'GET',
+    path: '/v1/notifications',
+    summary: "The account's notifications, newest first",
+    auth: 'key',
+    query: z.object({
+      unread: queryFlag.describe('`true`: only those not read'),
+      archived: queryFlag.describe('`true`: only those archived; else only those that are not'),
+      limit: limit(200, 50),
+    }),
+    responses: {
+      200: z.object({
+        notifications: z.array(notification),
+        /** Not read and not archived, whatever was asked for. */
+        unread_count: z.int(),
+      }),
+    },
+  }),
+  update: route({
+    method: 'PATCH',
+    path: '/v1/notifications/{id}',
+    summary: 'Mark a notification read or archived, or neither again',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    body: z
+      .object({ read: z.boolean().optional(), archived: z.boolean().optional() })
+      .refine((body) => body.read !== undefined || body.archived !== undefined, 'at least one field is required'),
+    responses: { 200: z.object({ notification }) },
+  }),
+  readAll: route({
+    method: 'POST',
+    path: '/v1/notifications/read-all',
+    summary: 'Mark every notification read',
+    auth: 'key',
+    responses: { 200: z.object({ updated: z.int() }) },
+  }),
+  stream: route({
+    method: 'GET',
+    path: '/v1/notifications/stream',
+    summary: 'Notifications as they come, and as they are read on other devices',
+    auth: 'key',
+    responses: { 200: z.string() },
+    events: {
+      notification: notification.extend({ op: z.enum(['created', 'updated']) }),
+      read_all: z.object({ at: dateTime }),
+    },
+  }),
+  vapidKey: route({
+    method: 'GET',
+    path: '/v1/push/vapid-key',
+    summary: 'The key that a browser subscribes to Web Push with (`applicationServerKey`, base64url)',
+    auth: 'key',
+    responses: { 200: z.object({ public_key: z.string() }) },
+  }),
+  subscribe: route({
+    method: 'POST',
+    path: '/v1/push/subscriptions',
+    summary: "Tell a browser of the account's notifications; a repeat answers 200",
+    auth: 'key',
+    body: z.object({
+      endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),
+      keys: z.object({ p256dh: keyBytes(65), auth: keyBytes(16) }),
+    }),
+    responses: {
+      201: z.object({ subscription: z.object({ id: uuid, endpoint: z.string(), created_at: dateTime }) }),
+      200: z.object({ subscription: z.object({ id: uuid, endpoint: z.string(), created_at: dateTime }) }),
+    },
+  }),
+  unsubscribe: route({
+    method: 'DELETE',
+    path: '/v1/push/subscriptions',
+    summary: 'Forget a browser, by its endpoint',
+    auth: 'key',
+    body: z.object({ endpoint }),
+    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+    errors: ['not_found'],
+  }),
+};
