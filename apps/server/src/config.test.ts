@@ -52,6 +52,8 @@ describe('settings', () => {
     SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
     SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],
     SVC_MASTER_KEY: ['short', 'x'.repeat(31)],
+    SVC_SMTP_URL: ['mail.example.com', 'http://x', 'smtp'],
+    SVC_MAIL_FROM: ['nobody', 'a@b, c@d', 'A <a@b> <c@d>', 'a@b\r\nBcc: c@d'],
     SVC_BASE_URL: ['example.com', 'ftp://x', '//x'],
     SVC_HUB_URL: ['hub'],
     SVC_AUTH_URL: ['auth'],
@@ -97,6 +99,16 @@ describe('settings', () => {
     assert.deepEqual([s3?.bucket, s3?.endpoint, s3?.region], ['bucket', 'http://minio:9000', 'us-east-1']);
     const tls = load({ SVC_TLS_CERT: 'c', SVC_TLS_KEY: 'k' });
     assert.deepEqual([tls.tls, tls.baseUrl], [{ certFile: 'c', keyFile: 'k' }, 'https://127.0.0.1:8787']);
+  });
+
+  test('a mail server needs a sender; what is wrong is told without the address of either', () => {
+    const message = faultOf({ SVC_SMTP_URL: 'smtp://user:hidden-value@mail.example.com' });
+    assert.match(message, /^SVC_MAIL_FROM: /);
+    assert.ok(!message.includes('hidden-value'));
+    assert.ok(!faultOf({ SVC_SMTP_URL: 'http://user:hidden-value@mail.example.com' }).includes('hidden-value'));
+    const { mail } = load({ SVC_SMTP_URL: 'smtp://mail.example.com:587', SVC_MAIL_FROM: 'svc <bot@example.com>' });
+    assert.deepEqual(mail, { smtpUrl: 'smtp://mail.example.com:587', from: 'svc <bot@example.com>' });
+    assert.equal(load({ SVC_MAIL_FROM: 'bot@example.com' }).mail, undefined);
   });
 
   test('addresses follow the base URL, slashes at its end aside', () => {

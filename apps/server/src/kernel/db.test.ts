@@ -33,6 +33,38 @@ describe('database', () => {
     }
   });
 
+  test('a transaction whose connection breaks fails, at a query, between two and at the commit, and nothing of it goes on', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const sql = openDatabase(database.target, 1);
+    t.after(() => sql.end({ timeout: 1 }).then(() => proxy.close()));
+    await sql`create table if not exists broken (step text)`;
+    for (const where of ['query', 'between', 'commit', 'caught']) {
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok', 15_000);
+      const transaction = inTransaction(sql, async (tx) => {
+        await tx`insert into broken values (${where})`;
+        if (where === 'query') {
+          const sleeping = tx`select pg_sleep(5)`;
+          setTimeout(() => void proxy.cut(), 50);
+          await sleeping;
+        } else {
+          const sleeping = where === 'caught' ? tx`select pg_sleep(5)`.catch(() => {}) : undefined;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          await proxy.cut();
+          await sleeping;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          if (where !== 'commit') await tx`insert into broken values (${`${where}: after`})`;
+        }
+      });
+      const code = await within(transaction.then(String, (error: { code: string }) => error.code));
+      assert.equal(toApiError({ code }).code, 'unavailable', where);
+      await proxy.restore();
+      // A statement that went to the next session would be there, outside of any transaction.
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok', 15_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.deepEqual([...(await sql`select step from broken`)], []);
+  });
+
   test('what waits for a commit runs after it, never after a rollback, and at once outside a transaction', async () => {
     const sql = openDatabase(plain.target, 2);
     const ran: string[] = [];

@@ -79,17 +79,54 @@ function openSocket({ path, host, port }: { path?: string | false; host: string[
   return Object.assign(socket, { host: path ? undefined : host[0] });
 }
 
-/** Runs `work` in one transaction; what `onCommit` was given runs once it is committed. */
+/**
+ * Runs `work` in one transaction; what `onCommit` was given runs once it is committed. When the connection breaks it is
+ * over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a socket that is gone, which
+ * ends the process, or to the session that takes its place.
+ */
 export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
   let committed: (() => void)[] = [];
-  const result = await sql.begin(async (tx) => {
-    const transaction: Transaction = tx;
+  let over = false;
+  const begun = sql.begin(async (tx) => {
+    const transaction: Transaction = refusing(tx, () => over);
     committed = [];
     transaction[afterCommit] = committed;
-    return await work(transaction);
+    try {
+      const result = await work(transaction);
+      return over ? await never : result;
+    } catch (error) {
+      // What broke the query may have broken the connection, which is told in the same turn.
+      await new Promise(setImmediate);
+      if (over) await never;
+      throw error;
+    }
   });
-  for (const run of committed) run();
-  return result as T;
+  try {
+    const result = await begun;
+    for (const run of committed) run();
+    return result as T;
+  } finally {
+    over = true;
+  }
+}
+
+const never = new Promise<never>(() => {});
+
+/** The same transaction, which takes no query once it is over. */
+function refusing<T extends object>(tx: T, isOver: () => boolean): T {
+  const check = (): void => {
+    if (isOver()) throw Object.assign(new Error('the transaction is over'), { code: 'CONNECTION_CLOSED' });
+  };
+  return new Proxy(tx, {
+    apply(target, self, values) {
+      check();
+      return Reflect.apply(target as never, self, values);
+    },
+    get(target, name, receiver) {
+      if (name === 'unsafe') check();
+      return Reflect.get(target, name, receiver) as unknown;
+    },
+  });
 }
 
 /** Runs `work` after the transaction `db` commits, or at once when `db` is the pool. */

@@ -11,7 +11,7 @@ export interface Proxy {
   port: number;
   /** Cuts every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Freezes every connection: bytes neither come nor go, nobody is told. */
+  /** Freezes every connection, new ones too: bytes neither come nor go, nobody is told. */
   freeze(): void;
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -22,6 +22,7 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
   const sockets = new Set<Socket>();
   let server: Server | undefined;
   let port = 0;
+  let frozen = false;
   const listen = async (): Promise<void> => {
     server = createServer((near) => {
       const far = connect(target);
@@ -35,7 +36,8 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
           sockets.delete(one);
           other.destroy();
         });
-        one.pipe(other);
+        if (frozen) one.pause();
+        else one.pipe(other);
       }
     });
     if (path === undefined) server.listen(port, '127.0.0.1');
@@ -58,9 +60,11 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
     },
     cut,
     freeze() {
+      frozen = true;
       for (const socket of sockets) socket.pause().unpipe();
     },
     async restore() {
+      frozen = false;
       if (!server) await listen();
     },
     close: cut,

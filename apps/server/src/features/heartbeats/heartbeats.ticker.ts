@@ -51,11 +51,16 @@ export class Ticker {
   /** Takes every monitor that is due, and looks again when the next one will be if that is soon. */
   async tick(): Promise<void> {
     const { sql, clock } = this.#kernel;
-    while ((await this.#takeSome()) === mostAtOnce);
     this.#cancelEarly();
-    const ms = await untilDeadline(sql, clock);
-    if (ms !== undefined && ms > 0 && ms < lookEveryMs) {
-      this.#cancelEarly = clock.after(Math.ceil(ms), () => this.wake());
+    for (;;) {
+      const ms = await untilDeadline(sql, clock);
+      if (ms !== undefined && ms <= 0) {
+        // What is due and was not taken is at work elsewhere, or failed.
+        if ((await this.#takeSome()) > 0) continue;
+      } else if (ms !== undefined && ms < lookEveryMs) {
+        this.#cancelEarly = clock.after(Math.ceil(ms), () => this.wake());
+      }
+      return;
     }
   }
 
