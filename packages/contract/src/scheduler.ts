@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, route, text, uuid } from './route.ts';
+import { dateTime, limit, route, text, uuid } from './route.ts';
 
 /** States of a run; the last six are final (design: schedules, Runs). */
 export const runStates = [
@@ -154,7 +154,7 @@ export const scheduler = {
     summary: "The account's runs, newest first",
     auth: 'key',
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(200).default(50),
+      limit: limit(200, 50),
       state: z.enum(runStates).optional(),
     }),
     responses: { 200: z.object({ runs: z.array(run) }) },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, route, text, uuid } from './route.ts';
+import { dateTime, limit, route, text, uuid } from './route.ts';
 import { run } from './scheduler.ts';
 import { instant, kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
 
@@ -147,7 +147,7 @@ export const schedules = {
     summary: 'Runs of a schedule, newest first',
     auth: 'key',
     params: byId,
-    query: z.object({ limit: z.coerce.number().int().min(1).max(200).default(50) }),
+    query: z.object({ limit: limit(200, 50) }),
     responses: { 200: z.object({ runs: z.array(run) }) },
   }),
   approveCommand: route({

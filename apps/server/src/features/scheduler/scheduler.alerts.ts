@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
-import { notify } from '../notifications/index.ts';
+import { deepLink, notify } from '../notifications/index.ts';
 import type { ScheduleTerms } from '../schedules/index.ts';
 import type { CreatedRun, RunRow } from './scheduler.sql.ts';
 
@@ -21,7 +21,7 @@ async function tellOfRun(
     title,
     body,
     severity,
-    url: `${kernel.config.appScheme}://schedule-runs/${run.id}`,
+    url: deepLink(kernel.config, 'schedule-runs', run.id),
     data: { run_id: run.id, schedule_id: run.schedule_id, state: run.state },
   });
 }
@@ -80,7 +80,7 @@ async function tellOfSchedule(
     title,
     body,
     severity: 'warning',
-    url: `${kernel.config.appScheme}://schedules/${schedule.id}`,
+    url: deepLink(kernel.config, 'schedules', schedule.id),
     data: { schedule_id: schedule.id },
   });
 }

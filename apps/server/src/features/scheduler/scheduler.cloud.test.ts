@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type Json, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+
+describe('scheduler: webhooks of the cloud', () => {
+  let t: SchedulerTest;
+  let base: SchedulerTest;
+  let server: Server;
+  let url: string;
+  let answer: (request: IncomingMessage, body: string, response: ServerResponse) => void;
+  const requests: { method: string | undefined; path: string | undefined; headers: Json; body: string }[] = [];
+  const authorities = getCACertificates('default');
+
+  before(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-tls-'));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes'];
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+    setDefaultCACertificates([...authorities, readFileSync(cert, 'utf8')]);
+    server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString();
+        requests.push({ method: request.method, path: request.url, headers: request.headers, body });
+        answer(request, body, response);
+      });
+    });
+    rmSync(folder, { recursive: true });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    url = `https://127.0.0.1:${port}`;
+    base = await openScheduler({ settings: { SVC_FETCH_ALLOW_HOSTS: '127.0.0.1', SVC_FETCH_PORTS: `443,${port}` } });
+  });
+  after(async () => {
+    await base.close();
+    server.closeAllConnections();
+    server.close();
+    setDefaultCACertificates(authorities);
+  });
+  beforeEach(async () => {
+    t = await base.fresh();
+    requests.length = 0;
+    answer = (_request, _body, response) => response.end('fine');
+  });
+  const webhook = (spec: Json, fields: Json = {}) =>
+    t.create({
+      kind: 'http',
+      trigger: { type: 'event', trigger_id: 'x' },
+      spec: { url: `${url}/hook`, ...spec },
+      ...fields,
+    });
+
+  test('sends method, headers and body, and keeps what was answered', async () => {
+    const schedule = await webhook({ method: 'PUT', headers: { 'x-token': 'abc' }, body: '{"a":1}' });
+    await t.runNow(schedule);
+    const run = await t.turnTo(0, schedule, 'succeeded');
+    assert.equal(run.log_tail, 'fine');
+    assert.equal(run.device_id, undefined);
+    assert.deepEqual(
+      requests.map(({ method, path, headers, body }) => [method, path, headers['x-token'], body]),
+      [['PUT', '/hook', 'abc', '{"a":1}']],
+    );
+  });
+
+  test('any 2xx is success unless expect_status says otherwise', async () => {
+    const outcome = async (status: number, expected?: number): Promise<string> => {
+      answer = (_request, _body, response) => response.writeHead(status).end();
+      const schedule = await webhook({ ...(expected !== undefined && { expect_status: expected }) });
+      await t.runNow(schedule);
+      let state = '';
+      await t.turn(0, async () => {
+        const [run] = await t.runsOf(schedule);
+        state = run.state === 'failed' ? run.error : run.state;
+        return run.state === 'failed' || run.state === 'succeeded';
+      });
+      return state;
+    };
+    assert.equal(await outcome(204), 'succeeded');
+    assert.equal(await outcome(500), 'answered 500, expected 2xx');
+    assert.equal(await outcome(404, 404), 'succeeded');
+    assert.equal(await outcome(200, 201), 'answered 200, expected 201');
+  });
+
+  test('a failed webhook is retried as any run is', async () => {
+    let calls = 0;
+    answer = (_request, _body, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 503 : 200).end();
+    };
+    const schedule = await webhook({}, { retries: 1, retry_backoff_s: 5 });
+    await t.runNow(schedule);
+    await t.turn(0, async () => (await t.runsOf(schedule))[0].attempt === 2);
+    assert.equal((await t.turnTo(5_000, schedule, 'succeeded')).attempt, 2);
+  });
+
+  test('private addresses are out of reach, and nothing is told of what is there', async () => {
+    for (const address of [
+      'https://10.0.0.1/',
+      'https://localhost/',
+      'https://169.254.169.254/latest',
+      'https://[::1]/',
+    ]) {
+      const schedule = await webhook({ url: address });
+      await t.runNow(schedule);
+      const run = await t.turnTo(0, schedule, 'failed');
+      assert.equal(run.log_tail, undefined);
+      assert.doesNotMatch(run.error, /ECONN|refused by|10\.0\.0\.1/);
+    }
+  });
+
+  test('a slow answer ends with the timeout, a cancelled run with its request', async () => {
+    answer = () => {};
+    const schedule = await webhook({}, { timeout_s: 1 });
+    await t.runNow(schedule);
+    await t.turn(0, async () => requests.length === 1);
+    await t.turn(1_000, async () => ['timed_out', 'failed'].includes((await t.runsOf(schedule))[0].state));
+    assert.equal((await t.runsOf(schedule))[0].state, 'timed_out');
+    const slow = await webhook({});
+    await t.runNow(slow);
+    await t.turn(0, async () => requests.length === 2);
+    const [run] = await t.runsOf(slow);
+    await t.call('POST', `/v1/schedule-runs/${run.id}/cancel`);
+    await t.turn(20_000, async () => (await t.runsOf(slow))[0].state === 'cancelled');
+  });
+
+  test('a gateway that stops hands its webhooks back for another attempt', async () => {
+    answer = () => {};
+    const schedule = await webhook({});
+    await t.runNow(schedule);
+    await t.turn(0, async () => requests.length === 1);
+    const { startGateway } = await import('../../testing.ts');
+    const other = await startGateway(t.database, {
+      clock: t.clock,
+      settings: { SVC_FETCH_ALLOW_HOSTS: '127.0.0.1', SVC_FETCH_PORTS: new URL(url).port },
+    });
+    const closing = base.gateway.close();
+    // The three seconds that runs have to end.
+    t.clock.advance(3_000);
+    await closing;
+    answer = (_request, _body, response) => response.end('second');
+    const key = { authorization: `Bearer ${t.account.key}` };
+    for (let state = ''; state !== 'succeeded'; ) {
+      t.clock.advance(1_000);
+      const list = await fetch(`${other.url}/v1/schedules/${schedule.id}/runs`, { headers: key });
+      const { runs } = (await list.json()) as Json;
+      state = runs[0].state;
+      if (state === 'succeeded') assert.equal(runs[0].attempt, 2);
+    }
+    await other.close();
+  });
+});
