@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { Client, buildConnector } from 'undici';
+import type { Client } from 'undici';
 import type { Clock } from './clock.ts';
 import { canonicalAddress, isPublicAddress } from './outbound.address.ts';
 import { OutboundError, refused } from './outbound.error.ts';
@@ -66,7 +66,9 @@ export async function addressesOf(
  * A client for one request to a target, which connects to the given addresses and to nothing else: the name is not asked
  * for again, and the socket's peer is looked at once more. No proxy, no HTTP/2, no connection kept.
  */
-export function openClient(target: Target, addresses: readonly string[], headersMs: number): Client {
+export async function openClient(target: Target, addresses: readonly string[], headersMs: number): Promise<Client> {
+  // 26 MB and 80 ms, measured: loaded by the first request only.
+  const { Client, buildConnector } = await import('undici');
   const connect = buildConnector({
     timeout: connectMs,
     allowH2: false,

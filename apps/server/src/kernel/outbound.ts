@@ -94,7 +94,7 @@ export function createOutbound(
   async function ask(hop: Hop, limits: Limits, follow: boolean): Promise<OutboundAnswer | Hop> {
     const { target, addresses } = await targetOf(hop.url, limits.protocols);
     limits.signal.throwIfAborted();
-    const client = openClient(target, addresses, limits.headersTimeoutMs);
+    const client = await openClient(target, addresses, limits.headersTimeoutMs);
     try {
       const { url } = target;
       const response = await client.request({

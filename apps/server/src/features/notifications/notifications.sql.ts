@@ -25,7 +25,8 @@ const columns = (db: Db) =>
 
 /**
  * Stores those that are new, with a delivery for each browser of the account and one by e-mail when there is a mail
- * server. Answers what was stored; `due` tells whether anything is to be delivered.
+ * server. Answers what was stored; `due` tells whether anything is to be delivered. A browser that is being forgotten is
+ * passed over: waiting for it could be a deadlock, and a delivery to it would fail the caller's transaction.
  */
 export async function insertNotifications(
   db: Db,
@@ -53,6 +54,7 @@ export async function insertNotifications(
       insert into notifications.deliveries (channel, notification_id, subscription_id, due_at)
       select 'push', i.id, s.id, i.created_at
       from inserted i join notifications.subscriptions s on s.account_id = i.account_id
+      for key share of s skip locked
       returning notification_id
     ), mails as (
       insert into notifications.deliveries (channel, notification_id, due_at)

@@ -427,6 +427,18 @@ describe('notifications', () => {
     assert.deepEqual([pushed.length, mails.length], [1, 1]);
   });
 
+  test('a browser that is being forgotten holds up no transaction that tells of something, and fails none', async () => {
+    await subscribe('/leaving', newBrowser());
+    const { sql } = gateway.kernel;
+    await inTransaction(sql, async (tx) => {
+      await tx`delete from notifications.subscriptions where account_id = ${account.id}`;
+      await tell();
+    });
+    assert.equal((await inbox()).notifications.length, 1);
+    await settled();
+    assert.equal(pushed.length, 0);
+  });
+
   test('an endpoint that is no public https address is refused in one and the same words', async () => {
     const browser = newBrowser();
     const messages = new Set<string>();
