@@ -15,6 +15,7 @@ export { key, scope } from './keys.ts';
 export * from './route.ts';
 export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
 export {
+  agentSpec,
   chainSpec,
   commandHashInput,
   httpSpec,
