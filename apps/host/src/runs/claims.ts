@@ -47,7 +47,7 @@ export async function claimRuns(options: ClaimOptions): Promise<void> {
     } catch (failure) {
       if (signal.aborted) return;
       const reason = describeFailure(failure);
-      if (reason !== told) options.log(`cannot claim runs: ${reason}; trying again`);
+      if (reason !== told && !isOfEveryCall(failure)) options.log(`cannot claim runs: ${reason}; trying again`);
       told = reason;
       await sleep(waitAfter(failure, backoff.next(), options.retryMs[1]), undefined, { signal }).catch(() => {});
     }
@@ -63,6 +63,11 @@ async function claim({ client, signal }: ClaimOptions, policy: Policy): Promise<
 /** What this machine can run: agents only when there is a command for them; phone actions never. */
 export function kindsOf({ kinds, agent }: Policy): Policy['kinds'] {
   return kinds.filter((kind) => kind !== 'agent' || agent !== undefined);
+}
+
+/** The hosts stream has failed for the same reason, and said so. */
+function isOfEveryCall(failure: unknown): boolean {
+  return failure instanceof SvcError && [0, 401, 402, 403].includes(failure.status);
 }
 
 function waitAfter(failure: unknown, wait: number, most: number): number {

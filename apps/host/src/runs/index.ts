@@ -71,7 +71,7 @@ export async function startRuns(options: RunsOptions): Promise<Runs> {
     async stop() {
       clearInterval(spool);
       stopping.abort();
-      await Promise.race([runner.stop(), sleep(mostStopMs)]);
+      await Promise.race([runner.stop(), sleep(mostStopMs, undefined, { ref: false })]);
       end.abort();
       await Promise.allSettled(working);
       await noteReached(config.stateDir, false);
