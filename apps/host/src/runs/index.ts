@@ -12,7 +12,7 @@ import type { PolicySource } from '../policy.ts';
 import { hashCommand, openApprovals } from './approvals.ts';
 import { claimRuns } from './claims.ts';
 import type { Machine } from './context.ts';
-import { type Journal, openJournal, removeOlder } from './journal.ts';
+import { type Journal, openJournal, pruneJournal } from './journal.ts';
 import { runTiming } from './lease.ts';
 import { createRunner, type Runner } from './runner.ts';
 import { type ScheduleList, watchSchedules } from './watch.ts';
@@ -39,8 +39,6 @@ export interface Runs {
   stop(): Promise<void>;
 }
 
-/** Slots of which nothing is left to do are kept for so long. */
-const keptMs = 2 * 86_400_000;
 /** What is not reported by then is in the journal: the next daemon reports it. */
 const mostStopMs = 3500;
 const spoolMs = 60_000;
@@ -55,7 +53,11 @@ export async function startRuns(options: RunsOptions): Promise<Runs> {
   const runner = createRunnerOf(options, journal, machine, end.signal);
   await runner.recover();
   const send = () => sendOutcomes(client, journal, log);
-  const spool = setInterval(() => void send().catch(() => {}), spoolMs).unref();
+  const tidy = async () => {
+    await send();
+    await pruneJournal(machine.reportDirectory);
+  };
+  const spool = setInterval(() => void tidy().catch(() => {}), spoolMs).unref();
   const look = createLook(options, machine, send);
   const working = [
     claimRuns({ client, policy, runner, retryMs: options.timing.retryMs, log, signal }),
@@ -86,7 +88,7 @@ export async function openMachine(
   const { stateDir, childEnvironment, key } = options.config;
   const directory = join(stateDir, 'runs');
   const journal = await openJournal(directory);
-  await removeOlder(directory, keptMs);
+  await pruneJournal(directory);
   const machine: Machine = {
     environment: childEnvironment,
     secretsPath: join(stateDir, 'secrets.json'),

@@ -7,10 +7,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { processStart } from '../lock.ts';
 import { isAlive, temporaryDirectory, until } from '../testing.ts';
-import { openJournal, removeOlder } from './journal.ts';
+import { openJournal, pruneJournal } from './journal.ts';
 
 async function group(t: TestContext, env: Record<string, string>, command = 'sleep 600 & echo $!; wait') {
-  const child: ChildProcess = spawn('/bin/sh', ['-c', command], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child: ChildProcess = spawn('/bin/sh', ['-c', command], {
+    detached: true,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   t.after(() => {
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
@@ -38,6 +42,8 @@ test('an attempt is begun once, in a file that only its owner reads', async (t) 
   assert.equal((await stat(directory)).mode & 0o777, 0o700);
   assert.equal((await stat(join(directory, `${id}.1.json`))).mode & 0o777, 0o600);
   assert.deepEqual(await journal.abandoned(), [], 'this process still works on them');
+  for (const entry of begun) await entry?.close();
+  assert.equal(await journal.begin(id, 1, schedule), undefined, 'a closed one neither');
 });
 
 test('what an earlier daemon left is killed, leader or not; a number that is someone else’s is not', async (t) => {
@@ -70,6 +76,6 @@ test('a damaged record is passed over, and old files go', async (t) => {
   const old = join(directory, 'old.json');
   await writeFile(old, 'x');
   await utimes(old, 1, 1);
-  await removeOlder(directory, 1000);
+  await pruneJournal(directory);
   await assert.rejects(readFile(old));
 });

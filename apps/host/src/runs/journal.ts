@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { contract, type RouteInput, uuid } from '@svc/contract';
 import { z } from 'zod';
@@ -39,10 +39,10 @@ export interface JournalEntry {
   started(pid: number): Promise<void>;
   /** How it ended: kept until the gateway has it. */
   finished(outcome: RunOutcome): Promise<void>;
-  /** The gateway has it, or does not want it. */
+  /** Of a slot: the gateway has it, or does not want it. */
   settle(): Promise<void>;
-  /** It is of no use any more. */
-  remove(): Promise<void>;
+  /** Of a run: the same. Only its name stays, for as long as it could be offered again by mistake. */
+  close(): Promise<void>;
 }
 
 /** What more there is to write of a slot. */
@@ -84,7 +84,10 @@ export async function openJournal(directory: string): Promise<Journal> {
         return write({ outcome, ...(record.native && { native: { ...record.native, finished_at } }) });
       },
       settle: () => write({ settled: true }),
-      remove: () => rm(path, { force: true }),
+      async close() {
+        await writeFile(doneOf(path), '', { mode: 0o600 });
+        await rm(path, { force: true });
+      },
     };
   };
   const find = async (name: string) => {
@@ -100,6 +103,10 @@ export async function openJournal(directory: string): Promise<Journal> {
       const owner = { pid: process.pid, started: processStart(process.pid) ?? '' };
       const record = { id, attempt, schedule_id: scheduleId, owner, ...slot };
       if (!(await writePrivate(pathOf(id, attempt), JSON.stringify(record), true))) return undefined;
+      if (await isThere(doneOf(pathOf(id, attempt)))) {
+        await rm(pathOf(id, attempt), { force: true });
+        return undefined;
+      }
       await syncDirectory(directory);
       return entryOf(record);
     },
@@ -119,13 +126,23 @@ export function slotId(scheduleId: string, scheduledFor: string): string {
   return `${scheduleId}.${Date.parse(scheduledFor)}`;
 }
 
-/** Removes files of a directory that were last written before `ageMs`. */
-export async function removeOlder(directory: string, ageMs: number): Promise<void> {
+/** Settled slots are kept for so long, names of closed runs for less: they are many. */
+const keptMs = 2 * 86_400_000;
+const doneMs = 3_600_000;
+
+/** Removes files of the journal that were last written long ago. */
+export async function pruneJournal(directory: string): Promise<void> {
   for (const name of await readdir(directory).catch(() => [])) {
     const path = join(directory, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-    if (mtimeMs < Date.now() - ageMs) await rm(path, { force: true });
+    if (mtimeMs < Date.now() - (name.endsWith('.done') ? doneMs : keptMs)) await rm(path, { force: true });
   }
+}
+
+const doneOf = (path: string) => path.replace(/json$/, 'done');
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 async function readRecord(path: string): Promise<JournalRecord | undefined> {

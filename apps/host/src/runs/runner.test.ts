@@ -269,7 +269,11 @@ test('an agent gets the prompt on standard input and says its cost and session i
      echo '{"cost_micro_usd": 5}' > "$SVC_RUN_REPORT"; until [ -e go ]; do sleep 0.02; done
      echo '{"cost_micro_usd": 1200.4, "session_id": "0190A0A0-0000-7000-8000-000000000000"}' >> "$SVC_RUN_REPORT"`,
   );
-  const run = newRun({ kind: 'agent', spec: { prompt: 'do it', skill: 'tidy', permissions: ['read', 'pr'] }, attempt: 2 });
+  const run = newRun({
+    kind: 'agent',
+    spec: { prompt: 'do it', skill: 'tidy', permissions: ['read', 'pr'] },
+    attempt: 2,
+  });
   b.runner.start(run);
   const beats = () => b.gateway.scheduler.heartbeats.get(run.id) ?? [];
   await until(() => beats().some((beat) => beat['cost_micro_usd'] === 5), 'a heartbeat with the cost');

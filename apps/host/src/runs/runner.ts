@@ -137,7 +137,7 @@ async function attempt(
   // One that ended by itself at that moment is reported: the gateway decides what it counts.
   if (silentReasons.includes(reason) && outcome.error === reason) {
     log(`run ${run.id} attempt ${run.attempt} was ended: ${reason}`);
-    await entry.remove();
+    await entry.close();
     return undefined;
   }
   await entry.finished(outcome);
@@ -159,7 +159,7 @@ async function report(entry: JournalEntry, { client, timing, log }: RunnerOption
     const { delivery, failure } = await deliver(client, { id, attempt }, outcome, call);
     if (delivery === 'refused')
       log(`the result of run ${id} attempt ${attempt} was refused: ${describeFailure(failure)}`);
-    if (delivery !== 'later') return entry.remove();
+    if (delivery !== 'later') return entry.close();
     if (!told && !end.aborted) log(`the result of run ${id} was not taken: ${describeFailure(failure)}; trying again`);
     await sleep(backoff.next(), undefined, { signal: end }).catch(() => {});
   }
