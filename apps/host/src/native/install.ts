@@ -99,6 +99,7 @@ export function cronInstaller({ stateDir, command }: InstallOptions): Installer 
       const [from, to] = [lines.indexOf(begin), lines.indexOf(end)];
       // An end mark that a person removed: the lines up to it cannot be told from theirs.
       if (from !== -1 && to < from) throw new Error(`the crontab has "${begin}" without its end`);
+      if (from === -1 && ids.length === 0) return;
       const others = from === -1 ? lines : lines.toSpliced(from, to - from + 1);
       const own = ids.map((id) => `* * * * * ${command(id).map(cronWord).join(' ')} >/dev/null 2>&1`);
       const wanted = own.length === 0 ? others : [...others, begin, ...own, end];

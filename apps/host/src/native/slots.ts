@@ -107,13 +107,13 @@ export async function outcomeOfSlot(
   stateDir: string,
   signal: AbortSignal,
 ): Promise<RunOutcome | undefined> {
-  const { schedules } = await readCache(stateDir);
-  if (!schedules.some(({ id }) => id === run.schedule_id)) return undefined;
   const id = slotId(run.schedule_id, run.scheduled_for);
-  const marker = await journal.begin(id, 1, run.schedule_id, { run_id: run.id });
-  if (marker) {
-    await marker.settle();
-    return undefined;
+  const { schedules } = await readCache(stateDir);
+  // A schedule that the machine does not run by itself needs no mark; it may have run this slot while it still did.
+  if (schedules.some((schedule) => schedule.id === run.schedule_id)) {
+    const marker = await journal.begin(id, 1, run.schedule_id, { run_id: run.id });
+    await marker?.settle();
+    if (marker) return undefined;
   }
   for (;;) {
     const record = (await journal.find(id, 1))?.record;

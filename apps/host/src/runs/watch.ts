@@ -42,7 +42,7 @@ async function watchOnce(options: WatchOptions): Promise<void> {
   const signal = AbortSignal.any([options.signal, attempt.signal]);
   const silence = setTimeout(() => attempt.abort(), options.timing.silenceMs);
   const refresh = createRefresh(options, signal, () => attempt.abort());
-  let noted = 0;
+  let noted = Number.NEGATIVE_INFINITY;
   const onActivity = () => {
     silence.refresh();
     if (performance.now() - noted < noteMs) return;
@@ -66,7 +66,7 @@ async function watchOnce(options: WatchOptions): Promise<void> {
 }
 
 /** Lists the schedules a while after it was asked to, one listing at a time. */
-function createRefresh({ client, onSchedules }: WatchOptions, signal: AbortSignal, onFailure: () => void) {
+function createRefresh({ client, onSchedules, onReached }: WatchOptions, signal: AbortSignal, onFailure: () => void) {
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
   let busy = false;
@@ -76,7 +76,9 @@ function createRefresh({ client, onSchedules }: WatchOptions, signal: AbortSigna
     if (busy) return soon(changeMs);
     busy = true;
     try {
-      times = await onSchedules(await client.schedules.list({}, { signal }));
+      const list = await client.schedules.list({}, { signal });
+      await onReached(true);
+      times = await onSchedules(list);
     } catch {
       onFailure();
     } finally {
