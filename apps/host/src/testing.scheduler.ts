@@ -3,14 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { commandHashInput } from '@svc/contract';
 import type { ClaimedRun } from './runs/context.ts';
 import type { RunOutcome } from './runs/journal.ts';
-import { until } from './testing.ts';
 
 /** A result that a host posted. */
 export interface PostedResult extends RunOutcome {
   attempt: number;
 }
 
-type Body = Record<string, any>;
+type Body = Record<string, unknown>;
 
 /** The scheduler's routes of the fake gateway: what is queued is claimed once, and what hosts say is kept. */
 export interface FakeScheduler {
@@ -41,11 +40,28 @@ export interface FakeScheduler {
   serve(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean>;
 }
 
+/** Who waits for what. */
+interface State {
+  fake: FakeScheduler;
+  queued: ClaimedRun[];
+  claiming: Set<(run: ClaimedRun | null) => boolean>;
+  following: Set<ServerResponse>;
+  resulting: Map<string, (result: PostedResult) => void>;
+}
+
+/** One request: its body, and the ways to answer it. */
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  path: string;
+  body: Body;
+  answer: (status: number, body: unknown) => true;
+  refuse: (status: number, code?: string) => true;
+}
+
 /** Makes the scheduler of one fake gateway. */
 export function fakeScheduler(jsonOf: (request: IncomingMessage) => Promise<unknown>): FakeScheduler {
-  const queued: ClaimedRun[] = [];
-  const waiting = new Set<(run: ClaimedRun | null) => boolean>();
-  const following = new Set<ServerResponse>();
+  const state: Omit<State, 'fake'> = { queued: [], claiming: new Set(), following: new Set(), resulting: new Map() };
   const fake: FakeScheduler = {
     claims: [],
     heartbeats: new Map(),
@@ -60,89 +76,101 @@ export function fakeScheduler(jsonOf: (request: IncomingMessage) => Promise<unkn
     onNative: () => 200,
     onApprove: () => 200,
     queue(run) {
-      for (const take of waiting) if (take(run)) return run;
-      queued.push(run);
+      for (const take of state.claiming) if (take(run)) return run;
+      state.queued.push(run);
       return run;
     },
-    async result(run) {
-      await until(() => fake.results.has(run.id), `the result of ${run.id}`);
-      return fake.results.get(run.id)?.[0] as PostedResult;
+    result(run) {
+      const [posted] = fake.results.get(run.id) ?? [];
+      return posted ? Promise.resolve(posted) : new Promise((resolve) => state.resulting.set(run.id, resolve));
     },
     changed(op = 'updated') {
       const data = JSON.stringify({ op, state: 'enabled' });
-      for (const response of following) response.write(`event: schedule\ndata: ${data}\n\n`);
+      for (const response of state.following) response.write(`event: schedule\ndata: ${data}\n\n`);
     },
     async serve(request, response, path) {
-      const answer = (status: number, body: unknown): true => {
+      if (!/^\/v1\/(schedule|scheduler|schedules|schedule-runs)(\/|$)/.test(path)) return false;
+      const body = request.method === 'POST' ? ((await jsonOf(request)) as Body) : {};
+      const answer = (status: number, content: unknown): true => {
         response.writeHead(status, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(body));
+        response.end(JSON.stringify(content));
         return true;
       };
       const refuse = (status: number, code = status === 409 ? 'lease_held' : 'refused') =>
         answer(status, { error: { message: 'refused by the test', type: 'test', code } });
-      if (path === '/v1/schedules') return answer(200, { schedules: fake.schedules, pause: fake.pause });
-      if (path === '/v1/schedules/stream') {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write(': hello\n\n');
-        following.add(response);
-        response.on('close', () => following.delete(response));
-        return true;
-      }
-      if (path === '/v1/scheduler/claim') {
-        fake.claims.push((await jsonOf(request)) as Body);
-        const give = (run: ClaimedRun | null): true => {
-          if (run) fake.claimed.push(run);
-          return answer(200, { run });
-        };
-        const next = queued.shift();
-        if (next) return give(next);
-        const wait = (fake.claims.at(-1)?.['wait_s'] ?? 0) * 1000;
-        if (wait === 0) return give(null);
-        const take = (run: ClaimedRun | null): boolean => {
-          waiting.delete(take);
-          clearTimeout(timer);
-          return !response.closed && give(run);
-        };
-        const timer = setTimeout(() => take(null), wait);
-        waiting.add(take);
-        response.on('close', () => {
-          waiting.delete(take);
-          clearTimeout(timer);
-        });
-        return true;
-      }
-      if (path === '/v1/scheduler/native-runs') {
-        const body = (await jsonOf(request)) as Body;
-        fake.native.push(body);
-        const status = fake.onNative(body);
-        return status === 200 ? answer(200, { run: {} }) : refuse(status);
-      }
-      if (/^\/v1\/schedules\/[^/]+\/approve-command$/.test(path)) {
-        const id = path.split('/')[3];
-        const device = request.headers['x-svc-device'];
-        if (request.method === 'DELETE') {
-          fake.approved.push({ id, device, revoked: true });
-          return answer(200, { approved: false, device_id: device });
-        }
-        const body = (await jsonOf(request)) as Body;
-        fake.approved.push({ id, device, ...body });
-        const status = fake.onApprove(body);
-        return status === 200 ? answer(200, { approved: true, device_id: device }) : refuse(status, 'hash_mismatch');
-      }
-      const [, id = '', verb] = /^\/v1\/schedule-runs\/([^/]+)\/(heartbeat|result)$/.exec(path) ?? [];
-      if (verb === undefined) return false;
-      const body = (await jsonOf(request)) as PostedResult;
-      const kept: Map<string, Body[]> = verb === 'result' ? (fake.results as Map<string, any[]>) : fake.heartbeats;
-      kept.set(id, [...(kept.get(id) ?? []), body]);
-      if (verb === 'heartbeat') {
-        const beat = fake.onHeartbeat(id);
-        return typeof beat === 'number' ? refuse(beat) : answer(200, beat);
-      }
-      const status = fake.onResult(id, body);
-      return status === 200 ? answer(200, { run: {} }) : refuse(status);
+      const exchange = { request, response, path, body, answer, refuse };
+      const whole = { ...state, fake };
+      return serveSchedules(whole, exchange) || serveClaim(whole, exchange) || serveRun(whole, exchange);
     },
   };
   return fake;
+}
+
+function serveSchedules({ fake, following }: State, exchange: Exchange): boolean {
+  const { request, response, path, body, answer, refuse } = exchange;
+  if (path === '/v1/schedules') return answer(200, { schedules: fake.schedules, pause: fake.pause });
+  if (path === '/v1/schedules/stream') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': hello\n\n');
+    following.add(response);
+    response.on('close', () => following.delete(response));
+    return true;
+  }
+  const [, id] = /^\/v1\/schedules\/([^/]+)\/approve-command$/.exec(path) ?? [];
+  if (id === undefined) return false;
+  const device = request.headers['x-svc-device'];
+  if (request.method === 'DELETE') {
+    fake.approved.push({ id, device, revoked: true });
+    return answer(200, { approved: false, device_id: device });
+  }
+  fake.approved.push({ id, device, ...body });
+  const status = fake.onApprove(body);
+  return status === 200 ? answer(200, { approved: true, device_id: device }) : refuse(status, 'hash_mismatch');
+}
+
+function serveClaim({ fake, queued, claiming }: State, { path, body, response, answer }: Exchange): boolean {
+  if (path !== '/v1/scheduler/claim') return false;
+  fake.claims.push(body);
+  const give = (run: ClaimedRun | null): true => {
+    if (run) fake.claimed.push(run);
+    return answer(200, { run });
+  };
+  const next = queued.shift();
+  if (next) return give(next);
+  const wait = Number(body['wait_s'] ?? 0) * 1000;
+  if (wait === 0) return give(null);
+  const leave = () => {
+    claiming.delete(take);
+    clearTimeout(timer);
+  };
+  const take = (run: ClaimedRun | null): boolean => {
+    leave();
+    return !response.closed && give(run);
+  };
+  const timer = setTimeout(() => take(null), wait);
+  claiming.add(take);
+  response.on('close', leave);
+  return true;
+}
+
+function serveRun({ fake, resulting }: State, { path, body, answer, refuse }: Exchange): boolean {
+  if (path === '/v1/scheduler/native-runs') {
+    fake.native.push(body);
+    const status = fake.onNative(body);
+    return status === 200 ? answer(200, { run: {} }) : refuse(status);
+  }
+  const [, id = '', verb] = /^\/v1\/schedule-runs\/([^/]+)\/(heartbeat|result)$/.exec(path) ?? [];
+  if (verb === undefined) return false;
+  if (verb === 'heartbeat') {
+    fake.heartbeats.set(id, [...(fake.heartbeats.get(id) ?? []), body]);
+    const beat = fake.onHeartbeat(id);
+    return typeof beat === 'number' ? refuse(beat) : answer(200, beat);
+  }
+  const posted = body as unknown as PostedResult;
+  fake.results.set(id, [...(fake.results.get(id) ?? []), posted]);
+  resulting.get(id)?.(posted);
+  const status = fake.onResult(id, posted);
+  return status === 200 ? answer(200, { run: {} }) : refuse(status);
 }
 
 /** A run that can be claimed. */

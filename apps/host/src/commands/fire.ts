@@ -29,7 +29,7 @@ const reachMs = 5000;
  * gateway. Without a daemon this command claims them, if it has a key; without a gateway it runs the slot that is due.
  */
 export async function fire(id: string, options: FireOptions): Promise<void> {
-  const config = loadConfig(options, process.env, true);
+  const config = loadConfig(options, undefined, true);
   const output = createOutput(config.key);
   await ensureStateDirectory(config.stateDir);
   const daemon = await lockHolder(join(config.stateDir, 'daemon.lock'));

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf } from '../failure.ts';
@@ -20,6 +19,8 @@ export interface InstallOptions {
   /** Tells our entries from those of another daemon of the same user. */
   stateDir: string;
   command: (id: string) => readonly string[];
+  /** `$XDG_CONFIG_HOME`, where the user's systemd looks for units. */
+  configDirectory: string;
 }
 
 /**
@@ -30,7 +31,7 @@ export interface InstallOptions {
  */
 export async function findInstaller(options: InstallOptions): Promise<Installer | undefined> {
   if (process.platform !== 'linux') return undefined;
-  if (existsSync('/run/systemd/system')) return systemdInstaller(options, systemdPlace());
+  if (existsSync('/run/systemd/system')) return systemdInstaller(options, systemdPlace(options.configDirectory));
   return (await run('crontab', ['-l']).then(
     () => true,
     (error) => errnoOf(error) !== 'ENOENT',
@@ -39,20 +40,21 @@ export async function findInstaller(options: InstallOptions): Promise<Installer 
     : undefined;
 }
 
+type EntryOptions = Omit<InstallOptions, 'configDirectory'>;
+
 /** Where units are, and how to reach the manager that reads them. */
 export interface SystemdPlace {
   unitDirectory: string;
   systemctl: readonly string[];
 }
 
-function systemdPlace(): SystemdPlace {
+function systemdPlace(configDirectory: string): SystemdPlace {
   if (process.getuid?.() === 0) return { unitDirectory: '/etc/systemd/system', systemctl: ['systemctl'] };
-  const base = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config');
-  return { unitDirectory: join(base, 'systemd/user'), systemctl: ['systemctl', '--user'] };
+  return { unitDirectory: join(configDirectory, 'systemd/user'), systemctl: ['systemctl', '--user'] };
 }
 
 /** Entries as timers: a user's run while that user is logged in, or lingers (`loginctl enable-linger`). */
-export function systemdInstaller({ stateDir, command }: InstallOptions, place: SystemdPlace): Installer {
+export function systemdInstaller({ stateDir, command }: EntryOptions, place: SystemdPlace): Installer {
   const { unitDirectory } = place;
   const [program = 'systemctl', ...first] = place.systemctl;
   const systemctl = (...args: string[]) => run(program, [...first, ...args]);
@@ -89,7 +91,7 @@ export function systemdInstaller({ stateDir, command }: InstallOptions, place: S
 }
 
 /** Entries as lines between two marks of the user's crontab; all other lines stay as they are. */
-export function cronInstaller({ stateDir, command }: InstallOptions): Installer {
+export function cronInstaller({ stateDir, command }: EntryOptions): Installer {
   const begin = `# svc host begin ${stateDir}`;
   const end = `# svc host end ${stateDir}`;
   return {
