@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryDirectory } from '../testing.ts';
 import { cronInstaller, systemdInstaller } from './install.ts';
 
-/** A program that stands for the system's, first on PATH while the test goes on. */
-async function fake(t: TestContext, name: string, script: string): Promise<string> {
+/** A program that stands for the system's, in a directory of its own. */
+async function fake(t: TestContext, name: string, script: string) {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, name), `#!/bin/sh\ncd ${directory}\n${script}\n`);
   await chmod(join(directory, name), 0o755);
-  const { PATH = '' } = process.env;
-  process.env['PATH'] = `${directory}${delimiter}${PATH}`;
-  t.after(() => void (process.env['PATH'] = PATH));
-  return directory;
+  return { directory, environment: { PATH: `${directory}:/usr/bin:/bin` } };
 }
 
 /** As `crontab` of Debian does: nothing there is a failure with these words. */
@@ -27,11 +24,11 @@ const command = (id: string) => ['/opt/it’s 100%/svc', 'host', 'fire', id];
 const line = (id: string) => `* * * * * '/opt/it’s 100\\%/svc' 'host' 'fire' '${id}' >/dev/null 2>&1`;
 
 test("entries stand between marks of ours; other lines, and another daemon's, stay as they are", async (t) => {
-  const directory = await fake(t, 'crontab', crontab);
+  const { directory, environment } = await fake(t, 'crontab', crontab);
   const table = () => readFile(join(directory, 'table'), 'utf8').catch(() => undefined);
   const others = '# mine\n0 5 * * * backup 100\\%\n\nMAILTO=me';
   await writeFile(join(directory, 'table'), others);
-  const [one, two] = ['/state/one', '/state/two'].map((stateDir) => cronInstaller({ stateDir, command }));
+  const [one, two] = ['/state/one', '/state/two'].map((stateDir) => cronInstaller({ stateDir, command, environment }));
   assert.ok(one && two);
   await one.sync([]);
   assert.equal(await table(), others, 'not even a line end is added when there is nothing to say');
@@ -55,9 +52,9 @@ test("entries stand between marks of ours; other lines, and another daemon's, st
 });
 
 test('a crontab that was empty is gone afterwards; one that cannot be read, or lost a mark, is not touched', async (t) => {
-  const directory = await fake(t, 'crontab', crontab);
+  const { directory, environment } = await fake(t, 'crontab', crontab);
   const table = () => readFile(join(directory, 'table'), 'utf8').catch(() => undefined);
-  const installer = cronInstaller({ stateDir: '/state', command });
+  const installer = cronInstaller({ stateDir: '/state', command, environment });
   await installer.sync(['a']);
   await installer.sync([]);
   assert.equal(await table(), undefined);
@@ -65,21 +62,20 @@ test('a crontab that was empty is gone afterwards; one that cannot be read, or l
   await writeFile(join(directory, 'broken'), '');
   await assert.rejects(installer.sync(['a']), /denied/);
   assert.equal(await table(), 'keep\n');
-  await chmod(join(directory, 'broken'), 0o600);
+  await rm(join(directory, 'broken'));
   const damaged = '# svc host begin /state\nkeep\n';
-  const other = await fake(t, 'crontab', crontab);
-  await writeFile(join(other, 'table'), damaged);
+  await writeFile(join(directory, 'table'), damaged);
   await assert.rejects(installer.sync(['a']), /without its end/);
-  assert.equal(await readFile(join(other, 'table'), 'utf8'), damaged);
+  assert.equal(await table(), damaged);
 });
 
 test('timers of systemd come and go with their schedules, those of others stay', async (t) => {
-  const directory = await fake(t, 'systemctl', 'echo "$*" >> calls');
+  const { directory, environment } = await fake(t, 'systemctl', 'echo "$*" >> calls');
   const unitDirectory = join(await temporaryDirectory(t), 'systemd/user');
   await mkdir(unitDirectory, { recursive: true });
   await writeFile(join(unitDirectory, 'svc-native-x.timer'), '# svc host, state directory /other\n');
   const place = { unitDirectory, systemctl: ['systemctl', '--user'] };
-  const installer = systemdInstaller({ stateDir: '/state', command }, place);
+  const installer = systemdInstaller({ stateDir: '/state', command, environment }, place);
   const calls = async () => (await readFile(join(directory, 'calls'), 'utf8').catch(() => '')).trim().split('\n');
   await installer.sync([]);
   assert.deepEqual(await calls(), ['']);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { errnoOf } from '../failure.ts';
 import { writePrivate } from '../state.ts';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 
 /** Entries of ours in the operating system's scheduler. */
 export interface Installer {
@@ -19,6 +19,8 @@ export interface InstallOptions {
   /** Tells our entries from those of another daemon of the same user. */
   stateDir: string;
   command: (id: string) => readonly string[];
+  /** What the system's commands inherit: no child gets the key. */
+  environment: Readonly<Record<string, string>>;
   /** `$XDG_CONFIG_HOME`, where the user's systemd looks for units. */
   configDirectory: string;
 }
@@ -32,7 +34,7 @@ export interface InstallOptions {
 export async function findInstaller(options: InstallOptions): Promise<Installer | undefined> {
   if (process.platform !== 'linux') return undefined;
   if (existsSync('/run/systemd/system')) return systemdInstaller(options, systemdPlace(options.configDirectory));
-  return (await run('crontab', ['-l']).then(
+  return (await execute('crontab', ['-l'], { env: options.environment }).then(
     () => true,
     (error) => errnoOf(error) !== 'ENOENT',
   ))
@@ -54,10 +56,13 @@ function systemdPlace(configDirectory: string): SystemdPlace {
 }
 
 /** Entries as timers: a user's run while that user is logged in, or lingers (`loginctl enable-linger`). */
-export function systemdInstaller({ stateDir, command }: EntryOptions, place: SystemdPlace): Installer {
+export function systemdInstaller(
+  { stateDir, command, environment: env }: EntryOptions,
+  place: SystemdPlace,
+): Installer {
   const { unitDirectory } = place;
   const [program = 'systemctl', ...first] = place.systemctl;
-  const systemctl = (...args: string[]) => run(program, [...first, ...args]);
+  const systemctl = (...args: string[]) => execute(program, [...first, ...args], { env });
   const mark = `# svc host, state directory ${stateDir}\n`;
   const ours = async () => {
     const names = (await readdir(unitDirectory).catch(() => [])).filter((name) => /^svc-native-.*\.timer$/.test(name));
@@ -91,12 +96,12 @@ export function systemdInstaller({ stateDir, command }: EntryOptions, place: Sys
 }
 
 /** Entries as lines between two marks of the user's crontab; all other lines stay as they are. */
-export function cronInstaller({ stateDir, command }: EntryOptions): Installer {
+export function cronInstaller({ stateDir, command, environment: env }: EntryOptions): Installer {
   const begin = `# svc host begin ${stateDir}`;
   const end = `# svc host end ${stateDir}`;
   return {
     async sync(ids) {
-      const old = await readCrontab();
+      const old = await readCrontab(env);
       const lines = old === '' ? [] : old.replace(/\n$/, '').split('\n');
       const [from, to] = [lines.indexOf(begin), lines.indexOf(end)];
       // An end mark that a person removed: the lines up to it cannot be told from theirs.
@@ -108,7 +113,7 @@ export function cronInstaller({ stateDir, command }: EntryOptions): Installer {
       const text = wanted.map((line) => `${line}\n`).join('');
       if (text === old) return;
       // `crontab` checks the text and puts it in the place of the old one at once.
-      const writing = run('crontab', text === '' ? ['-r'] : ['-']);
+      const writing = execute('crontab', text === '' ? ['-r'] : ['-'], { env });
       writing.child.stdin?.on('error', () => {});
       writing.child.stdin?.end(text);
       await writing;
@@ -117,9 +122,9 @@ export function cronInstaller({ stateDir, command }: EntryOptions): Installer {
 }
 
 /** The user's crontab; empty when there is none. Any other failure throws: what cannot be read is not replaced. */
-async function readCrontab(): Promise<string> {
+async function readCrontab(env: EntryOptions['environment']): Promise<string> {
   try {
-    return (await run('crontab', ['-l'])).stdout;
+    return (await execute('crontab', ['-l'], { env })).stdout;
   } catch (error) {
     const { stderr } = error as { stderr?: string };
     if (stderr?.includes('no crontab for')) return '';

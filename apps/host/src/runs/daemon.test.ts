@@ -125,7 +125,7 @@ test('kill -9 at any instant never leads to two processes of an attempt, though 
     gateway.scheduler.queue(run);
     await until(() => gateway.scheduler.claimed.length > before, 'the run was claimed');
     // From the very claim to well after the start, evenly spread.
-    await new Promise((resolve) => setTimeout(resolve, (round % 8) * 6 + Math.random() * 6));
+    await new Promise((resolve) => setTimeout(resolve, (round % 8) * 15 + Math.random() * 15));
     daemon.process.kill('SIGKILL');
     await daemon.ended;
     gateway.scheduler.queue({ ...run });

@@ -123,6 +123,7 @@ function createLook(options: RunsOptions, machine: Machine, send: () => Promise<
   const mirror = createMirror({
     stateDir: config.stateDir,
     command: (id) => [svc, 'host', 'fire', id, ...common, ...key],
+    environment: config.childEnvironment,
     configDirectory: config.childEnvironment['XDG_CONFIG_HOME'] || join(config.home, '.config'),
     deviceId,
     log,

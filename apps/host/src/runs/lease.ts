@@ -21,6 +21,10 @@ export interface RunTiming {
 /** The waiting times the daemon uses. */
 export const runTiming: RunTiming = { heartbeatMs: 20_000, leaseMs: 55_000, retryMs: [500, 5_000], callMs: 10_000 };
 
+/** How often it is looked whether the machine slept, and for how long it must have. */
+const lookMs = 1_000;
+const sleptMs = 5_000;
+
 /** Reasons for which nothing is reported: the attempt is not this host's any more. */
 export const silentReasons = ['cancelled', 'lease_held', 'lease_lost'];
 
@@ -49,7 +53,7 @@ export async function keepLease(options: LeaseOptions): Promise<void> {
   let lapse = setTimeout(lose, timing.leaseMs);
   let wait = timing.heartbeatMs;
   while (!signal.aborted) {
-    await sleep(wait, undefined, { signal }).catch(() => {});
+    await waitAwake(wait, signal);
     if (signal.aborted) break;
     const sent = performance.now();
     const answer = await beat(options, signal);
@@ -66,6 +70,16 @@ export async function keepLease(options: LeaseOptions): Promise<void> {
     }
   }
   clearTimeout(lapse);
+}
+
+/** Waits; comes back early when the machine slept meanwhile: its timers stood still, the lease did not. */
+async function waitAwake(ms: number, signal: AbortSignal): Promise<void> {
+  const asleep = () => Date.now() - performance.now();
+  const [before, end] = [asleep(), performance.now() + ms];
+  for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
+    await sleep(Math.min(left, lookMs), undefined, { signal }).catch(() => {});
+    if (asleep() - before > sleptMs) return;
+  }
 }
 
 async function beat(

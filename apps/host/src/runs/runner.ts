@@ -140,7 +140,8 @@ async function attempt(
     await entry.close();
     return undefined;
   }
-  await entry.finished(outcome);
+  // A full disk must not keep the gateway from knowing how it ended.
+  await entry.finished(outcome).catch((error: unknown) => log(`run ${run.id}: not written down: ${String(error)}`));
   return entry;
 }
 
