@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,10 +33,13 @@ describe('schedules on real machines', () => {
   const rootOf = (name: string) => join(folder.path, name);
   const stateOf = (name: string) => join(folder.path, `${name}.state`);
 
-  async function startHost(name: string): Promise<{ daemon: Running; deviceId: string }> {
+  async function startHost(
+    name: string,
+    more: Record<string, string> = {},
+  ): Promise<{ daemon: Running; deviceId: string }> {
     mkdirSync(rootOf(name), { recursive: true });
     const words = ['host', 'run', '--state-dir', stateOf(name), '--name', name, '--roots', rootOf(name)];
-    const daemon = start(words, environment());
+    const daemon = start(words, { ...environment(), ...more });
     const [, deviceId = ''] = await daemon.printed(new RegExp(`connected as ${name} \\(([0-9a-f-]{36})\\)`));
     return { daemon, deviceId };
   }
@@ -93,6 +96,61 @@ describe('schedules on real machines', () => {
       .split('\n');
     assert.deepEqual(ran.sort(), done.map(({ id }) => id).sort());
     assert.equal(await daemon.end(), 0);
+  });
+
+  test('a native slot that comes while the platform is away is run by the machine, once, and stands in the history', async () => {
+    // The crontab of whoever runs this test stays as it is.
+    const tools = join(folder.path, 'tools');
+    mkdirSync(tools, { recursive: true });
+    const table = join(tools, 'table');
+    const script = `#!/bin/sh\ncase "$1" in -l) cat ${table} 2>/dev/null || { echo "no crontab for x" >&2; exit 1; } ;; -) cat > ${table} ;; -r) rm ${table} ;; esac\n`;
+    for (const name of ['crontab', 'systemctl']) writeFileSync(join(tools, name), script, { mode: 0o755 });
+    const PATH = `${tools}:${process.env['PATH'] ?? ''}`;
+    const first = await startHost('native', { PATH });
+    const schedule = await client().schedules.create({
+      body: {
+        name: 'native',
+        kind: 'shell',
+        spec: { command: 'echo "$SVC_RUN_ID" >> ran; echo here' },
+        trigger: { type: 'cron', expr: '*/3 * * * * *' },
+        target: { type: 'host', device_id: first.deviceId },
+        native: true,
+      },
+    });
+    await approve('native', 'native');
+    const runsOf = async () =>
+      (await client().schedules.runs({ params: { id: schedule.id }, query: { limit: 50 } })).runs;
+    await until(async () => (await runsOf()).find(({ state }) => state === 'succeeded'), 'a run over the platform');
+    assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
+    assert.equal(await first.daemon.end(), 0);
+    const fired = await until(async () => {
+      const words = ['host', 'fire', schedule.id, '--state-dir', stateOf('native'), '--roots', rootOf('native')];
+      const { stdout } = await run(words, { SVC_BASE_URL: platform.url });
+      return stdout === 'the slot was run\n' ? true : undefined;
+    }, 'the machine ran a slot by itself');
+    assert.ok(fired);
+    const { key } = platform;
+    platform = { ...(await startPlatform(platform.dataDir, platform.port)), key };
+    const second = await startHost('native', { PATH });
+    const ran = () =>
+      readFileSync(join(rootOf('native'), 'ran'), 'utf8')
+        .trim()
+        .split('\n');
+    const alone = ran().find((id) => id.startsWith(`${schedule.id}.`)) ?? assert.fail(ran().join());
+    const slot = new Date(Number(alone.split('.')[1])).toISOString();
+    const told = await until(
+      async () => (await runsOf()).find((one) => one.scheduled_for === slot && one.state === 'succeeded'),
+      'its outcome is in the history',
+    );
+    assert.deepEqual([told.device_id, told.log_tail, told.exit_code], [first.deviceId, 'here\n', 0]);
+    await client().schedules.update({ params: { id: schedule.id }, body: { enabled: false } });
+    const runs = await until(async () => {
+      const all = await runsOf();
+      return all.every(({ state }) => state === 'succeeded' || state === 'skipped') ? all : undefined;
+    }, 'no run is open');
+    assert.equal(ran().length, runs.filter(({ state }) => state === 'succeeded').length);
+    assert.equal(new Set(runs.map(({ scheduled_for }) => scheduled_for)).size, runs.length);
+    assert.equal(await second.daemon.end(), 0);
   });
 
   test('a run whose machine was killed is finished by another as attempt 2, and the first is heard no more', async () => {
