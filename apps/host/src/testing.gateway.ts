@@ -100,7 +100,11 @@ async function serve(
   if (url.pathname === '/v1/hosts') {
     return answer(response, 200, { hosts: [...state.present.values()].map(hostRecord) });
   }
-  if (await gateway.scheduler.serve(request, response, url.pathname)) return;
+  // Only then: a stream that opened must have been written to before its test goes on.
+  if (gateway.scheduler.serves(url.pathname)) {
+    if (await gateway.scheduler.serve(request, response, url.pathname)) return;
+    return refuse(response, 404, 'not_found');
+  }
   if (url.pathname === '/v1/hosts/stream') return openStream(state, request, response, url.searchParams);
   const reqId = /^\/v1\/hosts\/exec\/([^/]+)\/result$/.exec(url.pathname)?.[1];
   if (reqId !== undefined) {

@@ -36,7 +36,9 @@ export interface FakeScheduler {
   pause: Body;
   /** Tells everyone who follows the schedules. */
   changed(op?: string): void;
-  /** Serves a request; false when it is not the scheduler's. */
+  /** True for a path of the scheduler. */
+  serves(path: string): boolean;
+  /** Serves a request; false when there is no such route. */
   serve(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean>;
 }
 
@@ -88,8 +90,8 @@ export function fakeScheduler(jsonOf: (request: IncomingMessage) => Promise<unkn
       const data = JSON.stringify({ op, state: 'enabled' });
       for (const response of state.following) response.write(`event: schedule\ndata: ${data}\n\n`);
     },
+    serves: (path) => /^\/v1\/(scheduler|schedules|schedule-runs)(\/|$)/.test(path),
     async serve(request, response, path) {
-      if (!/^\/v1\/(schedule|scheduler|schedules|schedule-runs)(\/|$)/.test(path)) return false;
       const body = request.method === 'POST' ? ((await jsonOf(request)) as Body) : {};
       const answer = (status: number, content: unknown): true => {
         response.writeHead(status, { 'content-type': 'application/json' });
