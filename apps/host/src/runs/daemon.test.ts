@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -244,6 +244,37 @@ test('a command is shown in full, without deceiving the terminal, and approved h
   assert.equal(await revoked.ended, 0, revoked.stderr());
   assert.doesNotMatch(await readFile(path, 'utf8'), new RegExp(schedule.command_hash));
   assert.deepEqual(scheduler.approved.at(-1), { id: schedule.id, device, revoked: true });
+});
+
+test('the question is answered at the terminal', async (t) => {
+  const gateway = await fakeGateway(t);
+  const stateDir = await temporaryDirectory(t);
+  const schedule = newSchedule({ command: 'echo fine' });
+  gateway.scheduler.schedules = [schedule];
+  const main = new URL('../main.ts', import.meta.url).pathname;
+  const words = `${process.execPath} ${main} approve --state-dir ${stateDir} --url ${gateway.url}`;
+  for (const [typed, approved] of [
+    ['n', []],
+    ['y', [schedule.command_hash]],
+  ] as const) {
+    // `script` gives the command a terminal of its own.
+    const terminal = spawn('script', ['-qec', words, '/dev/null'], {
+      env: { PATH: '/usr/bin:/bin', HOME: stateDir, SVC_API_KEY: testKey },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => terminal.kill('SIGTERM'));
+    let screen = '';
+    terminal.stdout.on('data', (chunk) => (screen += String(chunk)));
+    await until(() => screen.includes('may this host run it for "backup"? [y/N]'), 'the question is shown');
+    assert.match(screen, /command {3}echo fine/);
+    terminal.stdin.write(`${typed}\n`);
+    await once(terminal, 'exit');
+    const list = await openApprovals(join(stateDir, 'approvals.json')).list();
+    assert.deepEqual(
+      list.map(({ command_hash }) => command_hash),
+      approved,
+    );
+  }
 });
 
 test('an approval holds only for what was shown: a changed or misnamed command is refused and explained', async (t) => {
