@@ -31,11 +31,19 @@ export interface Config {
 const defaultUrl = 'http://127.0.0.1:8787';
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Resolves options, environment and defaults; throws `CommandError` naming what is missing or malformed. */
-export function loadConfig(options: CommonOptions, environment: NodeJS.ProcessEnv = process.env): Config {
+/**
+ * Resolves options, environment and defaults; throws `CommandError` naming what is missing or malformed. With
+ * `keyOptional` a missing key is an empty one.
+ */
+export function loadConfig(
+  options: CommonOptions,
+  environment: NodeJS.ProcessEnv = process.env,
+  keyOptional = false,
+): Config {
   const warnings: string[] = [];
   const keyFile = options.keyFile === undefined ? undefined : resolve(options.keyFile);
-  const key = readKey(options, environment, keyFile, warnings);
+  const given = options.key ?? (environment['SVC_API_KEY'] || undefined) ?? keyFromFile(keyFile, warnings);
+  const key = given === undefined && keyOptional ? '' : checkKey(given);
   const url = readUrl(options.url ?? (environment['SVC_BASE_URL'] || defaultUrl), warnings);
   const home = homedir();
   return Object.freeze({
@@ -64,13 +72,7 @@ export function withoutKey(environment: NodeJS.ProcessEnv, key: string): Record<
   return kept;
 }
 
-function readKey(
-  options: CommonOptions,
-  environment: NodeJS.ProcessEnv,
-  keyFile: string | undefined,
-  warnings: string[],
-): string {
-  const given = options.key ?? (environment['SVC_API_KEY'] || undefined) ?? keyFromFile(keyFile, warnings);
+function checkKey(given: string | undefined): string {
   if (given === undefined) throw new CommandError('no API key: give --key-file, SVC_API_KEY or --key');
   const key = given.trim();
   // A header could not carry anything else, and its error message would quote the key.

@@ -1,16 +1,17 @@
 import { realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
-import { createApprover } from './approval.ts';
+import { type Approver, createApprover } from './approval.ts';
 import type { Config } from './config.ts';
 import { type ConnectionTiming, stayConnected } from './connection.ts';
-import { createExecutor, type ExecFrame } from './executor.ts';
+import { createExecutor, type Executor, type ExecFrame } from './executor.ts';
 import type { ProcessGroups } from './groups.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
-import { openPolicy, type Policy, writeDefaultPolicy } from './policy.ts';
+import { openPolicy, type Policy, type PolicySource, writeDefaultPolicy } from './policy.ts';
 import { createReporter } from './report.ts';
+import { startRuns } from './runs/index.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
 
 /** What a daemon is started with. */
@@ -20,6 +21,9 @@ export interface DaemonOptions {
   /** Prints what happens as JSON lines. */
   json: boolean;
   roots: readonly string[] | undefined;
+  tags: readonly string[] | undefined;
+  /** Scheduled runs at once. */
+  parallel: number | undefined;
   name: string | undefined;
   /** Policy file in place of the state directory's. */
   policyPath: string | undefined;
@@ -39,12 +43,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { config, output } = options;
   const policyPath = options.policyPath ?? join(config.stateDir, 'host.json');
   if (options.policyPath === undefined) await writeDefaultPolicy(policyPath);
-  const policy = await openPolicy({
-    path: policyPath,
-    home: config.home,
-    roots: options.roots,
-    onFault: (fault) => output.log(fault),
-  });
+  const policy = await openDaemonPolicy(options, policyPath);
   const nameOf = ({ name }: Policy) => options.name ?? name ?? hostname();
   const initial = await policy.current();
   const name = nameOf(initial);
@@ -56,29 +55,20 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   const end = new AbortController();
   const approver = createApprover();
-  const executor = createExecutor({
-    policy,
-    reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal: end.signal }),
-    groups: options.groups,
-    environment: config.childEnvironment,
-    hidden: await realPaths([config.stateDir, policyPath, config.keyFile]),
-    nameOf,
-    approve: async (frame, args, signal) => {
-      if (!approver.available()) return 'unavailable';
-      return approver.ask(await question(client, frame, args), signal);
-    },
-    log: output.log,
-    killAfterMs,
-  });
+  const hidden = await realPaths([config.stateDir, policyPath, config.keyFile]);
+  const executor = createDaemonExecutor(options, { client, policy, hidden, nameOf, approver, signal: end.signal });
   announce(options, initial, policyPath);
   if (initial.decisions.shell === 'ask' && !approver.available()) {
     output.log('the policy asks about shell, but there is no terminal to ask on: every shell operation is refused');
   }
+  const { groups, timing } = options;
+  const own = { client, config, deviceId: device.id, policy, groups, hidden, killAfterMs, timing, log: output.log };
+  const runs = await startRuns({ ...own, words: wordsOf(options) });
   // The stream stays open while operations end: were it closed first, their callers would learn nothing.
   const stopped = onceAborted(options.signal)
-    .then(() => executor.stop())
+    .then(() => Promise.all([executor.stop(), runs.stop()]))
     .then(() => end.abort());
-  await stayConnected({
+  const stay = stayConnected({
     client,
     presence: async () => ({ os: osLabel(), hostname: hostname(), roots: (await policy.current()).roots }),
     onConnected: ({ roots }) => tellConnected(options, name, device, roots),
@@ -90,7 +80,50 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     signal: end.signal,
     timing: options.timing,
   });
+  // A refused key ends the daemon, and with it what was claimed in the meantime.
+  await stay.catch(async (error) => {
+    await runs.stop();
+    throw error;
+  });
   await stopped;
+}
+
+function openDaemonPolicy(options: DaemonOptions, path: string): Promise<PolicySource> {
+  const { config, output, roots, tags, parallel } = options;
+  return openPolicy({ path, home: config.home, roots, tags, parallel, onFault: (fault) => output.log(fault) });
+}
+
+/** What of the command line counts for runs that the system's own scheduler begins as well. */
+function wordsOf({ policyPath, roots }: DaemonOptions): string[] {
+  const policy = policyPath === undefined ? [] : ['--policy', resolve(policyPath)];
+  return roots === undefined ? policy : [...policy, '--roots', roots.join(',')];
+}
+
+interface ExecutorParts {
+  client: Client;
+  policy: PolicySource;
+  hidden: readonly string[];
+  nameOf: (policy: Policy) => string;
+  approver: Approver;
+  signal: AbortSignal;
+}
+
+function createDaemonExecutor({ config, output, groups }: DaemonOptions, parts: ExecutorParts): Executor {
+  const { client, policy, hidden, nameOf, approver, signal } = parts;
+  return createExecutor({
+    policy,
+    reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal }),
+    groups,
+    environment: config.childEnvironment,
+    hidden,
+    nameOf,
+    approve: async (frame, args, asked) => {
+      if (!approver.available()) return 'unavailable';
+      return approver.ask(await question(client, frame, args), asked);
+    },
+    log: output.log,
+    killAfterMs,
+  });
 }
 
 async function rememberName(stateDir: string, name: string): Promise<Device> {

@@ -94,7 +94,11 @@ export async function runGroup(command: GroupCommand): Promise<GroupResult> {
 }
 
 /** Waits until the command exits, or until its group is ended because the signal aborted (then true). */
-async function exitOrEnd(exited: Promise<void>, group: number, command: GroupCommand): Promise<boolean> {
+export async function exitOrEnd(
+  exited: Promise<void>,
+  group: number,
+  command: Pick<GroupCommand, 'signal' | 'killAfterMs'>,
+): Promise<boolean> {
   const { signal } = command;
   const aborted = Promise.withResolvers<boolean>();
   const onAbort = () => aborted.resolve(true);
@@ -123,7 +127,7 @@ async function endGroup(group: number, killAfterMs: number): Promise<void> {
 }
 
 /** False when the group has no process left. */
-function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
     return true;
@@ -133,7 +137,7 @@ function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /** Time for what is still in the pipe, counted in turns of the event loop as well: it may have been held up. */
-async function drained(): Promise<void> {
+export async function drained(): Promise<void> {
   await sleep(drainMs, undefined, { ref: false });
   await new Promise((resolve) => setImmediate(resolve));
 }

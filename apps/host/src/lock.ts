@@ -14,7 +14,8 @@ export interface Lock {
 }
 
 const holderFile = z.object({ pid: z.int().positive(), started: z.string() });
-type Holder = z.output<typeof holderFile>;
+/** A process, told apart from a later one of the same number. */
+export type Holder = z.output<typeof holderFile>;
 
 /**
  * Takes the lock file at `path` for this process; throws `CommandError` naming the process that holds it. A holder that
@@ -79,7 +80,14 @@ function parseHolder(content: string): Holder | undefined {
   }
 }
 
-function isRunning(holder: Holder): boolean {
+/** The process that holds the lock file at `path`; undefined when none does. */
+export async function lockHolder(path: string): Promise<number | undefined> {
+  const holder = parseHolder(await readFile(path, 'utf8').catch(() => ''));
+  return holder && isRunning(holder) ? holder.pid : undefined;
+}
+
+/** True while the process of that number is the one that was written down. */
+export function isRunning(holder: Holder): boolean {
   const started = processStart(holder.pid);
   return started !== undefined && started === holder.started;
 }

@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
+import { approve, type ApproveOptions } from './commands/approve.ts';
 import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
+import { fire, type FireOptions } from './commands/fire.ts';
 import { list } from './commands/list.ts';
 import { run, type RunOptions } from './commands/run.ts';
 import type { CommonOptions } from './config.ts';
@@ -15,9 +17,14 @@ async function main(words: readonly string[]): Promise<number> {
     .version(daemonVersion())
     .exitOverride();
   withCommonOptions(program.command('run'))
-    .description('be a host: serve operations of your other devices until stopped')
+    .description('be a host: serve operations of your other devices and run schedules until stopped')
     .option('--roots <paths>', 'comma-separated directories, in place of those of the policy file')
     .option('--name <name>', 'name of this host (default: of the policy file, else the hostname)')
+    .option(
+      '--tags <names>',
+      'comma-separated labels by which schedules choose hosts, in place of those of the policy file',
+    )
+    .option('--parallel <count>', 'scheduled runs at once (default: of the policy file, else 4)')
     .option('--policy <file>', 'policy file (default: host.json in the state directory)')
     .action((options: RunOptions) => run(options));
   withCommonOptions(program.command('exec'))
@@ -33,6 +40,19 @@ async function main(words: readonly string[]): Promise<number> {
   withCommonOptions(program.command('list'))
     .description('hosts that are present now')
     .action((options: CommonOptions) => list(options));
+  withCommonOptions(program.command('approve'))
+    .description('look at commands of schedules and let this host run them')
+    .argument('[schedule]', 'id or name (default: each that asks)')
+    .option('--yes', 'approve without asking')
+    .option('--list', 'show what is approved and what asks')
+    .option('--revoke', 'withdraw the approval of the schedule')
+    .action((schedule: string | undefined, options: ApproveOptions) => approve(schedule, options));
+  withCommonOptions(program.command('fire'))
+    .description("run a native schedule that is due and that the daemon cannot claim (for the system's own scheduler)")
+    .argument('<schedule>', 'id')
+    .option('--policy <file>', 'as of svc host run')
+    .option('--roots <paths>', 'as of svc host run')
+    .action((schedule: string, options: FireOptions) => fire(schedule, options));
   try {
     await program.parseAsync(words, { from: 'user' });
     return code;

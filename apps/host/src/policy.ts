@@ -4,7 +4,12 @@ import { z } from 'zod';
 import { CommandError, errnoOf } from './failure.ts';
 import type { Decision, OpName } from './ops/names.ts';
 import { opNames } from './ops/names.ts';
+import { systemText } from './ops/op.ts';
 import { writePrivate } from './state.ts';
+
+/** Kinds of scheduled runs that a machine can do; `agent` needs a command. */
+const runKinds = ['shell', 'http', 'agent'] as const;
+const defaultParallel = 4;
 
 const decision = z.enum(['allow', 'refuse']);
 const policyFile = z.strictObject({
@@ -21,6 +26,16 @@ const policyFile = z.strictObject({
     .optional(),
   roots: z.array(z.string().min(1)).min(1).max(32).optional(),
   name: z.string().trim().min(1).max(120).optional(),
+  tags: z.array(z.string().min(1).max(60)).max(50).optional(),
+  parallel: z.int().min(1).max(1000).optional(),
+  kinds: z.array(z.enum(runKinds)).optional(),
+  agent: z
+    .strictObject({
+      command: z.array(systemText).min(1),
+      cwd: systemText.optional(),
+      env_names: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+    })
+    .optional(),
 });
 
 /** What this host lets others do. */
@@ -30,6 +45,13 @@ export interface Policy {
   readonly roots: readonly string[];
   /** Name given in the policy file. */
   readonly name: string | undefined;
+  /** Labels by which schedules choose machines. */
+  readonly tags: readonly string[];
+  /** Scheduled runs at once. */
+  readonly parallel: number;
+  readonly kinds: (typeof runKinds)[number][];
+  /** What runs an agent's prompt, which it gets on standard input. */
+  readonly agent: { command: string[]; cwd?: string | undefined; env_names?: string[] | undefined } | undefined;
 }
 
 /** Where the policy comes from and what the command line puts in its place. */
@@ -38,6 +60,9 @@ export interface PolicyOptions {
   home: string;
   /** Roots of the command line, in place of the file's. */
   roots?: readonly string[] | undefined;
+  /** Tags and parallel runs of the command line, in place of the file's. */
+  tags?: readonly string[] | undefined;
+  parallel?: number | undefined;
   /** Told why a changed file is not used; the last good policy stays. */
   onFault: (fault: string) => void;
 }
@@ -105,7 +130,15 @@ async function parsePolicy(text: string, options: PolicyOptions): Promise<Policy
         '--roots',
       )
     : await realRoots(rootsOfFile(file.roots ?? ['~'], options), options.path);
-  return { decisions: decisionsOf(file.ops), roots, name: file.name };
+  return {
+    decisions: decisionsOf(file.ops),
+    roots,
+    name: file.name,
+    tags: options.tags ?? file.tags ?? [],
+    parallel: options.parallel ?? file.parallel ?? defaultParallel,
+    kinds: file.kinds ?? [...runKinds],
+    agent: file.agent,
+  };
 }
 
 function parseFile(text: string, path: string): z.output<typeof policyFile> {

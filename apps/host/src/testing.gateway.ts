@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Outcome } from './report.ts';
+import { type FakeScheduler, fakeScheduler } from './testing.scheduler.ts';
 
 /** A key of the gateway's form, for tests only. */
 export const testKey = `svc_${'k'.repeat(38)}`;
@@ -28,6 +29,8 @@ export interface FakeGateway {
   stream(): Promise<HostStream>;
   /** Sends an operation to the open stream; answers what the host posts. */
   exec(op: string, args?: object, timeoutMs?: number, beside?: object): { reqId: string; outcome: Promise<Outcome> };
+  /** The routes of the scheduler. */
+  readonly scheduler: FakeScheduler;
   /** Answers requests before the routes do: true when it has. */
   intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   stop(): Promise<void>;
@@ -62,6 +65,7 @@ export async function fakeGateway(test: TestContext): Promise<FakeGateway> {
       if (!host) throw new Error('no host is present');
       return relay(state, host, { ...beside, op, args, timeout_ms: timeoutMs });
     },
+    scheduler: fakeScheduler(jsonOf),
     intercept: undefined,
     async stop() {
       const stopping = server;
@@ -73,7 +77,7 @@ export async function fakeGateway(test: TestContext): Promise<FakeGateway> {
     async start() {
       server = createServer((request, response) => {
         if (gateway.intercept?.(request, response)) return;
-        serve(state, request, response).catch(() => response.destroy());
+        serve(gateway, state, request, response).catch(() => response.destroy());
       });
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
@@ -85,11 +89,21 @@ export async function fakeGateway(test: TestContext): Promise<FakeGateway> {
   return gateway;
 }
 
-async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(
+  gateway: FakeGateway,
+  state: State,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '', 'http://gateway');
   if (request.headers.authorization !== `Bearer ${testKey}`) return refuse(response, 401, 'invalid_api_key');
   if (url.pathname === '/v1/hosts') {
     return answer(response, 200, { hosts: [...state.present.values()].map(hostRecord) });
+  }
+  // Only then: a stream that opened must have been written to before its test goes on.
+  if (gateway.scheduler.serves(url.pathname)) {
+    if (await gateway.scheduler.serve(request, response, url.pathname)) return;
+    return refuse(response, 404, 'not_found');
   }
   if (url.pathname === '/v1/hosts/stream') return openStream(state, request, response, url.searchParams);
   const reqId = /^\/v1\/hosts\/exec\/([^/]+)\/result$/.exec(url.pathname)?.[1];

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { createProcessGroups } from './groups.ts';
 import { opNames } from './ops/names.ts';
 import type { Op, OpContext } from './ops/op.ts';
+import type { Policy } from './policy.ts';
 import { type FakeGateway, testKey } from './testing.gateway.ts';
 
 /** An empty directory (real path) that goes when the test ends. */
@@ -23,13 +24,20 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
   return {
     signal: new AbortController().signal,
     places: { roots: [root], hidden: [] },
-    policy: { decisions, roots: [root], name: undefined },
+    policy: policyOf({ decisions, roots: [root] }),
     groups: createProcessGroups(),
     environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: root },
     killAfterMs: 300,
     name: 'test',
     ...changes,
   };
+}
+
+/** A policy that allows everything in no root. */
+export function policyOf(changes: Partial<Policy> = {}): Policy {
+  const decisions = Object.fromEntries(opNames.map((name) => [name, 'allow'])) as Policy['decisions'];
+  const kinds: Policy['kinds'] = ['shell', 'http', 'agent'];
+  return { decisions, roots: [], name: undefined, tags: [], parallel: 4, kinds, agent: undefined, ...changes };
 }
 
 /** Runs `op` and answers its result as `T`, which the test knows. */

@@ -19,6 +19,7 @@ export { notification } from './notifications.ts';
 export * from './route.ts';
 export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
 export {
+  agentSpec,
   chainSpec,
   commandHashInput,
   httpSpec,

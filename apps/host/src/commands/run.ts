@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { defaultTiming } from '../connection.ts';
 import { runDaemon } from '../daemon.ts';
+import { CommandError } from '../failure.ts';
 import { createProcessGroups } from '../groups.ts';
 import { acquireLock } from '../lock.ts';
 import { createOutput } from '../output.ts';
@@ -12,6 +13,8 @@ export interface RunOptions extends CommonOptions {
   roots?: string;
   name?: string;
   policy?: string;
+  tags?: string;
+  parallel?: string;
 }
 
 /** After a signal the process is gone within this, whatever still hangs. */
@@ -45,10 +48,9 @@ export async function run(options: RunOptions): Promise<void> {
     config,
     output,
     json: options.json === true,
-    roots: options.roots
-      ?.split(',')
-      .map((root) => root.trim())
-      .filter((root) => root !== ''),
+    roots: splitList(options.roots),
+    tags: splitList(options.tags),
+    parallel: parseParallel(options.parallel),
     name: options.name,
     policyPath: options.policy,
     groups,
@@ -56,4 +58,18 @@ export async function run(options: RunOptions): Promise<void> {
     signal: stop.signal,
   });
   process.exit(0);
+}
+
+function splitList(text: string | undefined): string[] | undefined {
+  return text
+    ?.split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function parseParallel(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > 1000) throw new CommandError(`--parallel must be 1 to 1000, not "${text}"`);
+  return count;
 }

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { commandHashInput, shellSpec, uuid } from '@svc/contract';
+import { z } from 'zod';
+import { CommandError, errnoOf } from '../failure.ts';
+import { acquireLock, type Lock } from '../lock.ts';
+import { writePrivate } from '../state.ts';
+
+const approvalsFile = z.object({
+  approvals: z.array(
+    z.object({
+      schedule_id: uuid,
+      name: z.string(),
+      command_hash: z.string().regex(/^[0-9a-f]{64}$/),
+      approved_at: z.iso.datetime(),
+    }),
+  ),
+});
+
+/** A command that a person at this machine approved. */
+export type Approval = z.output<typeof approvalsFile>['approvals'][number];
+
+/** What a shell run does, as the contract says. */
+export type ShellSpec = z.output<typeof shellSpec>;
+
+/** The approvals of this machine: the truth about what it runs, whatever the gateway says. */
+export interface Approvals {
+  /** Every approval; throws `CommandError` when the file cannot be read. */
+  list(): Promise<Approval[]>;
+  isApproved(scheduleId: string, hash: string): Promise<boolean>;
+  /** Adds an approval in place of the schedule's earlier one. */
+  add(approval: Approval): Promise<void>;
+  /** Takes back what was approved for a schedule. */
+  remove(scheduleId: string): Promise<void>;
+}
+
+const lockRetries = 250;
+const lockRetryMs = 20;
+
+/** Opens the approvals file (0600); one that is not there approves nothing. */
+export function openApprovals(path: string): Approvals {
+  const list = async (): Promise<Approval[]> => {
+    try {
+      return approvalsFile.parse(JSON.parse(await readFile(path, 'utf8'))).approvals;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return [];
+      throw new CommandError(`cannot read the approvals ${path}: ${errnoOf(error) ?? 'it is damaged'}`);
+    }
+  };
+  const change = async (make: (approvals: Approval[]) => Approval[]) => {
+    const lock = await waitForLock(`${path}.lock`);
+    try {
+      const approvals = make(await list());
+      await writePrivate(path, `${JSON.stringify({ approvals }, null, 2)}\n`, false);
+    } finally {
+      lock.release();
+    }
+  };
+  const others = (approvals: Approval[], id: string) => approvals.filter(({ schedule_id }) => schedule_id !== id);
+  return {
+    list,
+    async isApproved(scheduleId, hash) {
+      return (await list()).some((one) => one.schedule_id === scheduleId && one.command_hash === hash);
+    },
+    add: (approval) => change((approvals) => [...others(approvals, approval.schedule_id), approval]),
+    remove: (scheduleId) => change((approvals) => others(approvals, scheduleId)),
+  };
+}
+
+/** SHA-256 of what a shell run does, computed here: a hash that the gateway sends proves nothing about the command. */
+export function hashCommand(spec: ShellSpec): string {
+  return createHash('sha256').update(commandHashInput(spec)).digest('hex');
+}
+
+/** Two commands that change the file at once must not lose one of the changes. */
+async function waitForLock(path: string): Promise<Lock> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await acquireLock(path);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      if (attempt >= lockRetries) throw new CommandError(`${path} is held by another command`);
+      await sleep(lockRetryMs);
+    }
+  }
+}

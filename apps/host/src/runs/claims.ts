@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, SvcError } from '@svc/sdk';
+import { createBackoff } from '../backoff.ts';
+import type { Policy, PolicySource } from '../policy.ts';
+import { describeFailure } from '../report.ts';
+import type { ClaimedRun } from './context.ts';
+import { isRefusal } from './lease.ts';
+import type { Runner } from './runner.ts';
+
+/** How claims are made. */
+export interface ClaimOptions {
+  client: Client;
+  policy: PolicySource;
+  runner: Runner;
+  /** Smallest and largest wait after a failure, in milliseconds. */
+  retryMs: readonly [number, number];
+  log: (text: string) => void;
+  signal: AbortSignal;
+}
+
+/** Seconds that the gateway keeps a claim waiting, and milliseconds until such a call is taken for dead. */
+const waitSeconds = 25;
+const callMs = 40_000;
+/** A gateway that answers "nothing" at once (it is about to stop) is not asked again before. */
+const emptyMs = 1000;
+
+/** Claims runs while there are free slots, until `signal` aborts. A claim that fails is made again, whatever happened. */
+export async function claimRuns(options: ClaimOptions): Promise<void> {
+  const { runner, signal } = options;
+  const backoff = createBackoff(...options.retryMs);
+  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  let told = '';
+  while (!signal.aborted) {
+    const policy = await options.policy.current();
+    if (runner.running() >= policy.parallel || kindsOf(policy).length === 0) {
+      // The policy may change meanwhile: it is looked at again now and then.
+      await Promise.race([runner.freed(), aborted, sleep(callMs, undefined, { ref: false, signal }).catch(() => {})]);
+      continue;
+    }
+    const asked = performance.now();
+    try {
+      const run = await claim(options, policy);
+      told = '';
+      backoff.reset();
+      if (run) runner.start(run);
+      else if (performance.now() - asked < emptyMs) await sleep(emptyMs, undefined, { signal }).catch(() => {});
+    } catch (failure) {
+      if (signal.aborted) return;
+      const reason = describeFailure(failure);
+      if (reason !== told && !isOfEveryCall(failure)) options.log(`cannot claim runs: ${reason}; trying again`);
+      told = reason;
+      await sleep(waitAfter(failure, backoff.next(), options.retryMs[1]), undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+async function claim({ client, signal }: ClaimOptions, policy: Policy): Promise<ClaimedRun | null> {
+  const body = { kinds: kindsOf(policy), tags: [...policy.tags], wait_s: waitSeconds };
+  const call = { signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]) };
+  return (await client.scheduler.claim({ body }, call)).run;
+}
+
+/** What this machine can run: agents only when there is a command for them; phone actions never. */
+export function kindsOf({ kinds, agent }: Policy): Policy['kinds'] {
+  return kinds.filter((kind) => kind !== 'agent' || agent !== undefined);
+}
+
+/** The hosts stream has failed for the same reason, and said so. */
+function isOfEveryCall(failure: unknown): boolean {
+  return failure instanceof SvcError && [0, 401, 402, 403].includes(failure.status);
+}
+
+function waitAfter(failure: unknown, wait: number, most: number): number {
+  if (!(failure instanceof SvcError)) return wait;
+  const refused = isRefusal(failure) || [401, 402, 403].includes(failure.status);
+  return Math.max(refused ? most / 2 + wait / 2 : wait, Math.min(failure.retryAfter ?? 0, 600) * 1000);
+}

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shellSpec } from '@svc/contract';
+import type { Client } from '@svc/sdk';
+import type { Config } from '../config.ts';
+import type { ConnectionTiming } from '../connection.ts';
+import type { ProcessGroups } from '../groups.ts';
+import { noteReached } from '../native/cache.ts';
+import { createMirror } from '../native/mirror.ts';
+import { outcomeOfSlot, sendOutcomes } from '../native/slots.ts';
+import type { PolicySource } from '../policy.ts';
+import { hashCommand, openApprovals } from './approvals.ts';
+import { claimRuns } from './claims.ts';
+import type { Machine } from './context.ts';
+import { type Journal, openJournal, pruneJournal } from './journal.ts';
+import { runTiming } from './lease.ts';
+import { createRunner, type Runner } from './runner.ts';
+import { type ScheduleList, watchSchedules } from './watch.ts';
+
+/** What the scheduler's part of a host is started with. */
+export interface RunsOptions {
+  client: Client;
+  config: Config;
+  deviceId: string;
+  policy: PolicySource;
+  groups: ProcessGroups;
+  /** The daemon's own files, as real paths. */
+  hidden: readonly string[];
+  killAfterMs: number;
+  /** Further words of the command that the system's own scheduler calls. */
+  words: readonly string[];
+  timing: ConnectionTiming;
+  log: (text: string) => void;
+}
+
+/** The scheduler's part of the daemon. */
+export interface Runs {
+  /** Claims no more, ends what runs and reports it, within `mostStopMs`. */
+  stop(): Promise<void>;
+}
+
+/** What is not reported by then is in the journal: the next daemon reports it. */
+const mostStopMs = 3500;
+const spoolMs = 60_000;
+
+/** Starts claiming: first, what an earlier daemon left behind is killed and reported. */
+export async function startRuns(options: RunsOptions): Promise<Runs> {
+  const { client, policy, log, config } = options;
+  const stopping = new AbortController();
+  const end = new AbortController();
+  const { signal } = stopping;
+  const { journal, machine } = await openMachine(options);
+  const runner = createRunnerOf(options, journal, machine, end.signal);
+  await runner.recover();
+  const send = () => sendOutcomes(client, journal, log);
+  const tidy = async () => {
+    await send();
+    await pruneJournal(machine.reportDirectory);
+  };
+  const spool = setInterval(() => void tidy().catch(() => {}), spoolMs).unref();
+  const look = createLook(options, machine, send);
+  const working = [
+    claimRuns({ client, policy, runner, retryMs: options.timing.retryMs, log, signal }),
+    watchSchedules({
+      client,
+      timing: options.timing,
+      onSchedules: look,
+      onReached: (reached) => noteReached(config.stateDir, reached),
+      signal,
+    }),
+  ];
+  return {
+    async stop() {
+      clearInterval(spool);
+      stopping.abort();
+      await Promise.race([runner.stop(), sleep(mostStopMs, undefined, { ref: false })]);
+      end.abort();
+      await Promise.allSettled(working);
+      await noteReached(config.stateDir, false);
+    },
+  };
+}
+
+/** Journal, approvals and all else on this machine that runs need. */
+export async function openMachine(
+  options: Pick<RunsOptions, 'config' | 'groups' | 'hidden' | 'killAfterMs'>,
+): Promise<{ journal: Journal; machine: Machine }> {
+  const { stateDir, childEnvironment, key } = options.config;
+  const directory = join(stateDir, 'runs');
+  const journal = await openJournal(directory);
+  await pruneJournal(directory);
+  const machine: Machine = {
+    environment: childEnvironment,
+    secretsPath: join(stateDir, 'secrets.json'),
+    key,
+    approvals: openApprovals(join(stateDir, 'approvals.json')),
+    groups: options.groups,
+    hidden: options.hidden,
+    reportDirectory: directory,
+    killAfterMs: options.killAfterMs,
+  };
+  return { journal, machine };
+}
+
+/** The runner of claimed runs; `end` ends every attempt to report. */
+export function createRunnerOf(
+  { client, policy, log, config }: Pick<RunsOptions, 'client' | 'policy' | 'log' | 'config'>,
+  journal: Journal,
+  machine: Machine,
+  end: AbortSignal,
+): Runner {
+  const ranNatively = (run: Parameters<typeof outcomeOfSlot>[0], signal: AbortSignal) =>
+    outcomeOfSlot(run, journal, config.stateDir, signal);
+  return createRunner({ client, journal, machine, policy, timing: runTiming, log, ranNatively }, end);
+}
+
+/** What is done with the account's schedules whenever they may have changed. */
+function createLook(options: RunsOptions, machine: Machine, send: () => Promise<void>) {
+  const { config, deviceId, log, policy } = options;
+  const svc = new URL('../../../../svc', import.meta.url).pathname;
+  const common = ['--url', config.url, '--state-dir', config.stateDir, ...options.words];
+  const key = config.keyFile === undefined ? [] : ['--key-file', config.keyFile];
+  const mirror = createMirror({
+    stateDir: config.stateDir,
+    command: (id) => [svc, 'host', 'fire', id, ...common, ...key],
+    environment: config.childEnvironment,
+    configDirectory: config.childEnvironment['XDG_CONFIG_HOME'] || join(config.home, '.config'),
+    deviceId,
+    log,
+  });
+  const asked = new Set<string>();
+  return async (list: ScheduleList): Promise<boolean> => {
+    await send();
+    for (const { id, name, hash } of await unapproved(list, deviceId, machine)) {
+      if (asked.has(hash)) continue;
+      asked.add(hash);
+      log(`"${name}" waits for this host to approve its command: svc host approve ${id}`);
+    }
+    return (await mirror.update(list, await policy.current())) > 0;
+  };
+}
+
+/** Schedules for this machine alone whose command was not approved on it, and that would otherwise run. */
+async function unapproved(list: ScheduleList, deviceId: string, { approvals }: Machine) {
+  const waiting = [];
+  for (const { id, name, enabled, kind, spec, target } of list.schedules) {
+    const parsed = shellSpec.safeParse(spec);
+    const isOurs = target.type === 'host' && target.device_id === deviceId;
+    if (kind !== 'shell' || !enabled || !isOurs || !parsed.success) continue;
+    const hash = hashCommand(parsed.data);
+    if (!(await approvals.isApproved(id, hash))) waiting.push({ id, name, hash: `${id} ${hash}` });
+  }
+  return waiting;
+}

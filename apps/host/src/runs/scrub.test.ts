@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createScrubber } from './scrub.ts';
+import { createTail } from './tail.ts';
+
+const secrets = new Map([
+  ['A', 'abcabd'],
+  ['B', 'abcabdxyz'],
+  ['C', '🙂.*(secret)'],
+]);
+
+test('a secret is taken out however the text is cut into pieces', () => {
+  const scrubber = createScrubber(secrets);
+  const text = 'ab abcab abcabcabd! abcabdxyz abcabdxy 🙂.*(secret)🙂 🙂.*(secret abcabd';
+  const whole = scrubber.all(text);
+  assert.doesNotMatch(whole, /abcabd|\(secret\)/);
+  for (let first = 0; first <= text.length; first += 1) {
+    for (const second of [first, first + 1, first + 4, text.length]) {
+      const stream = scrubber.stream();
+      const parts = [text.slice(0, first), text.slice(first, second), text.slice(second)];
+      assert.equal(parts.map((part) => stream.push(part)).join('') + stream.end(), whole, parts.join('|'));
+    }
+  }
+});
+
+test('what may become a secret is held back, no more', () => {
+  const stream = createScrubber(secrets).stream();
+  assert.equal(stream.push('fine abc'), 'fine ');
+  assert.equal(stream.push('x'), 'abcx');
+});
+
+test('the hash of a long output does not depend on how it came', () => {
+  const text = Buffer.from(`${'line 2026-01-02T03:04:05Z took 5 ms\n'.repeat(3000)}${'x'.repeat(200_000)}\nend`);
+  const hashBy = (size: number) => {
+    const tail = createTail(createScrubber(new Map()));
+    for (let at = 0; at < text.length; at += size) tail.push(text.subarray(at, at + size));
+    tail.end();
+    return tail.hash();
+  };
+  const hashes = new Set([hashBy(7), hashBy(1000), hashBy(65_536), hashBy(text.length)]);
+  assert.equal(hashes.size, 1);
+  assert.match([...hashes][0] ?? '', /^[0-9a-f]{64}$/);
+});

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import type { Scrubber } from './scrub.ts';
+
+/** The end of what a run wrote, fit to be sent. */
+export interface OutputTail {
+  push(chunk: Buffer): void;
+  /** Nothing more comes. */
+  end(): void;
+  /** At most 64 Ki characters (UTF-16 units), well-formed, without NUL and secrets. */
+  text(): string;
+  /** Hash of everything that was written, normalised; undefined while the tail is everything: the gateway hashes that. */
+  hash(): string | undefined;
+}
+
+/** What the contract takes as `log_tail`. */
+const keepLength = 65_536;
+
+/** Makes the tail of one run. */
+export function createTail(scrubber: Scrubber): OutputTail {
+  const decoder = new StringDecoder('utf8');
+  const stream = scrubber.stream();
+  const digest = createNormalHash();
+  let tail = '';
+  let length = 0;
+  const take = (text: string) => {
+    // NUL is no text for the gateway's database.
+    const clean = text.replaceAll('\u0000', '\uFFFD');
+    digest.push(clean);
+    length += clean.length;
+    tail = (tail + clean).slice(-keepLength);
+  };
+  return {
+    push: (chunk) => take(stream.push(decoder.write(chunk))),
+    end: () => take(stream.push(decoder.end()) + stream.end()),
+    // A cut may leave the second half of a character.
+    text: () => (/^[\uDC00-\uDFFF]/.test(tail) ? tail.slice(1) : tail).toWellFormed(),
+    hash: () => (length <= keepLength ? undefined : digest.end()),
+  };
+}
+
+/** A line longer than this is normalised in pieces, so that no output takes memory. */
+const pieceLength = 65_536;
+
+/**
+ * SHA-256 of text in pieces, line by line with what differs from run to run blanked. Long outputs are compared with
+ * each other only, so this need not be the gateway's hash of the same text, but must not depend on how it was cut.
+ */
+function createNormalHash(): { push(text: string): void; end(): string } {
+  const hash = createHash('sha256');
+  let pending = '';
+  const take = (line: string) => void hash.update(`${normalizeLine(line)}\n`);
+  return {
+    push(text) {
+      const lines = (pending + text).split('\n');
+      pending = lines.pop() ?? '';
+      for (const line of lines) for (const piece of pieces(line)) take(piece);
+      while (pending.length > pieceLength) {
+        take(pending.slice(0, pieceLength));
+        pending = pending.slice(pieceLength);
+      }
+    },
+    end() {
+      const whole = hash.copy();
+      whole.update(normalizeLine(pending));
+      return whole.digest('hex');
+    },
+  };
+}
+
+function pieces(line: string): string[] {
+  if (line.length <= pieceLength) return [line];
+  return [line.slice(0, pieceLength), ...pieces(line.slice(pieceLength))];
+}
+
+/** Timestamps, UUIDs, hexadecimal ids and durations blanked, as the gateway does (document 2, `notify`). */
+function normalizeLine(line: string): string {
+  return line
+    .replaceAll(/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?\b/g, '<time>')
+    .replaceAll(/\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b/g, '<time>')
+    .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>')
+    .replaceAll(/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b/gi, '<id>')
+    .replaceAll(/\b\d+(?:[.,]\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|min|m|h)\b/g, '<duration>')
+    .replaceAll(/\b1[5-9]\d{8}(?:\d{3})?\b/g, '<time>')
+    .trimEnd();
+}
