@@ -129,7 +129,7 @@ export const uuid = z.guid().toLowerCase();
 export const dateTime = z.iso.datetime();
 /** Milliseconds since the Unix epoch. */
 export const epochMs = z.int().nonnegative();
-/** `limit` of a list's query: 1 to `most`, `fallback` when absent. */
+/** `limit` of a list's query: 1 to `most`, `fallback` when absent. A client gives a number, the query carries its digits. */
 export const limit = (most: number, fallback: number) =>
   z
     .string()
@@ -137,4 +137,4 @@ export const limit = (most: number, fallback: number) =>
     .transform(Number)
     .pipe(z.int().min(1).max(most))
     .default(fallback)
-    .describe(`1 to ${most}, default ${fallback}`);
+    .describe(`1 to ${most}, default ${fallback}`) as unknown as z.ZodDefault<z.ZodType<number, number>>;

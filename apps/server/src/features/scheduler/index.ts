@@ -84,8 +84,8 @@ export class Scheduler {
 /** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
 export function schedulerFeature({ parts }: Scheduler): Feature {
   const claims = new Claims(parts);
-  const ticker = new Ticker(parts);
   const cloud = new CloudRunner(parts);
+  const ticker = new Ticker(parts, () => cloud.look());
   return {
     name: 'scheduler',
     operations: {
@@ -104,7 +104,6 @@ export function schedulerFeature({ parts }: Scheduler): Feature {
     async start() {
       await parts.changes.start();
       ticker.start();
-      cloud.start();
       return {
         async drain() {
           claims.drain();

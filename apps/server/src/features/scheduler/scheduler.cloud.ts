@@ -18,21 +18,19 @@ export class CloudRunner {
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
   #stopped = false;
   #looking = false;
-  #stopLooking = (): void => {};
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    parts.changes.onWake(() => void this.#look());
   }
 
-  start(): void {
-    this.#stopLooking = this.#parts.kernel.clock.every(1_000, () => void this.#look());
+  /** Takes what waits. */
+  look(): void {
+    void this.#look();
   }
 
   /** Lets runs end for a moment, then hands the rest back to the other gateways. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopLooking();
     const all = [...this.#running.values()];
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#parts.kernel.clock.after(drainMs, resolve);

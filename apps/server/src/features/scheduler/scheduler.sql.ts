@@ -1,5 +1,6 @@
 import type { runStates } from '@svc/contract';
-import type { Db } from '../../kernel/db.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
 
 export type RunState = (typeof runStates)[number];
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
@@ -198,6 +199,27 @@ export async function renewLease(
       and r.lease_expires_at > ${values.now}
     returning ${runColumns(db)}`;
   return row;
+}
+
+/** What there is to do for runs: the answer of an idle second is one query, not ten. */
+export async function probeRuns(
+  db: Db,
+  clock: Clock,
+): Promise<{ overdue: boolean; late: boolean; chains: boolean; cloud: boolean }> {
+  const now = () => nowOf(db, clock);
+  const [row] = await db<{ overdue: boolean; late: boolean; chains: boolean; cloud: boolean }[]>`
+    select
+      exists (select 1 from scheduler.runs where state = 'running' and (lease_expires_at <= ${now()}
+          or started_at + make_interval(secs => timeout_s + ${timeoutGraceSeconds}) <= ${now()}))
+        or exists (select 1 from scheduler.runs where state in ('pending', 'awaiting_approval')
+          and created_at <= ${now()} - interval '24 hours' and not_before <= ${now()} - interval '24 hours') as overdue,
+      exists (select 1 from scheduler.runs where state = 'pending' and late_at <= ${now()}) as late,
+      exists (select 1 from scheduler.runs where kind = 'chain' and state in ('pending', 'running'))
+        or exists (select 1 from scheduler.runs where parent_run_id is not null
+          and state in ('pending', 'awaiting_approval', 'running')) as chains,
+      exists (select 1 from scheduler.runs where state = 'pending' and pool = 'cloud' and kind <> 'chain'
+        and not_before <= ${now()}) as cloud`;
+  return row ?? { overdue: false, late: false, chains: false, cloud: false };
 }
 
 /** Runs whose time for something has come, each with what it is; to be looked at again under its locks. */

@@ -7,10 +7,10 @@ import {
   lockEndedPauses,
   lockSchedule,
   planTick,
+  probeSchedules,
   readNow,
   type ScheduleRow,
   takeMissed,
-  untilNextDue,
 } from '../schedules/index.ts';
 import { admit, type Candidate, cancelActive, type Parts, publishRuns } from './scheduler.admit.ts';
 import { tellLate } from './scheduler.alerts.ts';
@@ -23,6 +23,7 @@ import {
   listOverdue,
   listSteps,
   lockRun,
+  probeRuns,
   type RunRow,
   takeLate,
   timeoutGraceSeconds,
@@ -31,6 +32,7 @@ import {
 /** Schedules a transaction takes: 10,000 that are due at once are shared by all gateways in pieces of this size. */
 const batch = 500;
 const longestSleepMs = 1_000;
+const soonMs = 20;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Turns up to `batch` due schedules into runs. Answers how many schedules moved. */
@@ -161,14 +163,17 @@ async function finishChain(parts: Parts, db: Db, chain: RunRow, now: number, err
 /** Runs every tick of this gateway, at the instant the next schedule is due and at least once a second. */
 export class Ticker {
   readonly #parts: Parts;
+  readonly #onCloud: () => void;
   #stopped = false;
   #running = false;
   #again = false;
   #cancel = (): void => {};
   #idle: Promise<void> = Promise.resolve();
 
-  constructor(parts: Parts) {
+  /** `onCloud` is called when there are runs for the cloud. */
+  constructor(parts: Parts, onCloud: () => void) {
     this.#parts = parts;
+    this.#onCloud = onCloud;
     parts.changes.onWake(() => this.#wake());
   }
 
@@ -213,13 +218,16 @@ export class Ticker {
   /** Answers in how many milliseconds the next tick is due. */
   async #tick(): Promise<number> {
     const { sql, clock } = this.#parts.kernel;
+    const { ms, pauses } = await probeSchedules(sql, clock);
+    const isDue = ms !== null && ms <= 0;
     // Two at a time: one computes while the database works for the other.
-    if ((await tickSchedules(this.#parts)) === batch) await Promise.all([this.#drain(), this.#drain()]);
-    await tickPauses(this.#parts);
-    await tickRuns(this.#parts);
-    await tickChains(this.#parts);
-    const due = await untilNextDue(sql, iso(await readNow(sql, clock)));
+    if (isDue && (await tickSchedules(this.#parts)) === batch) await Promise.all([this.#drain(), this.#drain()]);
+    if (pauses) await tickPauses(this.#parts);
+    const runs = await probeRuns(sql, clock);
+    if (runs.overdue || runs.late) await tickRuns(this.#parts);
+    if (runs.chains) await tickChains(this.#parts);
+    if (runs.cloud) this.#onCloud();
     // A schedule that is due and not taken is another gateway's at this moment: no need to run in circles for it.
-    return Math.min(longestSleepMs, Math.max(due ?? longestSleepMs, 20));
+    return isDue ? soonMs : Math.min(longestSleepMs, Math.max(ms ?? longestSleepMs, soonMs));
   }
 }

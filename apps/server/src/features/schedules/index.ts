@@ -26,12 +26,12 @@ export {
   lockEventSchedules,
   lockFollowers,
   lockSchedule,
+  probeSchedules,
   readNow,
   recordOutcome,
   type ScheduleRow,
   type ScheduleTerms,
   takeMissed,
-  untilNextDue,
 } from './schedules.sql.ts';
 
 /** Schedules: what is to run, when and where. */

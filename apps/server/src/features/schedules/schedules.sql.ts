@@ -165,11 +165,13 @@ export async function lockDue(db: Db, now: string, limit: number, accountId?: st
     for update of s ${accountId === undefined ? db`skip locked` : db``}`;
 }
 
-/** Milliseconds from `now` until the next schedule is due; undefined when none is. */
-export async function untilNextDue(db: Db, now: string): Promise<number | undefined> {
-  const [row] = await db<{ ms: number | null }[]>`
-    select (extract(epoch from min(next_run_at) - ${now}::timestamptz) * 1000)::float8 as ms from schedules.schedules`;
-  return row?.ms ?? undefined;
+/** Milliseconds until the next schedule is due, null when none is; and whether a pause has run out. */
+export async function probeSchedules(db: Db, clock: Clock): Promise<{ ms: number | null; pauses: boolean }> {
+  const [row] = await db<{ ms: number | null; pauses: boolean }[]>`
+    select (extract(epoch from min(next_run_at) - ${nowOf(db, clock)}) * 1000)::float8 as ms,
+      exists (select 1 from schedules.pauses where until <= ${nowOf(db, clock)}) as pauses
+    from schedules.schedules`;
+  return row ?? { ms: null, pauses: false };
 }
 
 /** Where a schedule stands after a tick. */
