@@ -48,9 +48,8 @@ create table scheduler.runs (
   log_tail text,
   session_id uuid,
   error text,
-  -- The last result that was accepted, so that repeating it is answered alike.
-  result_attempt int,
-  result_holder_id uuid,
+  -- Results that were accepted, `<attempt>:<holder>`, so that repeating one is answered alike.
+  answers text[] not null default '{}',
   parent_run_id uuid,
   chain_step int
 );
@@ -60,6 +59,8 @@ create unique index runs_slot on scheduler.runs (schedule_id, scheduled_for) whe
 create unique index runs_running on scheduler.runs (schedule_id) where state = 'running';
 create index runs_active on scheduler.runs (schedule_id) where state in ('pending', 'awaiting_approval', 'running');
 create index runs_claimable on scheduler.runs (account_id, scheduled_for, id) where state = 'pending' and pool = 'host';
+create index runs_failover on scheduler.runs (account_id, scheduled_for, id)
+  where state = 'pending' and pool = 'host' and failover is not null;
 create index runs_cloud on scheduler.runs (scheduled_for, id) where state = 'pending' and pool = 'cloud';
 create index runs_chains on scheduler.runs (created_at) where kind = 'chain' and state in ('pending', 'running');
 create index runs_lease on scheduler.runs (lease_expires_at) where state = 'running';
@@ -84,41 +85,3 @@ create table scheduler.hosts (
   last_seen timestamptz not null,
   unique (account_id, device_id)
 );
-
--- True when no machine that has all the tags was seen in the 45 s before `at`.
-create function scheduler.tags_are_offline(account uuid, wanted text[], at timestamptz) returns boolean
-  language sql stable parallel safe
-  return not exists (
-    select 1 from scheduler.hosts h
-    where h.account_id = account and coalesce(h.tags, h.reported_tags) @> wanted and h.last_seen > at - interval '45 s'
-  );
-create function scheduler.device_is_offline(account uuid, device uuid, at timestamptz) returns boolean
-  language sql stable parallel safe
-  return not exists (
-    select 1 from scheduler.hosts h
-    where h.account_id = account and h.device_id = device and h.last_seen > at - interval '45 s'
-  );
--- True when the failover sets bring the run to a machine with these tags: its own target and every earlier set are
--- offline, and the machine has the tags of the first set that is not.
-create function scheduler.fails_over(
-  account uuid, target_type text, target_id uuid, target_tags text[], failover json, own_tags text[], at timestamptz
-) returns boolean
-  language sql stable parallel safe
-  return case
-    when failover is null then false
-    when target_type = 'host' and not scheduler.device_is_offline(account, target_id, at) then false
-    when target_type = 'tags' and not scheduler.tags_are_offline(account, target_tags, at) then false
-    when target_type not in ('host', 'tags') then false
-    else exists (
-      select 1 from (
-        select array(select json_array_elements_text(s.value)) as wanted, s.ordinality as rank
-        from json_array_elements(failover) with ordinality s
-      ) sets
-      where own_tags @> sets.wanted
-        and not exists (
-          select 1 from json_array_elements(failover) with ordinality earlier
-          where earlier.ordinality < sets.rank
-            and not scheduler.tags_are_offline(account, array(select json_array_elements_text(earlier.value)), at)
-        )
-    )
-  end;

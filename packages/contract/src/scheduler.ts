@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dateTime, limit, route, text, uuid } from './route.ts';
+import { instant } from './schedules.shapes.ts';
 
 /** States of a run; the last six are final (design: schedules, Runs). */
 export const runStates = [
@@ -188,9 +189,9 @@ export const scheduler = {
     headers: z.object({ 'x-svc-device': uuid }),
     body: z.object({
       schedule_id: uuid,
-      scheduled_for: z.iso.datetime({ offset: true }),
-      started_at: z.iso.datetime({ offset: true }),
-      finished_at: z.iso.datetime({ offset: true }),
+      scheduled_for: instant,
+      started_at: instant,
+      finished_at: instant,
       ok: z.boolean(),
       exit_code: exitCode.optional(),
       error: text(4_000).optional(),

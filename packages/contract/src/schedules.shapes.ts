@@ -6,7 +6,12 @@ export const seconds = (min: number) => z.int().min(min).max(86_400);
 /** A label of a machine. */
 export const tag = text(60).min(1);
 /** An instant of a request: RFC 3339 with any offset. */
-export const instant = z.iso.datetime({ offset: true });
+export const instant = z.iso
+  .datetime({ offset: true })
+  .refine(
+    (value) => !(Date.parse(value) < -62_135_596_800_000 || Date.parse(value) >= 253_370_764_800_000),
+    'must lie in the years 1 to 9998',
+  );
 const tz = text(64).min(1).describe('IANA time zone');
 const microUsd = z.int().nonnegative();
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable');
@@ -100,7 +105,7 @@ export const shellSpec = z.object({
 /** What an http run sends. */
 export const httpSpec = z.object({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
-  url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).max(4_096),
+  url: text(4_096).pipe(z.url({ protocol: /^https$/, error: 'must be an https URL' })),
   headers: z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'must be a header name'),

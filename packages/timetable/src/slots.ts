@@ -41,7 +41,8 @@ export function slotsAfter(
 ): number[] {
   const until = Math.min(options.until ?? latest, latest);
   const from = Math.max(options.after, earliest);
-  const search = searchOf(trigger, options, from, Math.min(until, from + giveUpMs));
+  const end = trigger.type === 'at' ? until : Math.min(until, from + giveUpMs);
+  const search = searchOf(trigger, options, from, end);
   if (!(from < until && search.limit > 0)) return search.found;
   for (let span = spanAt(from, search.tz); ; span = spanAfter(span, search.tz)) {
     searchForward(search, span, until);

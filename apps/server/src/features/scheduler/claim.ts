@@ -1,10 +1,17 @@
 import { contract, hostKinds } from '@svc/contract';
-import { inTransaction } from '../../kernel/db.ts';
+import { type Db, inTransaction } from '../../kernel/db.ts';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../schedules/index.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
-import { claimForHost, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.claims.sql.ts';
+import {
+  claimFailover,
+  claimForHost,
+  type Claimer,
+  countRunning,
+  type HostReport,
+  seeHost,
+} from './scheduler.claims.sql.ts';
 import { leaseMs, onLeaseExpired } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -16,6 +23,10 @@ export const claim = (claims: Claims): Operation =>
     if (deviceId === undefined) {
       const message = 'send x-svc-device, or device_id in the body';
       throw badRequest(message, { device_id: [message] });
+    }
+    if (body.device_id !== undefined && body.device_id !== deviceId) {
+      const message = 'is not the device of x-svc-device';
+      throw badRequest(`device_id: ${message}`, { device_id: [message] });
     }
     const host = {
       accountId: context.actor.accountId,
@@ -77,7 +88,7 @@ export class Claims {
               AbortSignal.any([signal, woken.signal]),
             )
           : undefined;
-      const run = await this.#try(host);
+      const run = await this.#try(host, !waiting);
       if (run || !waiting) {
         woken.abort();
         if (run && signal.aborted) await this.#handBack(run);
@@ -88,13 +99,13 @@ export class Claims {
     }
   }
 
-  async #try(host: HostReport): Promise<RunRow | undefined> {
+  async #try(host: HostReport, patient: boolean): Promise<RunRow | undefined> {
     const { sql, clock } = this.#parts.kernel;
     const now = await readNow(sql, clock);
     const claimer = await seeHost(sql, host, new Date(now).toISOString());
     if (claimer.paused) return undefined;
     try {
-      return await this.#claim(host, claimer, now);
+      return await this.#claim(host, claimer, now, patient);
     } catch (error) {
       // Another host took a run of the same schedule at this instant: there is nothing for this one.
       if ((error as { code?: unknown }).code === uniqueViolation) return undefined;
@@ -102,7 +113,7 @@ export class Claims {
     }
   }
 
-  async #claim(host: HostReport, claimer: Claimer, now: number): Promise<RunRow | undefined> {
+  async #claim(host: HostReport, claimer: Claimer, now: number, patient: boolean): Promise<RunRow | undefined> {
     const { sql } = this.#parts.kernel;
     const { accountId, deviceId, kinds } = host;
     const { tags, max_parallel: most } = claimer;
@@ -111,17 +122,17 @@ export class Claims {
       now: new Date(now).toISOString(),
       leaseUntil: new Date(now + leaseMs).toISOString(),
     };
-    if (most === null) {
-      const run = await claimForHost(sql, accountId, { deviceId, kinds, tags }, claim);
-      if (run) await publishRuns(this.#parts, sql, [run]);
-      return run;
-    }
-    return inTransaction(sql, async (db) => {
-      if ((await countRunning(db, claimer.id, deviceId)) >= most) return undefined;
-      const run = await claimForHost(db, accountId, { deviceId, kinds, tags }, claim);
+    const own = { deviceId, kinds, tags };
+    const take = async (db: Db): Promise<RunRow | undefined> => {
+      const run =
+        (await claimForHost(db, accountId, own, claim, patient)) ?? (await claimFailover(db, accountId, own, claim));
       if (run) await publishRuns(this.#parts, db, [run]);
       return run;
-    });
+    };
+    if (most === null) return take(sql);
+    return inTransaction(sql, async (db) =>
+      (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
+    );
   }
 
   /** The answer reached nobody: the run goes on at once, not after a minute. */

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import { lockEventSchedules, readNow } from '../schedules/index.ts';
-import { admit, type Parts } from './scheduler.admit.ts';
+import { type Parts, start } from './scheduler.admit.ts';
 
 /** Runs every enabled schedule with this event trigger. */
 export const fire = (parts: Parts): Operation =>
@@ -19,5 +19,5 @@ export async function fireTrigger(parts: Parts, db: Db, accountId: string, trigg
   const scheduledFor = new Date(now).toISOString();
   const candidates = schedules.map((schedule) => ({ schedule, scheduledFor, origin: 'event' as const }));
   if (candidates.length === 0) return 0;
-  return (await admit(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;
+  return (await start(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;
 }

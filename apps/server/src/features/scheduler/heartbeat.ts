@@ -29,13 +29,19 @@ export const heartbeat = (parts: Parts): Operation =>
     if (!isHolder || run.attempt !== body.attempt) throw leaseHeld(run);
     const now = await readNow(context.db, context.clock);
     const leaseUntil = new Date(now + leaseMs).toISOString();
-    if (run.state === 'cancelled') return { lease_expires_at: new Date(now).toISOString(), cancel: true };
+    const over = { lease_expires_at: new Date(now).toISOString(), cancel: true };
+    if (run.state === 'cancelled') return over;
     const kept = await renewLease(
       context.db,
       { id: run.id, attempt: body.attempt, holderId },
       { now: new Date(now).toISOString(), leaseUntil, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd },
     );
-    if (!kept) throw leaseHeld((await findRun(context.db, run.id)) ?? run);
+    if (!kept) {
+      const current = (await findRun(context.db, run.id)) ?? run;
+      // It was cancelled at this instant.
+      if (current.state === 'cancelled' && current.attempt === body.attempt) return over;
+      throw leaseHeld(current);
+    }
     await touchHost(context.db, accountId, holderId, new Date(now).toISOString());
     const overBudget = (held: RunRow): boolean =>
       held.budget_micro_usd !== null && held.cost_micro_usd > held.budget_micro_usd;
@@ -45,5 +51,5 @@ export const heartbeat = (parts: Parts): Operation =>
         held.state === 'running' && held.attempt === body.attempt ? onOverBudget(now) : undefined,
       ),
     );
-    return { lease_expires_at: new Date(now).toISOString(), cancel: true };
+    return over;
   });

@@ -13,17 +13,23 @@ import { hosts } from './hosts.ts';
 import { reportNative } from './reportNative.ts';
 import { result } from './result.ts';
 import { runs, viewRun } from './runs.ts';
-import { admit, cancelActive, copyOf, type Parts } from './scheduler.admit.ts';
+import { cancelActive, copyOf, needsApproval, type Parts, publishRuns, start } from './scheduler.admit.ts';
+import { tellAwaitingApproval } from './scheduler.alerts.ts';
+import { sweepHosts } from './scheduler.claims.sql.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
 import { CloudRunner } from './scheduler.cloud.ts';
-import { type CreatedRun, listRuns, rewriteWaiting, sweepRuns } from './scheduler.sql.ts';
+import { changeRun, type CreatedRun, listRuns, lockActive, rewriteWaiting, sweepRuns } from './scheduler.sql.ts';
 import { endPause, Ticker, tickSchedules } from './scheduler.ticker.ts';
 import { updateHost } from './updateHost.ts';
 
 const sweep: JobDefinition = {
   name: 'scheduler.sweep',
   cron: '17 3 * * *',
-  run: async (kernel) => sweepRuns(kernel.sql, new Date(await readNow(kernel.sql, kernel.clock)).toISOString()),
+  async run({ sql, clock }) {
+    const now = new Date(await readNow(sql, clock)).toISOString();
+    await sweepRuns(sql, now);
+    await sweepHosts(sql, now);
+  },
 };
 
 /** What the feature `schedules` asks of the scheduler; each takes the caller's transaction. */
@@ -37,12 +43,22 @@ export class Scheduler {
   /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
   async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<CreatedRun | undefined> {
     const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const };
-    return (await admit(this.parts, db, [candidate], now))[0];
+    return (await start(this.parts, db, [candidate], now))[0];
   }
 
-  /** Waiting runs take what their schedule says now. */
-  rewriteWaiting(db: Db, schedule: ScheduleRow): Promise<void> {
-    return rewriteWaiting(db, schedule.id, copyOf(schedule));
+  /**
+   * Waiting runs take what their schedule says now. When it is other work than was approved, a run that waits for a host
+   * waits for a person again.
+   */
+  async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void> {
+    await rewriteWaiting(db, schedule.id, copyOf(schedule));
+    if (!isOtherWork || schedule.policy?.approval === undefined) return;
+    for (const run of await lockActive(db, schedule.id)) {
+      if (run.state !== 'pending' || !needsApproval(schedule, Date.parse(run.scheduled_for))) continue;
+      const asked = await changeRun(db, run.id, { state: 'awaiting_approval', late_at: null });
+      await tellAwaitingApproval(this.parts.kernel, db, asked, now);
+      await publishRuns(this.parts, db, [asked]);
+    }
   }
 
   /** Cancels what runs and waits of a schedule. */
@@ -57,7 +73,7 @@ export class Scheduler {
 
   /** Takes every slot of the account that is due; before its pause ends. */
   async tickAccount(accountId: string): Promise<void> {
-    while ((await tickSchedules(this.parts, accountId)) > 0);
+    while ((await tickSchedules(this.parts, { accountId })) > 0);
   }
 
   /** Ends the account's pause; answers how many catch-up runs were created. */

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db.ts';
 import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { effective, lockSchedule, readNow, type ScheduleRow } from '../schedules/index.ts';
+import { effective, isSlot, lockSchedule, readNow, type ScheduleRow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { copyOf, type Parts, publishRuns } from './scheduler.admit.ts';
@@ -34,6 +34,10 @@ export const reportNative = (parts: Parts): Operation =>
         const message = 'must lie in the last 90 days';
         throw badRequest(`scheduled_for: ${message}`, { scheduled_for: [message] });
       }
+      if (Date.parse(body.finished_at) < Date.parse(body.started_at)) {
+        const message = 'lies before started_at';
+        throw badRequest(`finished_at: ${message}`, { finished_at: [message] });
+      }
       const run = await takeSlot(db, schedule, scheduledFor, now);
       const isWaiting = run.state === 'pending' || run.state === 'awaiting_approval';
       if (!isWaiting) throw leaseHeld(run);
@@ -58,6 +62,10 @@ export const reportNative = (parts: Parts): Operation =>
 async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now: number): Promise<RunRow> {
   const known = await lockSlot(db, schedule.id, scheduledFor);
   if (known) return known;
+  if (!isSlot(schedule, Date.parse(scheduledFor))) {
+    const message = 'is no slot of the schedule';
+    throw badRequest(`scheduled_for: ${message}`, { scheduled_for: [message] });
+  }
   await insertRuns(
     db,
     [

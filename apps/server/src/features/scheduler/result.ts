@@ -33,7 +33,10 @@ export const result = (parts: Parts): Operation =>
     });
     if (moved) return { run: viewRun(moved) };
     const current = (await findRun(context.db, known.id)) ?? known;
-    const isRepeat = current.result_attempt === body.attempt && isFrom(current.result_holder_id);
+    const isRepeat = current.answers.some((answer) => {
+      const [attempt, holder = ''] = answer.split(':');
+      return Number(attempt) === body.attempt && isFrom(holder);
+    });
     if (!isRepeat) throw leaseHeld(current);
     return { run: viewRun(current) };
   });

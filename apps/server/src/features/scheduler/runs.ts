@@ -29,6 +29,6 @@ export function viewRun(row: RunRow): z.input<typeof run> {
 }
 
 function lastHolder(row: RunRow): { device_id?: string } {
-  const id = row.holder_id ?? row.result_holder_id;
-  return id === null ? {} : { device_id: id };
+  const id = row.holder_id ?? row.answers.at(-1)?.split(':')[1];
+  return id === undefined ? {} : { device_id: id };
 }

@@ -1,7 +1,7 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
-import { defaultZone, effective, type ScheduleTerms, skipDaysOf, zoneOf } from '../schedules/index.ts';
+import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
 import { onCancel } from './scheduler.rules.ts';
@@ -81,6 +81,7 @@ export async function admit(
     if (verdict === 'refuse') continue;
     if (verdict === 'kill') {
       await cancelActive(parts, db, schedule.id, now, 'replaced by the next run');
+      for (const earlier of accepted) if (earlier.schedule_id === schedule.id) skip(earlier);
       Object.assign(state, { running: 0, waiting: 0 });
     }
     accepted.push(newRun(candidate, verdict === 'skip', now));
@@ -90,10 +91,27 @@ export async function admit(
     }
   }
   const runs = await insertRuns(db, accepted, new Date(now).toISOString());
-  for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run);
+  for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run, now);
   await publishRuns(parts, db, runs);
   return runs;
 }
+
+/** The same, and notes on the schedules that they ran; a tick does that by itself. */
+export async function start(
+  parts: Parts,
+  db: Db,
+  candidates: readonly Candidate[],
+  now: number,
+): Promise<CreatedRun[]> {
+  const runs = await admit(parts, db, candidates, now);
+  const ran = ranOf(runs);
+  if (ran.length > 0) await touchLastRun(db, ran, new Date(now).toISOString());
+  return runs;
+}
+
+/** Schedules of the runs that were not skipped. */
+export const ranOf = (runs: readonly CreatedRun[]): string[] =>
+  runs.filter((run) => run.state !== 'skipped').map((run) => run.schedule_id);
 
 /** Publishes where runs stand now. */
 export async function publishRuns({ changes }: Parts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
@@ -203,7 +221,13 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, skipped: 
   };
 }
 
-function needsApproval({ policy, trigger }: ScheduleTerms, at: number): boolean {
+/** A run that is not stored yet gives way to a later one of its schedule. */
+function skip(run: NewRun): void {
+  Object.assign(run, { state: 'skipped', error: 'overlap', late_at: null } satisfies Partial<NewRun>);
+}
+
+/** Whether a run of this instant awaits a person first. */
+export function needsApproval({ policy, trigger }: ScheduleTerms, at: number): boolean {
   if (policy?.approval === 'always') return true;
   if (policy?.approval !== 'outside_hours' || !policy.quiet_hours) return false;
   const zone = trigger.type === 'cron' ? (trigger.tz ?? defaultZone) : defaultZone;

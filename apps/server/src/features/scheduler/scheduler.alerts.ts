@@ -27,12 +27,14 @@ async function tellOfRun(
 }
 
 /** A run waits for a person: approve or skip it from any device. */
-export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun): Promise<void> {
+export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: number): Promise<void> {
   const body = 'Approve or skip this run; it is skipped by itself after 24 hours.';
   await tellOfRun(kernel, db, run, {
     type: 'schedule.approval',
     title: `${run.name} awaits approval`,
     body,
+    // An edit may ask a second time.
+    key: `${run.id}:${now}`,
     severity: 'warning',
   });
 }

@@ -67,7 +67,8 @@ export async function touchHost(db: Db, accountId: string, deviceId: string, now
 export async function countRunning(db: Db, hostId: string, deviceId: string): Promise<number> {
   await db`select 1 from scheduler.hosts where id = ${hostId} for update`;
   const [row] = await db<{ running: number }[]>`
-    select count(*)::int as running from scheduler.runs where holder_id = ${deviceId} and state = 'running'`;
+    select count(*)::int as running from scheduler.runs r join scheduler.hosts h on h.account_id = r.account_id
+    where h.id = ${hostId} and r.holder_id = ${deviceId} and r.state = 'running'`;
   return row?.running ?? 0;
 }
 
@@ -85,37 +86,84 @@ export interface Claim {
   leaseUntil: string;
 }
 
+/** What makes a run this holder's. */
+const held = (db: Db, claim: Claim) => db`
+  state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
+  late_at = null, error = null, exit_code = null, log_tail = null`;
+
+/** A machine that claims, and what it may run. */
+export interface ClaimingHost {
+  deviceId: string;
+  kinds: string[];
+  tags: string[];
+}
+
+/** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
+const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
+  r.account_id = ${accountId} and r.state = 'pending' and r.pool = 'host' and r.not_before <= ${claim.now}
+  and r.kind = any(${host.kinds})
+  and (r.kind <> 'shell' or exists (
+    select 1 from schedules.approval_view a
+    where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
+  and ${isNext(db)}`;
+
 /**
- * Takes the run that is due longest for this machine. A shell run needs the machine's approval of its command.
+ * Takes the run that is due longest and whose target is this machine; `patient`: also one whose row somebody looks at in
+ * this instant.
  */
 export async function claimForHost(
   db: Db,
   accountId: string,
-  host: { deviceId: string; kinds: string[]; tags: string[] },
+  host: ClaimingHost,
   claim: Claim,
+  patient: boolean,
 ): Promise<RunRow | undefined> {
   const [row] = await db<RunRow[]>`
     with next as (
       select r.id from scheduler.runs r
-      where r.account_id = ${accountId} and r.state = 'pending' and r.pool = 'host' and r.not_before <= ${claim.now}
-        and r.kind = any(${host.kinds})
-        and (
-          r.target_type = 'any'
+      where (r.target_type = 'any'
           or (r.target_type = 'host' and r.target_id = ${host.deviceId})
-          or (r.target_type = 'tags' and r.target_tags <@ ${host.tags}::text[])
-          or scheduler.fails_over(r.account_id, r.target_type, r.target_id, r.target_tags, r.failover,
-            ${host.tags}::text[], ${claim.now})
-        )
-        and (r.kind <> 'shell' or exists (
-          select 1 from schedules.approval_view a
-          where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
-        and ${isNext(db)}
+          or (r.target_type = 'tags' and r.target_tags <@ ${host.tags}::text[]))
+        and ${isRunnable(db, accountId, host, claim)}
+      order by r.scheduled_for, r.id limit 1
+      for update of r ${patient ? db`` : db`skip locked`}
+    )
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/**
+ * Takes a run whose target is not there: its failover sets are tried in order, and the first one of which a machine was
+ * seen in the last 45 s is this machine's. The machines that are there are read once, not for each run.
+ */
+export async function claimFailover(
+  db: Db,
+  accountId: string,
+  host: ClaimingHost,
+  claim: Claim,
+): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    with online as materialized (
+      select device_id, coalesce(tags, reported_tags) as tags from scheduler.hosts
+      where account_id = ${accountId} and last_seen > ${claim.now}::timestamptz - interval '45 s'
+    ),
+    next as (
+      select r.id from scheduler.runs r
+      where r.failover is not null
+        and not exists (select 1 from online o
+          where (r.target_type = 'host' and o.device_id = r.target_id)
+            or (r.target_type = 'tags' and o.tags @> r.target_tags))
+        and ${host.tags}::text[] @> (
+          select array(select json_array_elements_text(s.wanted))
+          from json_array_elements(r.failover) with ordinality s(wanted, rank)
+          where exists (select 1 from online o where o.tags @> array(select json_array_elements_text(s.wanted)))
+          order by s.rank limit 1)
+        and ${isRunnable(db, accountId, host, claim)}
       order by r.scheduled_for, r.id limit 1
       for update of r skip locked
     )
-    update scheduler.runs as r set state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now},
-      lease_expires_at = ${claim.leaseUntil}, late_at = null, error = null, exit_code = null, log_tail = null
-    from next where r.id = next.id
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
   return row;
 }
@@ -130,9 +178,7 @@ export async function claimForCloud(db: Db, limit: number, claim: Claim): Promis
       order by r.scheduled_for, r.id limit ${limit}
       for update of r skip locked
     )
-    update scheduler.runs as r set state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now},
-      lease_expires_at = ${claim.leaseUntil}, late_at = null, error = null, exit_code = null, log_tail = null
-    from next where r.id = next.id
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
 }
 
@@ -161,4 +207,9 @@ export async function updateHostRow(
     update scheduler.hosts h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
     returning ${hostColumns(db, now)}`;
   return row;
+}
+
+/** Forgets machines that were not seen for 90 days. */
+export async function sweepHosts(db: Db, now: string): Promise<void> {
+  await db`delete from scheduler.hosts where last_seen < ${now}::timestamptz - interval '90 days'`;
 }

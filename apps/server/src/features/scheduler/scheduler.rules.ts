@@ -57,8 +57,7 @@ export function onResult(run: RunRow, result: Result, now: number): RunChange {
     : afterFailure(run, cost, now);
   return {
     ...next,
-    result_attempt: run.attempt,
-    result_holder_id: run.holder_id,
+    answers: [...run.answers, `${run.attempt}:${run.holder_id}`],
     exit_code: result.exitCode ?? null,
     error: result.ok ? null : (result.error ?? null),
     ...(result.logTail !== undefined && { log_tail: result.logTail }),

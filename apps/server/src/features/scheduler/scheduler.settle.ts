@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Db } from '../../kernel/db.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../schedules/index.ts';
-import { admit, type Parts, publishRuns } from './scheduler.admit.ts';
+import { copyOf, type Parts, publishRuns, start } from './scheduler.admit.ts';
 import { tellDisabled, tellFailed, tellSucceeded } from './scheduler.alerts.ts';
 import { isFinal, normalizeOutput } from './scheduler.rules.ts';
-import { changeRun, lockRun, type RunChange, type RunRow } from './scheduler.sql.ts';
+import { changeRun, lockRun, rewriteWaiting, type RunChange, type RunRow } from './scheduler.sql.ts';
 
 /**
  * Moves a run under its locks, schedule first: `decide` sees the run as it is then and answers the change, or undefined
@@ -22,7 +22,12 @@ export async function moveRun(
   const run = await lockRun(db, ids.id);
   const change = run && decide(run);
   if (!change) return undefined;
-  const moved = await changeRun(db, ids.id, change);
+  let moved = await changeRun(db, ids.id, change);
+  if (moved.state === 'pending' && schedule && run.state === 'running') {
+    // The next attempt is what the schedule says now; waiting runs are rewritten by the edit itself.
+    await rewriteWaiting(db, schedule.id, copyOf(schedule));
+    moved = (await lockRun(db, ids.id)) as RunRow;
+  }
   if (isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
   await publishRuns(parts, db, [moved]);
   return moved;
@@ -97,5 +102,5 @@ async function startFollowers(parts: Parts, db: Db, run: RunRow, now: number): P
   );
   const scheduledFor = new Date(now).toISOString();
   const candidates = followers.map((schedule) => ({ schedule, scheduledFor, origin: 'after' as const }));
-  if (candidates.length > 0) await admit(parts, db, candidates, now);
+  if (candidates.length > 0) await start(parts, db, candidates, now);
 }

@@ -47,8 +47,8 @@ export interface RunRow extends RunCopy {
   log_tail: string | null;
   session_id: string | null;
   error: string | null;
-  result_attempt: number | null;
-  result_holder_id: string | null;
+  /** `<attempt>:<holder>` of every result that was accepted. */
+  answers: string[];
   parent_run_id: string | null;
   chain_step: number | null;
 }
@@ -58,7 +58,7 @@ export const runColumns = (db: Db) => db`
   r.kind, r.spec, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
-  r.session_id, r.error, r.result_attempt, r.result_holder_id, r.parent_run_id, r.chain_step`;
+  r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step`;
 
 /** A run that is about to be stored. */
 export interface NewRun extends RunCopy {
@@ -260,7 +260,11 @@ export async function listIdleChains(
   return db`
     select c.id, c.schedule_id from scheduler.runs c
     where c.kind = 'chain'
-      and (c.state = 'running' or (c.state = 'pending' and c.pool = 'cloud' and c.not_before <= ${now}))
+      and (c.state = 'running' or (c.state = 'pending' and c.pool = 'cloud' and c.not_before <= ${now}
+        and not exists (select 1 from scheduler.runs other
+          where other.schedule_id = c.schedule_id
+            and (other.state = 'running'
+              or (other.state = 'pending' and (other.scheduled_for, other.id) < (c.scheduled_for, c.id))))))
       and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
         and r.state in ('pending', 'awaiting_approval', 'running'))
     order by c.created_at limit ${limit}`;

@@ -151,9 +151,6 @@ describe('scheduler: hosts and targets', () => {
       }),
     );
     assert.equal(new Set(taken).size, taken.length);
-    // A claim may pass by a run whose row another one looked at in that instant; the next claim takes it.
-    const device = newDevice();
-    for (let run = await t.claim(device); run !== null; run = await t.claim(device)) taken.push(run.id);
     assert.equal(taken.length, 60);
   });
 

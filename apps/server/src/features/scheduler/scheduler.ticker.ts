@@ -1,8 +1,12 @@
+import type { Kernel } from '../../kernel/context.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import {
   type Advance,
   advanceSchedules,
   deletePause,
+  type DueFilter,
+  isPaused,
+  listDue,
   lockDue,
   lockEndedPauses,
   lockSchedule,
@@ -11,8 +15,9 @@ import {
   readNow,
   type ScheduleRow,
   takeMissed,
+  tryLockSchedule,
 } from '../schedules/index.ts';
-import { admit, type Candidate, cancelActive, type Parts, publishRuns } from './scheduler.admit.ts';
+import { admit, type Candidate, cancelActive, type Parts, publishRuns, ranOf, start } from './scheduler.admit.ts';
 import { tellLate } from './scheduler.alerts.ts';
 import { nextChainMove, onResult, onTime } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
@@ -33,29 +38,31 @@ import {
 const batch = 500;
 const longestSleepMs = 1_000;
 const soonMs = 20;
+const setAsideMs = 60_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Turns up to `batch` due schedules into runs. Answers how many schedules moved. */
-export async function tickSchedules(parts: Parts, accountId?: string): Promise<number> {
+export async function tickSchedules(parts: Parts, filter: DueFilter = {}): Promise<number> {
   const { sql, clock } = parts.kernel;
   return inTransaction(sql, async (db) => {
     const now = await readNow(db, clock);
-    const due = await lockDue(db, iso(now), batch, accountId);
-    const candidates: Candidate[] = [];
-    const advances: Advance[] = [];
-    for (const schedule of due) {
-      const plan = planTick(schedule, now);
-      for (const { at, origin } of plan.due) candidates.push({ schedule, scheduledFor: at, origin });
-      advances.push({
+    const due = await lockDue(db, iso(now), batch, filter);
+    if (due.length === 0) return 0;
+    const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now) }));
+    const candidates = plans.flatMap(({ schedule, plan }) =>
+      plan.due.map(({ at, origin }): Candidate => ({ schedule, scheduledFor: at, origin })),
+    );
+    const ran = new Set(candidates.length > 0 ? ranOf(await admit(parts, db, candidates, now)) : []);
+    const advances = plans.map(
+      ({ schedule, plan }): Advance => ({
         id: schedule.id,
         past: schedule.past.length,
         slots: plan.slots,
-        last_run_at: plan.due.length > 0 ? iso(now) : null,
+        last_run_at: ran.has(schedule.id) ? iso(now) : null,
         missed_slot: plan.missed ?? null,
-      });
-    }
-    if (due.length > 0) await advanceSchedules(db, advances);
-    if (candidates.length > 0) await admit(parts, db, candidates, now);
+      }),
+    );
+    await advanceSchedules(db, advances);
     return due.length;
   });
 }
@@ -75,7 +82,7 @@ export async function endPause(
   );
   await parts.changes.publish(db, accountId, [{ op: 'resumed', state: 'active' }], true);
   if (!backfill || candidates.length === 0) return 0;
-  return (await admit(parts, db, candidates, now)).length;
+  return (await start(parts, db, candidates, now)).length;
 }
 
 /** Ends the pauses that have run out. */
@@ -94,7 +101,7 @@ export async function tickRuns(parts: Parts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
   for (const overdue of await listOverdue(sql, iso(await readNow(sql, clock)), batch)) {
-    await inTransaction(sql, async (db) => {
+    await apart(kernel, overdue.id, async (db) => {
       const now = await readNow(db, clock);
       await moveRun(parts, db, overdue, now, (run) => onTime(run, now, timeoutGraceSeconds * 1000));
     });
@@ -107,12 +114,15 @@ export async function tickRuns(parts: Parts): Promise<void> {
 
 /** Moves chains on: creates the next step, or ends the chain. Each move is a transaction of its own. */
 export async function tickChains(parts: Parts): Promise<void> {
-  const { sql, clock } = parts.kernel;
-  for (const { id, schedule_id: scheduleId } of await listIdleChains(sql, iso(await readNow(sql, clock)), batch)) {
-    await inTransaction(sql, async (db) => advanceChain(parts, db, id, scheduleId, await readNow(db, clock)));
+  const { kernel } = parts;
+  const { sql, clock } = kernel;
+  for (const chain of await listIdleChains(sql, iso(await readNow(sql, clock)), batch)) {
+    await apart(kernel, chain.id, async (db) =>
+      advanceChain(parts, db, chain.id, chain.schedule_id, await readNow(db, clock)),
+    );
   }
   for (const step of await listOrphanedSteps(sql, batch)) {
-    await inTransaction(sql, async (db) => {
+    await apart(kernel, step.id, async (db) => {
       const now = await readNow(db, clock);
       await lockSchedule(db, step.schedule_id);
       await cancelActive(parts, db, step.schedule_id, now, 'its chain is over', step.id);
@@ -120,8 +130,16 @@ export async function tickChains(parts: Parts): Promise<void> {
   }
 }
 
+/** A transaction that holds up no other: what one account has stored must not stop the rest. */
+async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<void>): Promise<void> {
+  try {
+    await inTransaction(kernel.sql, work);
+  } catch (err) {
+    kernel.log.error({ err, run }, 'a run could not be moved; it is tried again');
+  }
+}
+
 async function advanceChain(parts: Parts, db: Db, id: string, scheduleId: string, now: number): Promise<void> {
-  // Locks go from what starts to what is started, as everywhere: the chain's schedule, then the step's.
   await lockSchedule(db, scheduleId);
   const found = await lockRun(db, id);
   const isNew = found?.state === 'pending';
@@ -132,7 +150,11 @@ async function advanceChain(parts: Parts, db: Db, id: string, scheduleId: string
   const move = nextChainMove(chain.spec as never, steps);
   if (move.do === 'wait') return;
   if (move.do === 'step') {
-    const schedule = await lockSchedule(db, move.scheduleId);
+    // While the account is paused nothing is created: the chain waits.
+    if (await isPaused(db, chain.account_id, iso(now))) return;
+    // Never waits for a second lock: others take theirs in another order. The next tick tries again.
+    const schedule = await tryLockSchedule(db, move.scheduleId);
+    if (schedule === 'locked') return;
     const own = schedule?.account_id === chain.account_id ? schedule : undefined;
     const error = own ? await startStep(parts, db, chain, own, move.index, now) : 'its schedule is gone';
     if (error === undefined) return;
@@ -152,7 +174,7 @@ async function startStep(
   now: number,
 ): Promise<string | undefined> {
   const candidate: Candidate = { schedule, scheduledFor: iso(now), origin: 'chain', parent: { runId: chain.id, step } };
-  const runs = await admit(parts, db, [candidate], now);
+  const runs = await start(parts, db, [candidate], now);
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
 
@@ -164,6 +186,8 @@ async function finishChain(parts: Parts, db: Db, chain: RunRow, now: number, err
 export class Ticker {
   readonly #parts: Parts;
   readonly #onCloud: () => void;
+  /** Schedules that fail, and until when they are left alone. */
+  readonly #setAside = new Map<string, number>();
   #stopped = false;
   #running = false;
   #again = false;
@@ -212,22 +236,53 @@ export class Ticker {
   }
 
   async #drain(): Promise<void> {
-    while (!this.#stopped && (await tickSchedules(this.#parts)) === batch);
+    while (!this.#stopped && (await this.#takeDue()) === batch);
+  }
+
+  /** A piece of what is due. When it fails, each schedule by itself, and those that fail again are set aside. */
+  async #takeDue(): Promise<number> {
+    const { sql, clock, log } = this.#parts.kernel;
+    try {
+      return await tickSchedules(this.#parts, { except: [...this.#setAside.keys()] });
+    } catch (err) {
+      log.error({ err }, 'due schedules could not be taken together');
+    }
+    for (const id of await listDue(sql, iso(await readNow(sql, clock)), batch)) {
+      try {
+        await tickSchedules(this.#parts, { only: id });
+      } catch (err) {
+        this.#setAside.set(id, clock.monotonic() + setAsideMs);
+        log.error({ err, schedule: id }, 'a due schedule could not be taken; it is set aside');
+      }
+    }
+    return 0;
   }
 
   /** Answers in how many milliseconds the next tick is due. */
   async #tick(): Promise<number> {
     const { sql, clock } = this.#parts.kernel;
-    const { ms, pauses } = await probeSchedules(sql, clock);
+    for (const [id, until] of this.#setAside) if (until <= clock.monotonic()) this.#setAside.delete(id);
+    const { ms, pauses } = await probeSchedules(sql, clock, [...this.#setAside.keys()]);
     const isDue = ms !== null && ms <= 0;
     // Two at a time: one computes while the database works for the other.
-    if (isDue && (await tickSchedules(this.#parts)) === batch) await Promise.all([this.#drain(), this.#drain()]);
-    if (pauses) await tickPauses(this.#parts);
+    if (isDue && (await this.#takeDue()) === batch) await Promise.all([this.#drain(), this.#drain()]);
     const runs = await probeRuns(sql, clock);
-    if (runs.overdue || runs.late) await tickRuns(this.#parts);
-    if (runs.chains) await tickChains(this.#parts);
+    await Promise.all([
+      pauses && this.#attempt(tickPauses),
+      (runs.overdue || runs.late) && this.#attempt(tickRuns),
+      runs.chains && this.#attempt(tickChains),
+    ]);
     if (runs.cloud) this.#onCloud();
     // A schedule that is due and not taken is another gateway's at this moment: no need to run in circles for it.
     return isDue ? soonMs : Math.min(longestSleepMs, Math.max(ms ?? longestSleepMs, soonMs));
+  }
+
+  /** One part of a tick; its failure is not that of the others. */
+  async #attempt(part: (parts: Parts) => Promise<void>): Promise<void> {
+    try {
+      await part(this.#parts);
+    } catch (err) {
+      this.#parts.kernel.log.error({ err }, `scheduler: ${part.name} failed`);
+    }
   }
 }

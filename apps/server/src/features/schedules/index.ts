@@ -16,11 +16,14 @@ import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
 
-export { defaultZone, effective, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
+export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
 export {
   type Advance,
   advanceSchedules,
   deletePause,
+  type DueFilter,
+  isPaused,
+  listDue,
   lockDue,
   lockEndedPauses,
   lockEventSchedules,
@@ -32,6 +35,8 @@ export {
   type ScheduleRow,
   type ScheduleTerms,
   takeMissed,
+  touchLastRun,
+  tryLockSchedule,
 } from './schedules.sql.ts';
 
 /** Schedules: what is to run, when and where. */

@@ -3,7 +3,7 @@ import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { viewPause } from './list.ts';
-import { type PauseRow, readNow, upsertPause } from './schedules.sql.ts';
+import { findPause, type PauseRow, readNow, upsertPause } from './schedules.sql.ts';
 
 /** Pauses the account's schedules; pausing again changes how the pause ends. */
 export const pause = (scheduler: Scheduler): Operation =>
@@ -13,6 +13,11 @@ export const pause = (scheduler: Scheduler): Operation =>
       const now = await readNow(db, context.clock);
       if (body.until !== undefined && Date.parse(body.until) <= now) {
         throw badRequest('until: must lie in the future', { until: ['must lie in the future'] });
+      }
+      // One that has run out and was not ended yet is another pause: it ends first, as it was told to.
+      const old = await findPause(db, accountId);
+      if (old && !viewPause(old, now).paused) {
+        await scheduler.endPause(db, accountId, old.resume_policy === 'backfill', now);
       }
       const row: PauseRow = {
         account_id: accountId,

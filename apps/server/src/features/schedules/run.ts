@@ -3,7 +3,7 @@ import { notFound } from '../../kernel/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { viewPause } from './list.ts';
-import { findPause, lockSchedule, readNow, touchLastRun } from './schedules.sql.ts';
+import { findPause, lockSchedule, readNow } from './schedules.sql.ts';
 
 /** Runs a schedule now, also a disabled one; not while the account is paused. */
 export const run = (scheduler: Scheduler): Operation =>
@@ -14,9 +14,7 @@ export const run = (scheduler: Scheduler): Operation =>
       if (schedule?.account_id !== accountId) throw notFound('schedule');
       const now = await readNow(db, context.clock);
       if (viewPause(await findPause(db, accountId), now).paused) return undefined;
-      const row = await scheduler.runNow(db, schedule, now);
-      if (row) await touchLastRun(db, schedule.id, new Date(now).toISOString());
-      return row;
+      return scheduler.runNow(db, schedule, now);
     });
     return new Answer(202, created ? { queued: true, run_id: created.id } : { queued: false });
   });

@@ -150,6 +150,13 @@ export function firstSlots(schedule: Pick<Definition, 'trigger' | 'policy' | 'en
   return nextSlots(schedule, { after: Math.min(at, now), anchor: now });
 }
 
+/** Whether the schedule has a slot at an instant. */
+export function isSlot({ trigger, policy, anchor_at }: ScheduleRow, instant: number): boolean {
+  const times = { after: instant - 1, anchor: Date.parse(anchor_at) };
+  const [slot] = nextSlots({ trigger, policy, enabled: true }, times, 1);
+  return slot !== undefined && Date.parse(slot) === instant;
+}
+
 /** What a tick makes of a due schedule. */
 export interface Plan {
   /** Slots that become runs; a misfired one is a catch-up. */
@@ -165,7 +172,8 @@ export function planTick(row: DueRow, now: number): Plan {
   const past = pastSlots(row, now);
   const inPause = (slot: number): boolean =>
     row.paused_at !== null &&
-    slot >= Date.parse(row.paused_at) &&
+    // An `at` of the last minute, made in the pause, counts from when it was made.
+    Math.max(slot, Date.parse(row.anchor_at)) >= Date.parse(row.paused_at) &&
     (row.paused_until === null || slot < Date.parse(row.paused_until));
   const awake = past.filter((slot) => !inPause(slot));
   const fresh = awake.filter((slot) => now - slot <= misfireMs);

@@ -136,6 +136,14 @@ export async function lockSchedule(db: Db, id: string): Promise<ScheduleRow | un
   return row;
 }
 
+/** The same without waiting for whoever holds it. */
+export async function tryLockSchedule(db: Db, id: string): Promise<ScheduleRow | 'locked' | undefined> {
+  const [row] = await db<ScheduleRow[]>`
+    select ${columns(db)} from schedules.schedules s where s.id = ${id} for update skip locked`;
+  if (row) return row;
+  return (await db`select 1 from schedules.schedules where id = ${id}`).length > 0 ? 'locked' : undefined;
+}
+
 /** Deletes a schedule and its approvals. */
 export async function deleteSchedule(db: Db, id: string): Promise<void> {
   await db`delete from schedules.schedules where id = ${id}`;
@@ -150,27 +158,48 @@ export interface DueRow extends ScheduleTerms {
   paused_until: string | null;
 }
 
+/** Which due schedules are meant: an account's, one, or all but some. */
+export interface DueFilter {
+  accountId?: string;
+  only?: string;
+  except?: readonly string[];
+}
+
 /**
- * Locks schedules that are due at `now`, longest due first: of any account those that no other ticker holds, of one
- * account all, after whoever holds them.
+ * Locks schedules that are due at `now`, longest due first: those that no other ticker holds; of one account all, in
+ * the order of their ids, after whoever holds them.
  */
-export async function lockDue(db: Db, now: string, limit: number, accountId?: string): Promise<DueRow[]> {
+export async function lockDue(db: Db, now: string, limit: number, filter: DueFilter): Promise<DueRow[]> {
+  const { accountId, only, except = [] } = filter;
   return db<DueRow[]>`
     select ${plainColumns(db)}, s.slots[1:p.n] as past, cardinality(s.slots) - p.n as left,
       z.paused_at, z.until as paused_until
     from schedules.schedules s left join schedules.pauses z using (account_id)
       cross join lateral (select count(*)::int as n from unnest(s.slots) slot where slot <= ${now}) p
     where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
-    order by s.next_run_at ${accountId === undefined ? db`` : db`, s.id`} limit ${limit}
+      ${only === undefined ? db`` : db`and s.id = ${only}`}
+      ${except.length === 0 ? db`` : db`and s.id <> all(${except as string[]}::uuid[])`}
+    order by ${accountId === undefined ? db`s.next_run_at` : db`s.id`} limit ${limit}
     for update of s ${accountId === undefined ? db`skip locked` : db``}`;
 }
 
+/** Ids of due schedules. */
+export async function listDue(db: Db, now: string, limit: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from schedules.schedules where next_run_at <= ${now} order by next_run_at limit ${limit}`;
+  return rows.map((row) => row.id);
+}
+
 /** Milliseconds until the next schedule is due, null when none is; and whether a pause has run out. */
-export async function probeSchedules(db: Db, clock: Clock): Promise<{ ms: number | null; pauses: boolean }> {
+export async function probeSchedules(
+  db: Db,
+  clock: Clock,
+  except: readonly string[],
+): Promise<{ ms: number | null; pauses: boolean }> {
   const [row] = await db<{ ms: number | null; pauses: boolean }[]>`
     select (extract(epoch from min(next_run_at) - ${nowOf(db, clock)}) * 1000)::float8 as ms,
       exists (select 1 from schedules.pauses where until <= ${nowOf(db, clock)}) as pauses
-    from schedules.schedules`;
+    from schedules.schedules ${except.length === 0 ? db`` : db`where id <> all(${except as string[]}::uuid[])`}`;
   return row ?? { ms: null, pauses: false };
 }
 
@@ -202,9 +231,9 @@ export async function advanceSchedules(db: Db, advances: readonly Advance[]): Pr
     from a where s.id = a.id`;
 }
 
-/** Notes that a run was created otherwise than by a slot. */
-export async function touchLastRun(db: Db, id: string, now: string): Promise<void> {
-  await db`update schedules.schedules set last_run_at = ${now} where id = ${id}`;
+/** Notes that runs were created otherwise than by a tick. */
+export async function touchLastRun(db: Db, ids: readonly string[], now: string): Promise<void> {
+  await db`update schedules.schedules set last_run_at = ${now} where id = any(${ids as string[]}::uuid[])`;
 }
 
 /** Stores how the last run went. A disabled schedule has no slots. */
@@ -319,6 +348,13 @@ export async function findPause(db: Db, accountId: string): Promise<PauseRow | u
   return row;
 }
 
+/** Whether a pause holds the account at `now`. */
+export async function isPaused(db: Db, accountId: string, now: string): Promise<boolean> {
+  const [row] = await db<{ paused: boolean }[]>`
+    select (until is null or until > ${now}) as paused from schedules.pauses where account_id = ${accountId}`;
+  return row?.paused ?? false;
+}
+
 /** Pauses that have run out, locked; those with a slot in them that no ticker took yet come later. */
 export async function lockEndedPauses(db: Db, now: string): Promise<PauseRow[]> {
   return db<PauseRow[]>`
@@ -334,12 +370,12 @@ export async function deletePause(db: Db, accountId: string): Promise<boolean> {
   return (await db`delete from schedules.pauses where account_id = ${accountId}`).count > 0;
 }
 
-/** Takes the schedules that missed slots in a pause, locked, and forgets that they did. */
+/** Takes the enabled schedules that missed slots in a pause, locked, and forgets that any did. */
 export async function takeMissed(db: Db, accountId: string): Promise<ScheduleRow[]> {
   const rows = await db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s
     where s.account_id = ${accountId} and s.missed_slot is not null order by s.id for update`;
   await db`
     update schedules.schedules set missed_slot = null where account_id = ${accountId} and missed_slot is not null`;
-  return rows;
+  return rows.filter((row) => row.enabled);
 }

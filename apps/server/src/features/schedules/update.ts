@@ -32,17 +32,19 @@ export const update = (scheduler: Scheduler): Operation =>
     if (Object.keys(changes).length === 0) throw badRequest('send at least one field of the schedule');
     const { row, now } = await context.transaction(async (db) => {
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
-      if ('trigger' in changes || 'spec' in changes || 'kind' in changes) await lockReferences(db, accountId);
+      const leads = 'trigger' in changes || 'spec' in changes || 'kind' in changes;
+      if (leads) await lockReferences(db, accountId);
       const stored = await lockSchedule(db, params.id);
       if (stored?.account_id !== accountId) throw notFound('schedule');
       const definition = definitionOf(parseMerged({ ...withoutNulls(stored), ...changes }));
       checkDefinition(definition);
-      checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
+      if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
       const at = await readNow(db, context.clock);
-      if (definition.trigger.type === 'at' && 'trigger' in changes) checkAt(definition.trigger, at);
+      if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
       const updated = await updateSchedule(db, stored.id, definition, timesOf(stored, definition, changes, at));
-      await scheduler.rewriteWaiting(db, updated);
+      const isOtherWork = JSON.stringify([stored.kind, stored.spec]) !== JSON.stringify([updated.kind, updated.spec]);
+      await scheduler.rewriteWaiting(db, updated, isOtherWork, at);
       const state = updated.enabled ? 'enabled' : 'disabled';
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });
       return { row: updated, now: at };
@@ -62,10 +64,13 @@ function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<st
     !isNew &&
     stored.enabled === definition.enabled &&
     JSON.stringify(stored.policy) === JSON.stringify(definition.policy);
+  // What is due and was not taken yet stays due.
+  const due = stored.enabled && definition.enabled ? stored.slots.filter((slot) => Date.parse(slot) <= now) : [];
+  const next = nextSlots(definition, { after: now, anchor });
   return {
     now: new Date(now).toISOString(),
     anchor: new Date(anchor).toISOString(),
-    slots: isNew ? firstSlots(definition, now) : isKept ? stored.slots : nextSlots(definition, { after: now, anchor }),
+    slots: isNew ? firstSlots(definition, now) : isKept ? stored.slots : [...due, ...next],
     failures: definition.enabled && !stored.enabled ? 0 : stored.failures,
   };
 }
