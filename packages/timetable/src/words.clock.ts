@@ -4,6 +4,8 @@ import type { Period, Token, Unit } from './words.lexicon.ts';
 export interface Time {
   hour: number;
   minute: number;
+  /** Said with it: `pm`, `in the evening`. */
+  period?: Period;
 }
 
 type Is = Token['is'];
@@ -62,9 +64,10 @@ export class Reader {
 
   /** `45 [de] minutes`, `an hour`, `half an hour`. */
   span(needsNumber: boolean): { count: number; unit: Unit } | undefined {
-    if (this.take('part')) {
+    const part = this.take('part');
+    if (part) {
       this.skip('of', 'article');
-      return this.unit(true) === 'hour' ? { count: 30, unit: 'minute' } : undefined;
+      return this.unit(true) === 'hour' ? { count: part.minutes, unit: 'minute' } : undefined;
     }
     this.skip('article');
     const number = this.take('number');
@@ -75,40 +78,50 @@ export class Reader {
   }
 
   /** A time of day with what belongs to it: `8:15`, `half past 8`, `8 fără un sfert`, `8 și jumătate`, `7 seara`. */
-  clock(): Time | undefined {
+  clock(parts = true): Time | undefined {
     const named = this.take('clock');
     if (named) return { hour: named.hour, minute: 0 };
-    const before = this.try(() => this.#partPast());
-    const time = before ?? this.#plainTime();
-    if (!time) return undefined;
-    const period = this.try(() => this.#ownPeriod());
-    return inPeriod(time, period ?? time.half);
+    const before = parts ? this.try(() => this.#partPast()) : undefined;
+    if (before) return before;
+    const time = this.#plainTime();
+    return time && this.#inOwnPeriod(time);
   }
 
   /** `quarter past 8`, `ten to nine`. */
-  #partPast(): (Time & { half?: Period }) | undefined {
+  #partPast(): Time | undefined {
     const part = this.take('part', 'number');
     const joint = part && this.take('past', 'to');
     if (!part || !joint) return undefined;
-    const time = this.#plainTime();
-    if (!time || time.minute !== 0) return undefined;
+    const plain = this.#plainTime();
+    const time = plain?.minute === 0 ? this.#inOwnPeriod(plain) : undefined;
+    if (!time) return undefined;
     const minutes = part.is === 'part' ? part.minutes : part.value;
+    // `9 to 5`, `10 to 18` are spans of time, not times.
+    const isSpan = joint.is === 'to' && part.is === 'number' && (minutes % 5 !== 0 || minutes > 25 || time.hour > 12);
+    if (isSpan && time.period === undefined) return undefined;
     return minutes > 59 ? undefined : shifted(time, joint.is === 'past' ? minutes : -minutes);
+  }
+
+  #inOwnPeriod(time: Time & { half?: Period }): Time | undefined {
+    const period = this.try(() => this.#ownPeriod()) ?? time.half;
+    const within = inPeriod(time, period);
+    return within && (period === undefined ? within : { ...within, period });
   }
 
   #plainTime(): (Time & { half?: Period }) | undefined {
     const token = this.take('time', 'number');
     if (!token) return undefined;
     const time = token.is === 'time' ? token : { hour: token.value, minute: 0 };
-    if (time.hour > 24 || time.minute > 59 || (time.hour === 24 && time.minute > 0)) return undefined;
-    if (token.is === 'time') return { ...time, hour: time.hour % 24 };
+    // 24:00 is the next day's: on a given day nobody means its first minute.
+    if (time.hour > 23 || time.minute > 59) return undefined;
+    if (token.is === 'time') return time;
     // `8 și jumătate`, `8 fără un sfert`, `8 și 45`; `9 și 17` are two times.
     const minutes = this.try(() => this.#addedMinutes());
-    return minutes === undefined ? { ...time, hour: time.hour % 24 } : shifted(time, minutes);
+    return minutes === undefined ? time : shifted(time, minutes);
   }
 
   #addedMinutes(): number | undefined {
-    const joint = this.take('and', 'minus');
+    const joint = this.take('and', 'si', 'minus');
     const part = joint && this.take('part', 'number');
     if (!joint || !part) return undefined;
     if (part.is === 'number') {
@@ -117,10 +130,10 @@ export class Reader {
         return this.unit(true);
       });
       if (unit !== undefined && unit !== 'minute') return undefined;
-      if (part.value > 59 || (joint.is === 'and' && unit === undefined && part.value < 25)) return undefined;
+      if (part.value > 59 || (joint.is !== 'minus' && unit === undefined && part.value < 25)) return undefined;
     }
     const minutes = part.is === 'part' ? part.minutes : part.value;
-    return joint.is === 'and' ? minutes : -minutes;
+    return joint.is === 'minus' ? -minutes : minutes;
   }
 
   #ownPeriod(): Period | undefined {
@@ -147,7 +160,7 @@ export function inPeriod({ hour, minute }: Time, period: Period | undefined): Ti
 const hours: Record<Period, (hour: number) => number | undefined> = {
   am: (hour) => (hour > 12 ? undefined : hour % 12),
   pm: (hour) => (hour > 12 || hour === 0 ? undefined : (hour % 12) + 12),
-  morning: (hour) => (hour > 12 ? undefined : hour),
+  morning: (hour) => (hour > 11 ? undefined : hour),
   afternoon: (hour) => (hour >= 12 ? (hour < 19 ? hour : undefined) : hour < 8 ? hour + 12 : undefined),
   evening: (hour) => (hour >= 16 ? hour : hour >= 4 && hour < 12 ? hour + 12 : undefined),
   night: (hour) => {

@@ -1,4 +1,4 @@
-import { isNumeric, Reader, type Time } from './words.clock.ts';
+import { inPeriod, isNumeric, Reader, type Time } from './words.clock.ts';
 import type { Period, Token, Unit } from './words.lexicon.ts';
 import { range } from './words.tokens.ts';
 
@@ -39,7 +39,7 @@ class Phrases extends Reader {
 
   /** A comma, or an `and`, between two clauses. */
   comma(): void {
-    this.take('and');
+    this.take('and', 'si');
   }
 
   /** The next clause, whichever reads the most at this place first. */
@@ -60,6 +60,10 @@ class Phrases extends Reader {
   #every(): Meaning | undefined {
     const adverb = this.take('adverb');
     if (adverb) return { every: { count: 1, unit: adverb.unit } };
+    if (this.take('outOf')) {
+      const pair = this.#fromTo();
+      return pair && { every: pair };
+    }
     if (this.take('every')) return this.#everyWhat();
     // `la 5 minute` is `every 5 minutes` too.
     if (!this.take('at')) return undefined;
@@ -68,8 +72,6 @@ class Phrases extends Reader {
   }
 
   #everyWhat(): Meaning | undefined {
-    const pair = this.try(() => this.#fromTo());
-    if (pair) return { every: pair };
     // Before the span: `second` is a unit too.
     const nth = this.try(() => this.#nth());
     if (nth) return { ...nth, every: { count: 1, unit: 'month' } };
@@ -91,6 +93,12 @@ class Phrases extends Reader {
 
   /** `din 15 în 15 minute`. */
   #fromTo(): Meaning['every'] | undefined {
+    const part = this.take('part');
+    if (part) {
+      const isSame = this.take('in') !== undefined && this.take('part')?.minutes === part.minutes;
+      this.skip('of');
+      return isSame && this.unit(true) === 'hour' ? { count: part.minutes, unit: 'minute' } : undefined;
+    }
     const first = this.take('number');
     if (!first || !this.take('in')) return undefined;
     const span = this.span(true);
@@ -113,9 +121,10 @@ class Phrases extends Reader {
     if (!monthFirst) this.skip('of');
     const month = monthFirst ?? this.take('month');
     if (!month) return undefined;
-    const next = this.peek();
+    // `Dec 24, 2026`.
+    const next = this.peek()?.is === 'and' ? this.peek(1) : this.peek();
     const year = next?.is === 'number' && next.value >= 2000 && next.value < 2200 ? next.value : undefined;
-    if (year !== undefined) this.take('number');
+    if (year !== undefined) this.skip('and', 'number');
     return { date: { year, month: month.month, day } };
   }
 
@@ -129,13 +138,26 @@ class Phrases extends Reader {
       const unit = this.unit(false);
       return unit === 'day' && this.#month() ? { monthDays: [0] } : undefined;
     }
+    const nthDay = this.try(() => {
+      const day = this.take('ordinal')?.value;
+      return day !== undefined && this.unit(false) === 'day' && this.#month() ? day : undefined;
+    });
+    if (nthDay !== undefined) return nthDay <= 31 ? { monthDays: [nthDay] } : undefined;
     const days: number[] = [];
+    const isDay = (ahead: number): boolean =>
+      this.peek(ahead)?.is === 'ordinal' || (on && this.peek(ahead)?.is === 'number');
     do {
       this.skip('article', 'on');
       const token = on ? this.take('ordinal', 'number') : this.take('ordinal');
       if (!token || token.value < 1 || token.value > 31) return undefined;
       days.push(token.value);
-    } while (this.take('and') !== undefined);
+    } while (
+      this.try(() => {
+        if (!this.take('and', 'si')) return undefined;
+        this.skip('and', 'si', 'article', 'on');
+        return isDay(0) ? true : undefined;
+      })
+    );
     this.try(() => this.#month() || undefined);
     return { monthDays: days };
   }
@@ -152,7 +174,7 @@ class Phrases extends Reader {
   #month(): boolean {
     return (
       this.try(() => {
-        this.skip('of', 'article', 'every', 'in');
+        this.skip('of', 'outOf', 'article', 'every', 'in');
         return this.unit(false) === 'month' ? true : undefined;
       }) ?? false
     );
@@ -164,12 +186,12 @@ class Phrases extends Reader {
     const days = new Set<number>();
     do {
       this.skip('on', 'article');
-      this.skip('from', 'of');
+      const isRange = this.take('from', 'of') !== undefined;
       const token = this.take('weekday');
       if (!token) return undefined;
       const to = this.try(() => {
-        this.skip('to', 'at');
-        return this.take('weekday');
+        const joint = isRange ? this.take('to', 'until', 'at') : this.take('to', 'until');
+        return joint && this.take('weekday');
       });
       for (const day of to ? range(token.days[0] ?? 1, to.days[0] ?? 1) : token.days) days.add(day);
     } while (this.try(() => this.#andWeekday()));
@@ -179,8 +201,10 @@ class Phrases extends Reader {
   }
 
   #andWeekday(): true | undefined {
-    if (!this.take('and')) return undefined;
-    while (this.take('and', 'on', 'article', 'from', 'of'));
+    // `tuesday thursday`: a list without its `and`.
+    if (this.peek()?.is === 'weekday') return true;
+    if (!this.take('and', 'si')) return undefined;
+    while (this.take('and', 'si', 'on', 'article', 'from', 'of'));
     if (this.peek()?.is !== 'weekday') return undefined;
     return true;
   }
@@ -194,9 +218,9 @@ class Phrases extends Reader {
   #window(): Meaning | undefined {
     const between = this.take('between', 'from');
     if (!between) return undefined;
-    const from = this.clock();
-    const joint = this.take('and', 'to', 'at');
-    const to = from && joint ? this.clock() : undefined;
+    const from = this.clock(false);
+    const joint = this.take('and', 'si', 'to', 'until', 'at');
+    const to = from && joint ? this.clock(false) : undefined;
     return from && to && { window: { from, to } };
   }
 
@@ -209,12 +233,16 @@ class Phrases extends Reader {
       if (!time) return undefined;
       times.push(time);
     } while (this.try(() => this.#andTime()));
-    return { times };
+    return withSharedPeriod(times);
   }
 
   #andTime(): true | undefined {
-    if (!this.take('and')) return undefined;
-    while (this.take('and', 'at'));
+    const joint = this.take('and', 'si');
+    if (!joint) return undefined;
+    const isSaid = this.take('at') !== undefined;
+    while (this.take('and', 'si', 'at'));
+    // `la 8 și 20` is 8:20 to some and two times to others.
+    if (joint.is === 'si' && !isSaid && this.peek()?.is === 'number') return undefined;
     return isNumeric(this.peek()) || this.peek()?.is === 'clock' || this.peek()?.is === 'part' ? true : undefined;
   }
 
@@ -223,4 +251,11 @@ class Phrases extends Reader {
     const period = this.take('period');
     return period && { period: period.period };
   }
+}
+
+/** `at 8 and 9 pm`: what is said once, at the end, holds for all. */
+function withSharedPeriod(times: readonly Time[]): Meaning | undefined {
+  const period = times.at(-1)?.period;
+  const all = times.map((time) => (time.period === undefined ? inPeriod(time, period) : time));
+  return all.includes(undefined) ? undefined : { times: all as Time[] };
 }

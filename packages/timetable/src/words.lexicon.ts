@@ -24,7 +24,10 @@ export type Mark =
   | 'in'
   | 'of'
   | 'and'
+  | 'si'
+  | 'outOf'
   | 'to'
+  | 'until'
   | 'from'
   | 'between'
   | 'past'
@@ -44,17 +47,20 @@ const marks = (entries: Record<string, Mark>): void => {
 };
 
 marks({
-  'every, each, la fiecare, in fiecare, fiecare, o data la, once every, din': 'every',
+  'every, each, la fiecare, in fiecare, fiecare, o data la, once every': 'every',
+  din: 'outOf',
   'at, la, @, la ora, la orele, ora, orele': 'at',
   'on, pe, pe data de, on the': 'on',
   'in, peste, in the': 'in',
   'of, of the, de, ale, al, ai, din fiecare, of every, of each': 'of',
-  'and, si, &, plus': 'and',
-  'to, until, till, through, pana, pana la, pina, pina la, pana in, -': 'to',
+  'and, &, plus': 'and',
+  si: 'si',
+  'to, till': 'to',
+  'until, through, pana, pana la, pina, pina la, pana in, -': 'until',
   'from, de la, incepand cu': 'from',
   'between, intre, intre orele': 'between',
   'past, after': 'past',
-  'fara, before': 'minus',
+  fara: 'minus',
   'last, ultima, ultimul, ultimei': 'last',
   'next, viitoare, viitor, urmatoare, urmatorul, urmatoarea, viitorul': 'next',
   'the, a, an': 'article',
@@ -64,31 +70,31 @@ const units: Record<Unit, string> = {
   second: 'seconds, sec, secs, secunda, secunde, secundele',
   minute: 'minute, minutes, min, mins, minut, minutul, minutele',
   hour: 'hour, hours, hrs, hr, ore',
-  day: 'day, days, zi, zile, ziua, zilele, zilei',
+  day: 'day, days, zi, zile, zilele, zilei',
   week: 'week, weeks, saptamana, saptamani, saptamina, saptamini, saptamanii',
-  month: 'month, months, luna, lunii, lunile',
+  month: 'month, months, luna, lunii, lunile, a fiecarei luni, al fiecarei luni, ale fiecarei luni',
   year: 'year, years, un an, ani, anul, anului',
 };
 for (const [unit, phrases] of Object.entries(units) as [Unit, string][]) say(phrases, { is: 'unit', unit });
 
 const adverbs: Partial<Record<Unit, string>> = {
   minute: 'din minut in minut',
-  hour: 'hourly, din ora in ora, orar, la fiecare ora, in fiecare ora, fiecare ora',
-  day: 'daily, zilnic, nightly, din zi in zi',
-  week: 'weekly, saptamanal, saptaminal, din saptamana in saptamana',
-  month: 'monthly, lunar, din luna in luna',
-  year: 'yearly, annually, anual, din an in an, in fiecare an, la fiecare an, fiecare an',
+  hour: 'once an hour, once every hour, o data pe ora, o data la ora, hourly, din ora in ora, orar, la fiecare ora, in fiecare ora, fiecare ora',
+  day: 'everyday, once a day, o data pe zi, daily, zilnic, nightly, din zi in zi',
+  week: 'once a week, o data pe saptamana, o data pe saptamina, weekly, saptamanal, saptaminal, din saptamana in saptamana',
+  month: 'once a month, o data pe luna, monthly, lunar, din luna in luna',
+  year: 'once a year, o data pe an, yearly, annually, anual, din an in an, in fiecare an, la fiecare an, fiecare an',
 };
 for (const [unit, phrases] of Object.entries(adverbs) as [Unit, string][]) say(phrases, { is: 'adverb', unit });
 
 [
-  'monday, mondays, mon, luni, lunea',
+  'monday, mondays, mon, luni, lunea, lun',
   'tuesday, tuesdays, tue, tues, marti, martea',
-  'wednesday, wednesdays, wed, miercuri, miercurea',
-  'thursday, thursdays, thu, thur, thurs, joi, joia',
-  'friday, fridays, fri, vineri, vinerea',
-  'saturday, saturdays, sat, sambata, simbata, sambetele',
-  'sunday, sundays, sun, duminica, duminicile',
+  'wednesday, wednesdays, wed, miercuri, miercurea, mie',
+  'thursday, thursdays, thu, thur, thurs, joi, joia, joile',
+  'friday, fridays, fri, vineri, vinerea, vinerile, vin',
+  'saturday, saturdays, sat, sambata, simbata, sambetele, sam',
+  'sunday, sundays, sun, duminica, duminicile, dum',
 ].forEach((phrases, i) => say(phrases, { is: 'weekday', days: [i + 1] }));
 say(
   'weekday, weekdays, workday, workdays, working day, working days, business day, business days, zi lucratoare, zile lucratoare, zilele lucratoare, ziua lucratoare, zilele de lucru, zilele saptamanii',
@@ -127,7 +133,11 @@ for (const [period, phrases] of Object.entries(periods) as [Period, string][]) s
 say('noon, midday, amiaza, pranz, prinz, amiaza zilei, la pranz, la amiaza, at noon', { is: 'clock', hour: 12 });
 say('midnight, miezul noptii, la miezul noptii, at midnight', { is: 'clock', hour: 0 });
 say('today, azi, astazi', { is: 'day', offset: 0 });
-say('tonight, diseara', { is: 'day', offset: 0, period: 'evening' });
+say('tonight, this evening, diseara, deseara, in seara asta, asta seara, in aceasta seara', {
+  is: 'day',
+  offset: 0,
+  period: 'evening',
+});
 say('tomorrow, maine, miine', { is: 'day', offset: 1 });
 say('day after tomorrow, the day after tomorrow, poimaine, poimiine', { is: 'day', offset: 2 });
 say('quarter, a quarter, un sfert, sfert', { is: 'part', minutes: 15 });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { slotsAfter } from './slots.ts';
@@ -134,18 +136,33 @@ const phrases: Record<string, string | number | null> = {
 const plain = (text: string): string => text.normalize('NFD').replaceAll(/\p{M}/gu, '');
 const cedilla = (text: string): string => text.replaceAll('ș', 'ş').replaceAll('ț', 'ţ');
 
+/** The expression, the interval or the instant that a text means; null: it is not understood. */
+function meaningOf(text: string): string | number | null {
+  const trigger = understand(text, { now, tz });
+  if (trigger?.type === 'cron') assert.equal(trigger.tz, tz);
+  return trigger?.type === 'cron' ? trigger.expr : trigger?.type === 'at' ? trigger.at : (trigger?.every_s ?? null);
+}
+
 describe('plain words', () => {
   for (const [phrase, expected] of Object.entries(phrases)) {
     test(`${JSON.stringify(phrase)} means ${JSON.stringify(expected)}, with and without diacritics`, () => {
       for (const text of [phrase, plain(phrase), cedilla(phrase), phrase.toUpperCase(), `  ${phrase}  `]) {
-        const trigger = understand(text, { now, tz });
-        const meant =
-          trigger?.type === 'cron' ? trigger.expr : trigger?.type === 'at' ? trigger.at : (trigger?.every_s ?? null);
-        assert.equal(meant, expected, text);
-        if (trigger?.type === 'cron') assert.equal(trigger.tz, tz);
+        assert.equal(meaningOf(text), expected, text);
       }
     });
   }
+
+  test('336 further phrases, as people write them, are never understood to mean something else', () => {
+    const wrong: string[] = [];
+    for (const line of readFileSync(join(import.meta.dirname, '../fixtures/phrases.txt'), 'utf8').split('\n')) {
+      const [phrase = '', expected = ''] = line.split(' => ');
+      if (line === '' || line.startsWith('#')) continue;
+      const may = expected.startsWith('?') ? [expected.slice(1), 'null'] : expected.split(' | ');
+      const meant = meaningOf(phrase);
+      if (!may.includes(`${meant}`)) wrong.push(`${phrase}: ${meant}, not ${expected}`);
+    }
+    assert.deepEqual(wrong, []);
+  });
 
   test('whatever is understood has a next slot', () => {
     for (const phrase of Object.keys(phrases)) {
@@ -155,7 +172,21 @@ describe('plain words', () => {
   });
 
   test('any text is answered without a throw and within 5 ms', () => {
-    const known = [...lexicon.keys(), '9', '17:30', '1st', '7am', ',', '24', '2026', '2026-12-24', 'x', '-'];
+    const known = [
+      ...lexicon.keys(),
+      '9',
+      '17:30',
+      '1st',
+      '7am',
+      ',',
+      '24',
+      '2026',
+      '2000',
+      '999999',
+      '2026-12-24',
+      'x',
+      '-',
+    ];
     const phrase = fc.array(fc.constantFrom(...known), { maxLength: 30 }).map((words) => words.join(' ').slice(0, 200));
     const text = fc.oneof(
       { weight: 4, arbitrary: phrase },

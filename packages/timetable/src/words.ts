@@ -5,8 +5,12 @@ import { type Meaning, parse } from './words.grammar.ts';
 import type { Unit } from './words.lexicon.ts';
 import { tokenize } from './words.tokens.ts';
 
+/** The last that RFC 3339 can say. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59);
 /** Longer text is not read. */
 const longest = 200;
+/** A hundred years. */
+const mostAhead: Partial<Record<Unit, number>> = { day: 36_500, week: 5_200, month: 1_200, year: 100 };
 const seconds: Partial<Record<Unit, number>> = { second: 1, minute: 60, hour: 3_600, day: 86_400, week: 604_800 };
 
 /**
@@ -28,8 +32,15 @@ export function understand(text: string, options: { now: number; tz: string }): 
 /** Lays a part of the day that stands by itself (`duminica seara la 8`) on the times. */
 function withPeriod({ period, ...meaning }: Meaning): Meaning | undefined {
   if (period === undefined) return meaning;
-  const times = meaning.times?.map((time) => inPeriod(time, period));
+  const times = meaning.times?.map((time) => {
+    const within = inPeriod(time, period);
+    // `every evening at 8 am` contradicts itself.
+    return time.period === undefined || within?.hour === time.hour ? within : undefined;
+  });
   if (!times || times.includes(undefined)) return undefined;
+  // The small hours of `friday night` are Saturday's.
+  const isOfDay = has(meaning, 'weekdays', 'nth', 'monthDays', 'date', 'dayOffset');
+  if (period === 'night' && isOfDay && times.some((time) => time && time.hour < 7)) return undefined;
   return { ...meaning, times: times as Time[] };
 }
 
@@ -41,9 +52,14 @@ const only = (meaning: Meaning, ...keys: (keyof Meaning)[]): boolean =>
 function once(meaning: Meaning, { now, tz }: { now: number; tz: string }): TimedTrigger | undefined {
   const here = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(tz);
   const { after, dayOffset, date, times, weekdays } = meaning;
-  if (after) return only(meaning, 'after') ? inSpan(here, after) : undefined;
   if (times && times.length > 1) return undefined;
   const time = times?.[0];
+  if (after) {
+    if (after.count < 1 || after.count > (mostAhead[after.unit] ?? after.count)) return undefined;
+    if (only(meaning, 'after')) return inSpan(here, after);
+    if (!only(meaning, 'after', 'times') || !time || mostAhead[after.unit] === undefined) return undefined;
+    return at(here.toPlainDate().add({ [`${after.unit}s`]: after.count }), time, tz, now);
+  }
   if (dayOffset !== undefined) {
     if (!only(meaning, 'dayOffset', 'times') || !time) return undefined;
     return at(here.toPlainDate().add({ days: dayOffset }), time, tz, now);
@@ -81,7 +97,9 @@ function at(date: Temporal.PlainDate, time: Time, tz: string, now: number): Time
     timeZone: tz,
     plainTime: new Temporal.PlainTime(time.hour, time.minute),
   });
-  return epochMilliseconds > now ? { type: 'at', at: new Date(epochMilliseconds).toISOString() } : undefined;
+  return epochMilliseconds > now && epochMilliseconds <= lastInstant
+    ? { type: 'at', at: new Date(epochMilliseconds).toISOString() }
+    : undefined;
 }
 
 /** `every 15 minutes`, with nothing that ties it to the clock or the calendar. */

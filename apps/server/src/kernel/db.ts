@@ -103,7 +103,14 @@ export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): 
   });
   try {
     const result = await begun;
-    for (const run of committed) run();
+    for (const run of committed) {
+      try {
+        run();
+      } catch (error) {
+        // It is committed: a caller that is told otherwise does it a second time.
+        process.emitWarning(error as Error);
+      }
+    }
     return result as T;
   } finally {
     over = true;

@@ -59,7 +59,7 @@ const defaults = {
 const redirectStatus = new Set([301, 302, 303, 307, 308]);
 const ofTheConnection =
   /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
-const secretHeaders = /^(?:authorization|cookie)$/i;
+const secretHeaders = /^(?:cookie2?|.*(?:auth|key|token|secret|signature|password).*)$/i;
 
 /** One hop of a request: what redirects may change. */
 interface Hop {
@@ -107,7 +107,7 @@ export function createOutbound(
       const { statusCode: status, headers } = response;
       const next = follow && redirectStatus.has(status) ? redirected(hop, status, headers['location']) : undefined;
       if (next) return next;
-      const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304;
+      const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
       const encoding = isEmpty ? undefined : headers['content-encoding'];
       const read = await readBody(decoded(response.body, encoding), limits.maxBytes);
       return { status, headers, ...read, url: url.href };

@@ -134,6 +134,8 @@ export function spanOf(seconds: number): string {
 
 /** What the last part of a ping's path means; undefined for a word that means nothing, null for a bad exit code. */
 export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | null | undefined {
+  // `/ping/<token>/` is a success, as at healthchecks.io.
+  if (word === '') return { kind: 'success', exitCode: null };
   if (word === 'start' || word === 'fail' || word === 'log') return { kind: word, exitCode: null };
   if (!/^-?\d+$/.test(word)) return undefined;
   return /^\d{1,3}$/.test(word) && Number(word) <= 255 ? { kind: 'exit', exitCode: Number(word) } : null;
