@@ -53,6 +53,8 @@ create index mails_age on notifications.mails using brin (created_at);
 create table notifications.deliveries (
   id uuid primary key default gen_random_uuid(),
   channel text not null check (channel in ('push', 'mail')),
+  -- Whose it is: an account, or an address that e-mail goes to. Slots are shared out by it.
+  lane text not null,
   notification_id uuid references notifications.notifications (id) on delete cascade,
   subscription_id uuid references notifications.subscriptions (id) on delete cascade,
   mail_id uuid references notifications.mails (id) on delete cascade,
@@ -62,3 +64,4 @@ create table notifications.deliveries (
 create index deliveries_due on notifications.deliveries (due_at);
 create index deliveries_notification on notifications.deliveries (notification_id);
 create index deliveries_subscription on notifications.deliveries (subscription_id);
+create index deliveries_mail on notifications.deliveries (mail_id);

@@ -3,16 +3,21 @@ import { Mailer } from './notifications.mail.ts';
 import { type Outcome, push } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
 import {
+  type Channel,
   type DeliveryRow,
   dropSubscription,
   finishDelivery,
+  type Free,
   postponeDelivery,
   takeDeliveries,
 } from './notifications.sql.ts';
 import type { VapidKeys } from './notifications.vapid.ts';
 
-/** Deliveries at work at the same time in a process. */
-const slots = 32;
+/** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser. */
+const slots = { push: 24, mail: 8 } as const;
+/** Of those, one account's: its browsers that hang hold up no other account. */
+const slotsPerLane = { push: 6, mail: 2 } as const;
+const channels = ['push', 'mail'] as const;
 /** Longer than any delivery takes; after this another process tries it again. */
 const leaseSeconds = 120;
 /** What the bus did not announce, and retries. */
@@ -28,7 +33,7 @@ export class Outbox {
   readonly #kernel: Kernel;
   readonly #vapid: () => Promise<VapidKeys>;
   readonly #mailer: Mailer;
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<Promise<void>, DeliveryRow>();
   #stopTimer = (): void => {};
   #stopped = false;
   #taking = false;
@@ -66,27 +71,41 @@ export class Outbox {
     this.#stopTimer();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#kernel.clock.after(drainMs, resolve);
-    await Promise.race([Promise.all(this.#running), promise]);
+    await Promise.race([Promise.all(this.#running.keys()), promise]);
     cancel();
     this.#mailer.close();
   }
 
   async #take(): Promise<void> {
     const { sql, clock } = this.#kernel;
-    for (;;) {
-      const free = slots - this.#running.size;
-      if (free === 0 || this.#stopped) return;
-      const rows = await takeDeliveries(sql, clock, free, leaseSeconds);
-      for (const row of rows) {
-        const work = this.#deliver(row).finally(() => {
-          this.#running.delete(work);
-          // A slot is free, and there may have been more than there were slots.
-          if (rows.length === free) this.wake();
-        });
-        this.#running.add(work);
+    for (const channel of channels) {
+      for (;;) {
+        const free = this.#free(channel);
+        if (free.most === 0 || this.#stopped) break;
+        const rows = await takeDeliveries(sql, clock, free, leaseSeconds);
+        if (rows.length === 0) break;
+        for (const row of rows) this.#begin(row);
       }
-      if (rows.length < free) return;
     }
+  }
+
+  #begin(row: DeliveryRow): void {
+    const work = this.#deliver(row).finally(() => {
+      this.#running.delete(work);
+      // A slot is free, and there may be more than there were slots.
+      this.wake();
+    });
+    this.#running.set(work, row);
+  }
+
+  #free(channel: Channel): Free {
+    const running = [...this.#running.values()].filter((row) => row.channel === channel);
+    const perLane = slotsPerLane[channel];
+    const busy = Map.groupBy(running, (row) => row.lane)
+      .entries()
+      .filter(([, rows]) => rows.length >= perLane)
+      .map(([lane]) => lane);
+    return { channel, most: slots[channel] - running.length, perLane, busy: [...busy] };
   }
 
   async #deliver(row: DeliveryRow): Promise<void> {

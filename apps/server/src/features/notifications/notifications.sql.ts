@@ -5,6 +5,9 @@ import type { NewNotification, Severity } from './notifications.rules.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
+/** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
+const mostWaiting = 20;
+
 /** An entry of the inbox. */
 export interface NotificationRow {
   id: string;
@@ -51,14 +54,15 @@ export async function insertNotifications(
       on conflict (account_id, dedupe_key) do nothing
       returning id, account_id, created_at
     ), pushes as (
-      insert into notifications.deliveries (channel, notification_id, subscription_id, due_at)
-      select 'push', i.id, s.id, i.created_at
+      insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
+      select 'push', s.account_id, i.id, s.id, i.created_at
       from inserted i join notifications.subscriptions s on s.account_id = i.account_id
+      where (select count(*) from notifications.deliveries d where d.subscription_id = s.id) < ${mostWaiting}
       for key share of s skip locked
       returning notification_id
     ), mails as (
-      insert into notifications.deliveries (channel, notification_id, due_at)
-      select 'mail', id, created_at from inserted where ${mail}
+      insert into notifications.deliveries (channel, lane, notification_id, due_at)
+      select 'mail', account_id, id, created_at from inserted where ${mail}
       returning notification_id
     )
     select id, account_id as "accountId",
@@ -191,35 +195,57 @@ export async function insertMail(db: Db, time: Time, mail: NewMail): Promise<boo
       on conflict (dedupe_key) do nothing
       returning id, created_at
     )
-    insert into notifications.deliveries (channel, mail_id, due_at) select 'mail', id, created_at from inserted
+    insert into notifications.deliveries (channel, lane, mail_id, due_at)
+      select 'mail', ${mail.to}, id, created_at from inserted
     returning 1`;
   return rows.length > 0;
 }
 
+/** Ways to a person that may hang, each on its own. */
+export type Channel = 'push' | 'mail';
+
 /** One thing to send to one target, with all that it needs. */
 export interface DeliveryRow {
   id: string;
-  channel: 'push' | 'mail';
+  channel: Channel;
+  /** Account or address whose delivery it is. */
+  lane: string;
   attempts: number;
   notification: NotificationRow | null;
   subscription: { id: string; endpoint: string; p256dh: string; auth: string } | null;
   mail: { id: string; recipient: string; subject: string; body: string; html: string | null } | null;
 }
 
-/** Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. */
-export async function takeDeliveries(db: Db, time: Time, most: number, leaseSeconds: number): Promise<DeliveryRow[]> {
+/** How much of a channel may be taken now. */
+export interface Free {
+  channel: Channel;
+  most: number;
+  /** Most of one lane at once; lanes that have as many at work get none. */
+  perLane: number;
+  busy: readonly string[];
+}
+
+/**
+ * Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. What one account waits for must not
+ * keep the others waiting: each lane gets its share.
+ */
+export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSeconds: number): Promise<DeliveryRow[]> {
   const now = nowOf(db, time);
   return db<DeliveryRow[]>`
-    with due as (
-      select id from notifications.deliveries where due_at <= ${now} order by due_at limit ${most}
-      for update skip locked
+    with shared as (
+      select id, row_number() over (partition by lane order by due_at) as place from notifications.deliveries
+      where due_at <= ${now} and channel = ${free.channel} and lane <> all(${free.busy as string[]}::text[])
+    ), due as (
+      select d.id from notifications.deliveries d join shared s on s.id = d.id
+      where s.place <= ${free.perLane} and d.due_at <= ${now} order by d.due_at limit ${free.most}
+      for update of d skip locked
     ), taken as (
       update notifications.deliveries d
       set attempts = attempts + 1, due_at = ${now} + make_interval(secs => ${leaseSeconds})
       from due where d.id = due.id
-      returning d.id, d.channel, d.attempts, d.notification_id, d.subscription_id, d.mail_id
+      returning d.id, d.channel, d.lane, d.attempts, d.notification_id, d.subscription_id, d.mail_id
     )
-    select t.id, t.channel, t.attempts, to_json(n) as notification, to_json(s) as subscription, to_json(m) as mail
+    select t.id, t.channel, t.lane, t.attempts, to_json(n) as notification, to_json(s) as subscription, to_json(m) as mail
     from taken t
     left join notifications.notifications n on n.id = t.notification_id
     left join notifications.subscriptions s on s.id = t.subscription_id

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -89,6 +90,7 @@ describe('notifications', () => {
   const mails: { to: string[]; from: string; text: string }[] = [];
   /** What the push service answers for a path; 201 unless set. */
   const answers = new Map<string, { status: number; headers?: Record<string, string> }[]>();
+  const hanging: ServerResponse[] = [];
   let refuseMail: { code: number; times: number } | undefined;
   const authorities = getCACertificates('default');
 
@@ -107,6 +109,7 @@ describe('notifications', () => {
       request.on('end', () => {
         const path = request.url ?? '';
         pushed.push({ path, headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) });
+        if (path.startsWith('/hang')) return void hanging.push(response);
         const { status, headers } = answers.get(path)?.shift() ?? { status: 201 };
         response.writeHead(status, headers).end();
       });
@@ -418,13 +421,37 @@ describe('notifications', () => {
     // Nobody is woken: the row is taken here, as by a process that then dies.
     await sql.begin(async (tx) => {
       await notify({ ...gateway.kernel, bus: { ...gateway.kernel.bus, publish: () => Promise.resolve() } }, tx, told());
-      assert.equal((await takeDeliveries(tx, clock, 10, 120)).length, 2);
+      for (const channel of ['push', 'mail'] as const) {
+        const free = { channel, most: 10, perLane: 10, busy: [] };
+        assert.equal((await takeDeliveries(tx, clock, free, 120)).length, 1);
+      }
     });
     clock.advance(115_000);
     assert.deepEqual([pushed.length, mails.length, await waiting()], [0, 0, 2]);
     clock.advance(10_000);
     await settled();
     assert.deepEqual([pushed.length, mails.length], [1, 1]);
+  });
+
+  test('browsers that hang hold up neither another account nor e-mail, and their backlog is bounded', async () => {
+    for (let i = 0; i < 12; i += 1) await subscribe(`/hang/${i}`, newBrowser());
+    const other_ = await createAccount(gateway);
+    await subscribe('/fine', newBrowser(), other_.key);
+    for (let i = 0; i < 30; i += 1) await tell();
+    // The slots of the account are full, the rest of its deliveries waits: no clock is turned from here on.
+    await until(() => hanging.length >= 6);
+    await tell({ accountId: other_.id });
+    await until(() => pushed.some(({ path }) => path === '/fine'));
+    await until(() => mails.length === 31);
+    // Two gateways, each with its share for one account.
+    assert.ok(hanging.length <= 24, `${hanging.length}`);
+    const [row] = await gateway.kernel.sql<{ most: number }[]>`
+      select max(n)::int as most from (
+        select count(*) as n from notifications.deliveries where subscription_id is not null group by subscription_id
+      ) each`;
+    assert.equal(row?.most, 20);
+    await gateway.kernel.sql`delete from notifications.subscriptions where account_id = ${account.id}`;
+    while (hanging.length > 0) hanging.pop()?.writeHead(201).end();
   });
 
   test('a browser that is being forgotten holds up no transaction that tells of something, and fails none', async () => {
