@@ -109,9 +109,9 @@ describe('notifications', () => {
       request.on('end', () => {
         const path = request.url ?? '';
         pushed.push({ path, headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) });
-        if (path.startsWith('/hang')) return void hanging.push(response);
         const { status, headers } = answers.get(path)?.shift() ?? { status: 201 };
-        response.writeHead(status, headers).end();
+        if (path.startsWith('/hang')) hanging.push(response);
+        else response.writeHead(status, headers).end();
       });
     });
     pushServer.listen(0, '127.0.0.1');
