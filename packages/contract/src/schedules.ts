@@ -54,8 +54,8 @@ const commandHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal d
 /** A schedule (document 2, Schedule). */
 export const schedule = z
   .object({
-    ...fields,
     id: uuid,
+    ...fields,
     name: z.string(),
     enabled: z.boolean(),
     kind: z.enum(kinds),
