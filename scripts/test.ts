@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -10,7 +11,7 @@ import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded
 import { installSystemPackages } from './system-packages.ts';
 
 /**
- * The test suite: one process, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * The test suite: two processes, one database server, every `*.test.ts` of the repository or the files given. Ends with
  * what this machine could not run, and a line that counts.
  */
 const root = resolve(import.meta.dirname, '..');
@@ -42,21 +43,48 @@ await createTemplate();
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
-const stream = run({ files: files.map((file) => join(root, file)), isolation: 'none', timeout: slowestTestMs });
-stream.on('test:pass', ({ name, skip, details, file }) => {
-  if (details.type === 'suite') return;
-  if (skip === undefined) counts.passed += 1;
-  else {
-    counts.skipped += 1;
-    skips.push(`${relative(root, file ?? '')}: ${name}: ${String(skip)}`);
-  }
-});
-stream.on('test:fail', ({ details }) => {
-  // A suite fails with its tests, which are counted; on its own it fails by its hooks.
-  const { failureType } = details.error as { failureType?: string };
-  if (details.type !== 'suite' || failureType !== 'subtestsFailed') counts.failed += 1;
-});
-await pipeline(stream, new spec(), process.stdout, { end: false });
+
+/**
+ * Runs some of the files. In this process a file costs nothing to start; the end-to-end tests, which mostly wait for
+ * processes of their own, run beside them in a second one.
+ */
+async function runFiles(names: readonly string[], isolation: 'none' | 'process', out: Writable): Promise<void> {
+  if (names.length === 0) return;
+  const paths = names.map((file) => join(root, file));
+  const stream = run({
+    files: paths,
+    isolation,
+    timeout: slowestTestMs,
+    ...(isolation === 'process' && { concurrency: 1 }),
+  });
+  stream.on('test:pass', ({ name, skip, details, file }) => {
+    if (details.type === 'suite') return;
+    if (skip === undefined) counts.passed += 1;
+    else {
+      counts.skipped += 1;
+      skips.push(`${relative(root, file ?? '')}: ${name}: ${String(skip)}`);
+    }
+  });
+  stream.on('test:fail', ({ details }) => {
+    // A suite fails with its tests, which are counted; on its own it fails by its hooks.
+    const { failureType } = details.error as { failureType?: string };
+    if (details.type !== 'suite' || failureType !== 'subtestsFailed') counts.failed += 1;
+  });
+  await pipeline(stream, new spec(), out, { end: false });
+}
+
+/** Keeps the report of the second process until the first one's is out. */
+const kept = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+const isEndToEnd = (file: string): boolean => file.startsWith('e2e/');
+const besides = files.filter(isEndToEnd);
+const second = runFiles(besides, 'process', kept);
+await runFiles(
+  files.filter((file) => !isEndToEnd(file)),
+  'none',
+  process.stdout,
+);
+kept.pipe(process.stdout, { end: false });
+await second;
 await stopPostgres(postgres);
 rmSync(dataDir, { recursive: true, force: true });
 
