@@ -4,14 +4,8 @@ import { badRequest } from '../../kernel/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { checkDefinition, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
-import {
-  insertSchedule,
-  listReferences,
-  lockReferences,
-  type NewSchedule,
-  readNow,
-  type ScheduleRow,
-} from './schedules.sql.ts';
+import { listReferences, lockReferences } from './schedules.account.sql.ts';
+import { insertSchedule, type NewSchedule, readNow, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 export const create = (scheduler: Scheduler): Operation =>

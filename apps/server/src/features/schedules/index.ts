@@ -17,15 +17,13 @@ import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
 
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
+export { deletePause, isPaused, lockEndedPauses } from './schedules.account.sql.ts';
 export {
   type Advance,
   advanceSchedules,
-  deletePause,
   type DueFilter,
-  isPaused,
   listDue,
   lockDue,
-  lockEndedPauses,
   lockEventSchedules,
   lockFollowers,
   lockSchedule,

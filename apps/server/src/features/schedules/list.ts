@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { findPause, listSchedules, type PauseRow, readNow } from './schedules.sql.ts';
+import { findPause, type PauseRow } from './schedules.account.sql.ts';
+import { listSchedules, readNow } from './schedules.sql.ts';
 import { viewSchedules } from './schedules.view.ts';
 
 export const list = operation(contract.schedules.list, async (context) => {

@@ -3,7 +3,8 @@ import { notFound } from '../../kernel/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { viewPause } from './list.ts';
-import { findPause, lockSchedule, readNow } from './schedules.sql.ts';
+import { findPause } from './schedules.account.sql.ts';
+import { lockSchedule, readNow } from './schedules.sql.ts';
 
 /** Runs a schedule now, also a disabled one; not while the account is paused. */
 export const run = (scheduler: Scheduler): Operation =>

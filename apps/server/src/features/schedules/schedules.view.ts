@@ -2,7 +2,8 @@ import type { schedule } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db.ts';
 import { effective, upcomingOf } from './schedules.rules.ts';
-import { type ApprovalRow, listApprovals, type ScheduleRow } from './schedules.sql.ts';
+import { type ApprovalRow, listApprovals } from './schedules.account.sql.ts';
+import { type ScheduleRow } from './schedules.sql.ts';
 
 type View = z.input<typeof schedule>;
 

@@ -11,12 +11,10 @@ import {
   nextSlots,
   parseMerged,
 } from './schedules.rules.ts';
+import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
   type Definition,
-  deleteApprovals,
   findSchedule,
-  listReferences,
-  lockReferences,
   lockSchedule,
   readNow,
   type ScheduleRow,

@@ -4,7 +4,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
 import { createSchedule } from './create.ts';
 import { parseMerged } from './schedules.rules.ts';
-import { readyMade } from './schedules.templates.ts';
+import { readyMade } from './templates.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 /** Creates a schedule from a template; `params` fill its blanks, and any field of a schedule among them wins. */
