@@ -50,6 +50,19 @@ describe('scheduler: attacks', () => {
     assert.deepEqual([error instanceof Error ? error.message : undefined, made], [undefined, true]);
   });
 
+  test('a schedule that cannot be taken is set aside and stops no other', async () => {
+    const bad = await t.create();
+    const { sql } = t.gateway.kernel;
+    // No request can store this; a later version's fault might.
+    await sql`update schedules.schedules set policy = ${'{"approval":"outside_hours","quiet_hours":{"start":"x"}}'}
+      where id = ${bad.id}`;
+    const other = await base.fresh();
+    const good = await other.create();
+    await other.turnTo(minute, good, 'pending');
+    assert.equal((await sql`select 1 from scheduler.runs where schedule_id = ${bad.id}`).length, 0);
+    await sql`delete from schedules.schedules where id = ${bad.id}`;
+  });
+
   test('a queued run of a chain does not stop the chains of every account', async () => {
     const step = await t.create(byHand);
     const chain = await t.create({
