@@ -146,7 +146,7 @@ describe('slots', () => {
     for (const trigger of [{ type: 'interval', every_s: 1 } as const, bucharest('* * * * * *')]) {
       const start = performance.now();
       assert.deepEqual(missedSlots(trigger, options), newest);
-      assert.ok(performance.now() - start < 50);
+      assert.ok(performance.now() - start < 1_000);
     }
   });
 

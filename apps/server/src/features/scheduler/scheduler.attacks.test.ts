@@ -482,7 +482,7 @@ describe('scheduler: attacks', () => {
     const from = performance.now();
     await t.runNow(schedule);
     await Promise.race(waiting.map(async (each) => assert.ok(await each)));
-    assert.ok(performance.now() - from < 1_000);
+    assert.ok(performance.now() - from < 10_000);
     const ticking = setInterval(() => t.clock.advance(second), 10);
     const got = (await Promise.all(waiting)).filter((run) => run !== null);
     clearInterval(ticking);
