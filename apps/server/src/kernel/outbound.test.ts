@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { systemClock } from './clock.ts';
-import { isPublicAddress } from './outbound.address.ts';
+import { isPublicAddress } from '@svc/netguard';
 import { createOutbound, type Outbound, OutboundError } from './outbound.ts';
 
 /** What names answer in these tests; `rebind.test` is public at first and this machine ever after. */

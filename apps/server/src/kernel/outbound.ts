@@ -1,12 +1,19 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable } from 'node:stream';
 import type { IncomingHttpHeaders } from 'node:http';
+import {
+  addressesOf,
+  checkUrl,
+  OutboundError,
+  type OutboundRules,
+  type Resolve,
+  resolveHere,
+  resolvePublic,
+} from '@svc/netguard';
 import type { Clock } from './clock.ts';
-import { addressesOf, openClient, type Resolve, resolveHere, resolvePublic } from './outbound.connect.ts';
-import { OutboundError } from './outbound.error.ts';
-import { checkUrl, type OutboundRules } from './outbound.url.ts';
+import { openClient } from './outbound.connect.ts';
 
-export { OutboundError, type OutboundFailure } from './outbound.error.ts';
+export { OutboundError, type OutboundFailure } from '@svc/netguard';
 
 /** What a request asks for, and how much of an answer it takes. */
 export interface OutboundRequest {

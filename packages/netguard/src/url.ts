@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { isPublicAddress } from './outbound.address.ts';
-import { refused } from './outbound.error.ts';
+import { isPublicAddress } from './address.ts';
+import { refused } from './error.ts';
 
 /** What the operator allows (settings `SVC_FETCH_ALLOW_HOSTS` and `SVC_FETCH_PORTS`). */
 export interface OutboundRules {
@@ -46,7 +46,8 @@ function hostOf(allowed: string): string {
   return URL.canParse(text) ? new URL(text).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') : allowed;
 }
 
-function isBlockedName(host: string): boolean {
+/** A name that never belongs to the public: of this machine, of a private network, or without a dot. */
+export function isBlockedName(host: string): boolean {
   const labels = host.split('.');
   return labels.length < 2 || labels.includes('') || blockedNames.includes(labels.at(-1) as string);
 }
