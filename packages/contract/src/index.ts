@@ -4,11 +4,26 @@ import { heartbeats } from './heartbeats.ts';
 import { hosts } from './hosts.ts';
 import { keys } from './keys.ts';
 import { notifications } from './notifications.ts';
+import { previews } from './previews.ts';
+import { sandboxes } from './sandboxes.ts';
 import { scheduler } from './scheduler.ts';
 import { schedules } from './schedules.ts';
+import { workspaces } from './workspaces.ts';
 
 /** Every route of the API by feature and verb: the one table that server, OpenAPI and SDK derive from. */
-export const contract = { health, keys, devices, hosts, notifications, heartbeats, schedules, scheduler };
+export const contract = {
+  health,
+  keys,
+  devices,
+  hosts,
+  notifications,
+  heartbeats,
+  schedules,
+  scheduler,
+  sandboxes,
+  workspaces,
+  previews,
+};
 export type Contract = typeof contract;
 
 export { device } from './devices.ts';
@@ -17,6 +32,7 @@ export { host } from './hosts.ts';
 export { key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
 export * from './route.ts';
+export { artifact, egress, execFrame, execResult, receipt, sandbox, sandboxStates } from './sandboxes.shapes.ts';
 export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
 export {
   agentSpec,

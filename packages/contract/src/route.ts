@@ -42,6 +42,16 @@ export interface Route {
   readonly plain?: boolean;
   /** Any web page may call it (CORS `*`, `OPTIONS` too), and no cache keeps the answer. */
   readonly cors?: boolean;
+  /** The path's last parameter takes the rest of the path, slashes too. */
+  readonly rest?: boolean;
+  /** The body is bytes of any content type, at most so many, which the handler reads as they come. */
+  readonly upload?: number;
+  /** Answers bytes in place of JSON. */
+  readonly download?: boolean;
+  /** With `Accept: text/event-stream` it answers these `data:` frames in place of JSON. */
+  readonly frames?: z.ZodType;
+  /** Scope that a key needs, where it is not the feature's own name. */
+  readonly scope?: string;
 }
 
 /** Every method that a route is registered for. */
@@ -85,6 +95,13 @@ export const errorCodes = {
   subscription_inactive: { status: 402, type: 'permission_error' },
   forbidden: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
+  insufficient_balance: { status: 402, type: 'permission_error' },
+  invalid_ttl: { status: 400, type: 'invalid_request_error' },
+  invalid_count: { status: 400, type: 'invalid_request_error' },
+  sandbox_busy: { status: 409, type: 'conflict_error' },
+  sandbox_not_running: { status: 409, type: 'conflict_error' },
+  not_supported_on_v1: { status: 409, type: 'conflict_error' },
+  not_supported_on_v2: { status: 409, type: 'conflict_error' },
   host_offline: { status: 409, type: 'conflict_error' },
   idempotency_in_flight: { status: 409, type: 'conflict_error' },
   key_revoked: { status: 409, type: 'conflict_error' },
@@ -92,12 +109,17 @@ export const errorCodes = {
   task_not_confirmable: { status: 409, type: 'conflict_error' },
   hash_mismatch: { status: 409, type: 'conflict_error' },
   email_taken: { status: 409, type: 'conflict_error' },
+  workspace_too_large: { status: 413, type: 'invalid_request_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
+  sandbox_concurrency_limit: { status: 429, type: 'rate_limit_error' },
+  sandbox_paused_limit: { status: 429, type: 'rate_limit_error' },
+  sandbox_daily_limit: { status: 429, type: 'rate_limit_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   quota_exceeded: { status: 429, type: 'rate_limit_error' },
   internal_error: { status: 500, type: 'api_error' },
   host_disconnected: { status: 502, type: 'api_error' },
+  sandbox_capacity: { status: 503, type: 'api_error' },
   unavailable: { status: 503, type: 'api_error' },
   host_timeout: { status: 504, type: 'api_error' },
 } as const;

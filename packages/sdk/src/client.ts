@@ -59,6 +59,7 @@ export function createClient(options: ClientOptions): Client {
 async function request(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<unknown> {
   const response = await send(options, route, input, call);
   if (response.status === 204) return undefined;
+  if (route.download) return new Uint8Array(await response.arrayBuffer());
   return route.plain ? response.text() : response.json();
 }
 
@@ -79,7 +80,10 @@ async function send(options: ClientOptions, route: Route, input: Input, call: Ca
   }
   if (call.idempotencyKey) headers['idempotency-key'] = call.idempotencyKey;
   const init: RequestInit = { method: route.method, headers };
-  if (input.body !== undefined) {
+  if (route.upload !== undefined) {
+    headers['content-type'] = 'application/octet-stream';
+    init.body = input.body as Uint8Array<ArrayBuffer>;
+  } else if (input.body !== undefined) {
     headers['content-type'] = 'application/json';
     init.body = JSON.stringify(input.body);
   }
@@ -106,7 +110,11 @@ function encodeHeader(value: string): string {
 }
 
 function path(route: Route, params: Record<string, unknown>): string {
-  return route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const encoded = (name: string): string => encodeURIComponent(String(params[name]));
+  return route.path.replace(/\{(\w+)\}/g, (whole, name: string, at: number) =>
+    // A path within the path keeps its slashes.
+    route.rest && at + whole.length === route.path.length ? encoded(name).replaceAll('%2F', '/') : encoded(name),
+  );
 }
 
 function search(query: Record<string, unknown>): string {

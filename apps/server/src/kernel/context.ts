@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { ToolLevel } from '@svc/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
@@ -6,6 +7,7 @@ import type { Bus } from './bus.ts';
 import type { Clock } from './clock.ts';
 import type { Keyring } from './crypto.ts';
 import { type Db, inTransaction, type Sql } from './db.ts';
+import type { Frames } from './frames.ts';
 import type { Gateways } from './gateways.ts';
 import type { Jobs } from './jobs.ts';
 import type { RateLimiter } from './limits.ts';
@@ -55,12 +57,15 @@ export interface Actor {
 export class Context {
   readonly kernel: Kernel;
   readonly traceId: string;
+  /** Where the frames of this call go; undefined when it asked for JSON. */
+  readonly frames: Frames | undefined;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   #abort: AbortController | undefined;
 
-  constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply) {
+  constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, frames?: Frames) {
     this.kernel = kernel;
+    this.frames = frames;
     this.#request = request;
     this.#reply = reply;
     this.traceId = request.traceId;
@@ -93,6 +98,12 @@ export class Context {
   get rawBody(): Buffer {
     const { body } = this.#request;
     return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  }
+
+  /** The bytes of a route with `upload`, as they come; fails with 413 past its limit. */
+  get upload(): Readable {
+    const { body } = this.#request;
+    return body instanceof Readable ? body : Readable.from([]);
   }
 
   /** Aborted when the caller goes away before it has its answer. */

@@ -3,6 +3,8 @@ import { type ErrorCode, errorCodes } from '@svc/contract';
 /** The envelope that every failure is answered with (document 1, Errors). */
 export interface Envelope {
   error: { message: string; type: string; code: string; details?: Record<string, unknown> };
+  /** What a code's documentation puts beside `error`. */
+  [beside: string]: unknown;
 }
 
 /** A failure with a documented status and code. The message tells the caller what to do. */
@@ -11,16 +13,22 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
   readonly headers: Record<string, string> | undefined;
+  readonly beside: Record<string, unknown> | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    extra: { details?: Record<string, unknown>; headers?: Record<string, string> } = {},
+    extra: {
+      details?: Record<string, unknown>;
+      headers?: Record<string, string>;
+      beside?: Record<string, unknown>;
+    } = {},
   ) {
     super(message);
     this.code = code;
     this.details = extra.details;
     this.headers = extra.headers;
+    this.beside = extra.beside;
   }
 
   get status(): number {
@@ -29,7 +37,7 @@ export class ApiError extends Error {
 
   envelope(): Envelope {
     const { code, message, details } = this;
-    return { error: { message, type: errorCodes[code].type, code, ...(details && { details }) } };
+    return { error: { message, type: errorCodes[code].type, code, ...(details && { details }) }, ...this.beside };
   }
 }
 

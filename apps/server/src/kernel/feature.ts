@@ -1,4 +1,5 @@
-import type { ErrorCode, Route, RouteParsed, RouteResult } from '@svc/contract';
+import type { Readable } from 'node:stream';
+import type { ErrorCode, Route, RouteOutput, RouteParsed, RouteResult } from '@svc/contract';
 import type { Context, Kernel } from './context.ts';
 import type { JobDefinition } from './jobs.ts';
 import type { EventStream } from './sse.ts';
@@ -14,18 +15,51 @@ export class Answer<T> {
   }
 }
 
+/** The bytes that a route with `download` answers. */
+export class Download {
+  readonly body: Readable;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: Readable, headers: Readonly<Record<string, string>>) {
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
 /** One operation: a route of the contract and what it does. */
 export interface Operation {
   readonly route: Route;
   readonly run: (context: Context, input: never) => Promise<unknown>;
   /** Set on streaming routes, in place of `run`'s answer. */
   readonly open?: (context: Context, input: never, start: () => EventStream) => Promise<void>;
+  /** Of a route with `frames`: those that tell a stored answer again. */
+  readonly replay?: (body: never) => object[];
 }
 
 /** Binds a route to its work; the input is validated and the result typed by the contract. */
 export function operation<R extends Route>(
   route: R,
   run: (context: Context, input: RouteParsed<R>) => Promise<RouteResult<R> | Answer<RouteResult<R>>>,
+): Operation {
+  return { route, run };
+}
+
+/**
+ * Binds a route with `frames`: `run` sends them to `context.frames` as they come and answers the whole at the end, which
+ * `replay` turns into frames again when a repeat asks for them.
+ */
+export function framesOperation<R extends Route>(
+  route: R,
+  run: (context: Context, input: RouteParsed<R>) => Promise<RouteResult<R>>,
+  replay: (body: RouteOutput<R>) => object[],
+): Operation {
+  return { route, run, replay };
+}
+
+/** Binds a route with `download`. */
+export function downloadOperation<R extends Route>(
+  route: R,
+  run: (context: Context, input: RouteParsed<R>) => Promise<Download>,
 ): Operation {
   return { route, run };
 }
@@ -46,6 +80,8 @@ export interface Feature {
   /** URL segment, folder, contract file, Postgres schema, OpenAPI tag and SDK namespace. */
   readonly name: string;
   readonly operations: Readonly<Record<string, Operation>>;
+  /** On every answer of its routes, refusals among them. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly jobs?: readonly JobDefinition[];
   /** Starts background work; answers how it is ended. Runs before the first request. */
   readonly start?: (kernel: Kernel) => Promise<{
@@ -66,7 +102,7 @@ export function routeErrors(route: Route): ErrorCode[] {
     codes.add('internal_error');
   }
   if (route.params) codes.add('not_found');
-  if (route.body) codes.add('payload_too_large');
+  if (route.body || route.upload) codes.add('payload_too_large');
   if (route.metered) codes.add('quota_exceeded');
   if (route.idempotent) {
     codes.add('idempotency_in_flight');

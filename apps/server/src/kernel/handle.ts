@@ -1,12 +1,13 @@
 import { methodsOf, type Route } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { bearerKey, checkAccess, invalidApiKey } from './access.ts';
 import { type Actor, Context, type Kernel } from './context.ts';
-import { ApiError, badRequest } from './errors.ts';
-import { Answer, type Feature, type Operation } from './feature.ts';
-import { acceptAnything, checkRequestId } from './http.ts';
-import { checkIdempotencyKey, once } from './idempotency.ts';
+import { ApiError, badRequest, toApiError } from './errors.ts';
+import { Answer, Download, type Feature, type Operation } from './feature.ts';
+import { Frames } from './frames.ts';
+import { acceptAnything, acceptUploads, checkRequestId } from './http.ts';
+import { checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
+import { parseInput } from './input.ts';
 import { rateHeaders, rateLimitExceeded, type RateState } from './limits.ts';
 import type { EventStream } from './sse.ts';
 
@@ -29,13 +30,15 @@ const requestLimit = 'requests';
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
   for (const feature of features) {
     for (const [verb, operation] of Object.entries(feature.operations)) {
-      const mounted = { feature: feature.name, id: `${feature.name}.${verb}`, operation };
-      const { rawBody } = operation.route;
-      if (rawBody === undefined) mountOperation(app, kernel, gate, mounted);
+      const { name, headers } = feature;
+      const mounted = { feature: name, id: `${name}.${verb}`, operation, ...(headers && { headers }) };
+      const { rawBody, upload } = operation.route;
+      if (rawBody === undefined && upload === undefined) mountOperation(app, kernel, gate, mounted);
       else {
         // A scope of its own: what it makes of a body must not reach other routes.
         void app.register((scope, _options, done) => {
-          acceptAnything(scope, rawBody);
+          if (rawBody !== undefined) acceptAnything(scope, rawBody);
+          else if (upload !== undefined) acceptUploads(scope, upload);
           mountOperation(scope, kernel, gate, mounted);
           done();
         });
@@ -49,15 +52,21 @@ interface Mounted {
   /** `operationId`. */
   id: string;
   operation: Operation;
+  headers?: Readonly<Record<string, string>>;
 }
+
+/** The path as the router spells it. */
+const urlOf = (route: Route): string =>
+  (route.rest ? route.path.replace(/\{\w+\}$/, '*') : route.path).replace(/\{(\w+)\}/g, ':$1');
 
 function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
   const { route } = mounted.operation;
   app.route({
     method: methodsOf(route),
-    url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+    url: urlOf(route),
     config: { operationId: mounted.id },
     onRequest: (request, reply, done) => {
+      if (mounted.headers) reply.headers(mounted.headers);
       if (route.cors) openToPages(route, request, reply);
       if (gate.isDraining() && !route.whileDraining) {
         reply.header('connection', 'close');
@@ -98,7 +107,8 @@ function admit(
   const withActor = (actor: Actor | undefined): void | Promise<void> => {
     if (!actor) throw invalidApiKey();
     request.actor = actor;
-    checkAccess(mounted.feature, mounted.operation.route, actor);
+    const { route } = mounted.operation;
+    checkAccess(route.scope ?? mounted.feature, route, actor);
     const state = kernel.limiter.take(limit, actor.keyId);
     return state instanceof Promise ? state.then(withState) : withState(state);
   };
@@ -132,20 +142,47 @@ async function answer(
     }
   }
   const input = parseInput(route, request);
-  const context = new Context(kernel, request, reply);
+  const frames = route.frames && wantsFrames(request) ? new Frames(reply, kernel.clock) : undefined;
+  const context = new Context(kernel, request, reply, frames);
   if (operation.open) {
     await openStream(kernel, operation, context, input, reply);
     return reply;
   }
-  const idempotencyKey = request.headers['idempotency-key'];
-  const response =
-    route.idempotent && typeof idempotencyKey === 'string'
-      ? await answerOnce(kernel, mounted, request, reply, idempotencyKey, () => execute(operation, context, input))
-      : await execute(operation, context, input);
+  if (frames) {
+    await answerInFrames(kernel, mounted, frames, request, reply, () => execute(operation, context, input));
+    return reply;
+  }
+  const response = await answerOnce(kernel, mounted, request, reply, () => execute(operation, context, input));
+  if (response.body instanceof Download) return reply.headers(response.body.headers).send(response.body.body);
   reply.code(response.status);
   if (response.status === 204) return reply.send();
   if (route.plain) return reply.type('text/plain; charset=utf-8').send(String(response.body));
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(response.body));
+}
+
+const wantsFrames = (request: FastifyRequest): boolean =>
+  request.headers.accept?.toLowerCase().includes('text/event-stream') === true;
+
+async function answerInFrames(
+  kernel: Kernel,
+  mounted: Mounted,
+  frames: Frames,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<StoredResponse>,
+): Promise<void> {
+  try {
+    const { body, replayed } = await answerOnce(kernel, mounted, request, reply, work);
+    if (replayed) for (const frame of mounted.operation.replay?.(body as never) ?? []) await frames.send(frame);
+    frames.end();
+  } catch (error) {
+    if (!frames.started) throw error;
+    const failure = toApiError(error);
+    // The head is out: all that is left is to say so in a frame, and to tell the log why.
+    if (failure !== error)
+      kernel.log.error({ err: error, trace: request.traceId, route: mounted.id }, 'request failed');
+    await frames.fail(failure);
+  }
 }
 
 async function openStream(
@@ -170,8 +207,9 @@ async function openStream(
   }
 }
 
-async function execute(operation: Operation, context: Context, input: unknown) {
+async function execute(operation: Operation, context: Context, input: unknown): Promise<StoredResponse> {
   const result = await operation.run(context, input as never);
+  if (result instanceof Download) return { status: 200, body: result };
   const { responses } = operation.route;
   const status = result instanceof Answer ? result.status : Number(Object.keys(responses)[0]);
   const schema = responses[status];
@@ -180,51 +218,22 @@ async function execute(operation: Operation, context: Context, input: unknown) {
   return { status, body: status === 204 ? undefined : schema.parse(body) };
 }
 
+/** Does the work, or answers what was stored for the request's `Idempotency-Key` where the route honours one. */
 async function answerOnce(
   kernel: Kernel,
   mounted: Mounted,
   request: FastifyRequest,
   reply: FastifyReply,
-  key: string,
-  work: () => Promise<{ status: number; body: unknown }>,
-) {
+  work: () => Promise<StoredResponse>,
+): Promise<StoredResponse & { replayed: boolean }> {
+  const key = mounted.operation.route.idempotent ? request.headers['idempotency-key'] : undefined;
+  if (typeof key !== 'string') return { ...(await work()), replayed: false };
   checkIdempotencyKey(key);
   const { accountId } = request.actor as Actor;
   const { url, body } = request;
   const response = await once(kernel, { accountId, route: mounted.id, key, url, body }, work);
   if (response.replayed) reply.header('idempotency-replayed', 'true');
   return response;
-}
-
-/** Validates every part that the route declares; the messages of all parts come back at once. */
-function parseInput(route: Route, request: FastifyRequest): unknown {
-  const { params, query, headers, body } = route;
-  if (!params && !query && !headers && !body) return {};
-  const fieldErrors: Record<string, string[]> = {};
-  const input: Record<string, unknown> = {};
-  const parse = (name: string, schema: z.ZodType | undefined, value: unknown): void => {
-    if (!schema) return;
-    const parsed = schema.safeParse(value);
-    if (parsed.success) input[name] = parsed.data;
-    else collect(fieldErrors, parsed.error);
-  };
-  parse('params', params, request.params);
-  parse('query', query, request.query);
-  parse('headers', headers, request.headers);
-  parse('body', body, request.body === undefined ? {} : request.body);
-  const fields = Object.keys(fieldErrors);
-  if (fields.length > 0) {
-    const first = fields[0] as string;
-    throw badRequest(`${first}: ${fieldErrors[first]?.[0] ?? 'is invalid'}`, fieldErrors);
-  }
-  return input;
-}
-
-function collect(fieldErrors: Record<string, string[]>, error: z.ZodError): void {
-  const flat = z.flattenError(error);
-  const faults: Record<string, string[] | undefined> = flat.fieldErrors;
-  for (const [field, messages] of Object.entries(faults)) (fieldErrors[field] ??= []).push(...(messages ?? []));
-  if (flat.formErrors.length > 0) (fieldErrors['body'] ??= []).push(...flat.formErrors);
 }
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;

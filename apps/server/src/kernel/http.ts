@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { Transform } from 'node:stream';
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -140,13 +141,46 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
       if (!refused) done(null, Buffer.concat(kept));
     });
   });
-  // A content type that is none is as good as any other.
+  keepContentType(scope);
+}
+
+/** A content type that is none is as good as any other. */
+function keepContentType(scope: FastifyInstance): void {
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['content-type'] !== undefined) {
       request.raw.headers['content-type'] = 'application/octet-stream';
     }
     done();
   });
+}
+
+/** Bodies of any content type in this scope come to the handler unread, and fail past `most` bytes. */
+export function acceptUploads(scope: FastifyInstance, most: number): void {
+  const tooLarge = (): ApiError =>
+    new ApiError('payload_too_large', `the body is over ${most / 1024 / 1024} MiB; send a smaller one`);
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (request, payload, done) => {
+    if (Number(request.headers['content-length'] ?? 0) > most) {
+      done(tooLarge());
+      return;
+    }
+    let length = 0;
+    const limited = new Transform({
+      transform(chunk: Buffer, _encoding, next) {
+        length += chunk.length;
+        if (length > most) next(tooLarge());
+        else next(null, chunk);
+      },
+    });
+    // The one that reads hears of it; nobody reads after a refusal.
+    limited.on('error', () => {});
+    payload.on('error', (error) => limited.destroy(error));
+    payload.on('aborted', () =>
+      limited.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET', statusCode: 400 })),
+    );
+    done(null, payload.pipe(limited));
+  });
+  keepContentType(scope);
 }
 
 /** `Expect` other than `100-continue`: Node would answer 417 without a body. */

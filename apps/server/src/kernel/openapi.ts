@@ -79,12 +79,20 @@ function describe(
       ...(route.auth === 'key' ? sharedHeaders.filter((header) => !route.headers?.shape[String(header['name'])]) : []),
       ...(route.idempotent ? [idempotencyHeader] : []),
     ],
-    ...(route.body && {
+    ...(route.upload !== undefined && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: schemaOf(route.body, 'input', components) } },
+        description: `Bytes of any type, at most ${route.upload}`,
+        content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
       },
     }),
+    ...(route.body &&
+      route.upload === undefined && {
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemaOf(route.body, 'input', components) } },
+        },
+      }),
     ...(route.takesBody &&
       route.rawBody !== undefined && {
         requestBody: {
@@ -119,6 +127,10 @@ function successes(route: Route, components: Json): Json {
         // The schema of an event stream describes its frames: OpenAPI 3.1 has no keyword of its own for them.
         return [status, { description, content: { 'text/event-stream': { schema: { oneOf: names } } } }];
       }
+      if (route.download) {
+        const binary = { schema: { type: 'string', format: 'binary' } };
+        return [status, { description: 'The bytes', content: { 'application/octet-stream': binary } }];
+      }
       const description = Number(status) < 400 ? 'Success' : 'Failure, with the same record';
       return [
         status,
@@ -126,6 +138,9 @@ function successes(route: Route, components: Json): Json {
           description,
           content: {
             [route.plain ? 'text/plain' : 'application/json']: { schema: schemaOf(schema, 'output', components) },
+            ...(route.frames && {
+              'text/event-stream': { schema: schemaOf(route.frames, 'output', components) },
+            }),
           },
         },
       ];

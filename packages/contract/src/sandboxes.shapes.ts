@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { dateTime, text, uuid } from './route.ts';
+
+/** What every sandbox route shares (document 3, Authentication 1). */
+export const onSandboxes = { auth: 'key', toolLevel: 'l3_sandbox', scope: 'sandboxes' } as const;
+
+export const sandboxStates = ['running', 'paused', 'stopped', 'expired', 'destroyed'] as const;
+export const backend = z.enum(['v1', 'v2']);
+export const template = z.enum(['svc-base', 'office-acte', 'desktop']);
+
+/** Names that mean something only inside a network. */
+const internalSuffix =
+  /(?:^|\.)(?:localhost|localdomain|internal|intranet|local|lan|home|corp|private|home\.arpa|arpa|onion)$/;
+const hostName = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const domain = text(253)
+  .toLowerCase()
+  .refine((name) => hostName.test(name), 'must be a host name such as example.com or *.example.com, not an address')
+  .refine((name) => !internalSuffix.test(name), 'must not have an internal suffix');
+
+/** Where code inside may connect to (document 3, Sandbox; Limits: 20 host names). */
+export const egress = z.discriminatedUnion('mode', [
+  z.object({ mode: z.literal('none') }),
+  z.object({ mode: z.literal('allowlist'), domains: z.array(domain).min(1).max(20) }),
+  z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
+]);
+
+/** The caller's labels: at most 64, names of 1 to 128 and values of at most 1,024 characters. */
+export const metadata = z
+  .record(text(128).min(1), text(1024))
+  .refine((labels) => Object.keys(labels).length <= 64, 'at most 64 labels');
+
+/** An isolated `/workspace` with the processes that run in it (document 3, Sandbox). */
+export const sandbox = z
+  .object({
+    id: uuid,
+    object: z.literal('sandbox'),
+    status: z.enum(sandboxStates),
+    backend,
+    restored: z.boolean().optional().describe('v2: it started from a warm snapshot of its template'),
+    template,
+    egress: z.discriminatedUnion('mode', [
+      z.object({ mode: z.literal('none') }),
+      z.object({ mode: z.literal('allowlist'), domains: z.array(z.string()) }),
+      z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
+    ]),
+    created_at: dateTime,
+    expires_at: dateTime,
+    last_exec_at: dateTime.nullable(),
+    metadata: z.record(z.string(), z.string()),
+    usage: z.object({ exec_count: z.int(), exec_seconds: z.number() }),
+  })
+  .meta({ id: 'Sandbox' });
+
+/** Seconds; the handler answers `invalid_ttl` for one out of range. */
+export const ttlSeconds = (minimum: number, maximum: number) => z.int().meta({ minimum, maximum });
+export const timeoutSeconds = z.int().min(1).max(900).default(120);
+
+const envName = text(256)
+  .min(1)
+  .refine((name) => !/^(?:SVC|CLOUD)_/.test(name), 'must not start with SVC_ or CLOUD_')
+  .refine((name) => !name.includes('='), 'must not contain =');
+const inputPath = text(1024)
+  .min(1)
+  .refine(
+    (path) => !path.startsWith('/') && path.split('/').every((part) => !['', '.', '..'].includes(part)),
+    'must be a relative path below /workspace/in, without empty parts, . and ..',
+  );
+
+/** A command: exactly one of `cmd`, `shell`, and `language` with `code` (document 3, Exec request). */
+export const commandFields = {
+  cmd: z.array(text(131_072)).min(1).max(256).optional().describe('Program and arguments; no shell'),
+  shell: text(65_536).min(1).optional().describe('Run with a login bash'),
+  language: z.enum(['python', 'bash']).optional(),
+  code: text(1_048_576).min(1).optional(),
+  env: z
+    .record(envName, text(131_072))
+    .refine((env) => Object.keys(env).length <= 64, 'at most 64 entries')
+    .default({}),
+  cwd: text(1024)
+    .refine(isInWorkspace, 'must be inside /workspace')
+    .optional()
+    .describe('Inside /workspace, which is its default'),
+  timeout_seconds: timeoutSeconds,
+  stdin: text(1_048_576).optional(),
+  inputs: z
+    .array(z.object({ path: inputPath, url: text(4096).min(1) }))
+    .max(50)
+    .default([])
+    .describe('Fetched and written read-only under /workspace/in before the command'),
+};
+
+/** The rule over the fields of a command. */
+export const isOneCommand = (body: { cmd?: unknown; shell?: unknown; language?: unknown; code?: unknown }): boolean => {
+  const given = [body.cmd, body.shell, body.language ?? body.code].filter((value) => value !== undefined);
+  return given.length === 1 && (body.language === undefined) === (body.code === undefined);
+};
+export const oneCommand = 'exactly one of cmd, shell, or language with code is required';
+
+/** By its text; symbolic links are followed and judged where the command runs. */
+function isInWorkspace(path: string): boolean {
+  const parts: string[] = [];
+  for (const part of (path.startsWith('/') ? path : `/workspace/${path}`).split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts[0] === 'workspace';
+}
+
+const output = z.object({ path: z.string(), sha256: z.string(), bytes: z.int() });
+/** What ran, on what, and what came of it (document 3, Exec result). */
+export const receipt = z
+  .object({
+    image_digest: z.string(),
+    template,
+    input_sha256: z.string(),
+    command_sha256: z.string(),
+    outputs: z.array(output).describe('Files below /workspace/out that the command wrote'),
+    generation_before: z.int(),
+    generation_after: z.int(),
+  })
+  .meta({ id: 'Receipt' });
+
+/** A file of `/workspace/out`, scanned and stored (document 3, Artifact). */
+export const artifact = z
+  .object({
+    id: uuid,
+    path: z.string(),
+    bytes: z.int(),
+    mime: z.string(),
+    sha256: z.string(),
+    scan: z.enum(['clean', 'infected', 'error']),
+    url: z.string().optional().describe('Signed link, valid 1 h; present only when the scan is clean'),
+    expires_at: dateTime,
+  })
+  .meta({ id: 'Artifact' });
+
+export const execResult = z
+  .object({
+    exit_code: z
+      .int()
+      .nullable()
+      .describe('128 + n when ended by signal n; null on timeout or when it could not start'),
+    stdout: z.string(),
+    stderr: z.string(),
+    timed_out: z.boolean(),
+    duration_ms: z.int(),
+    receipt,
+  })
+  .meta({ id: 'ExecResult' });
+
+/** Frames of an exec (document 3, Events): `start`, chunks, then one `exit` or `error`. */
+export const execFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('start') }),
+  z.object({ type: z.enum(['stdout', 'stderr']), data: z.string() }),
+  z.object({ type: z.literal('truncated'), stream: z.enum(['stdout', 'stderr']) }),
+  z.object({
+    type: z.literal('exit'),
+    exit_code: z.int().nullable(),
+    timed_out: z.boolean(),
+    duration_ms: z.int(),
+    receipt,
+  }),
+  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
+]);

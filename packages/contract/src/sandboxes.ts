@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { route, text, uuid } from './route.ts';
+import {
+  artifact,
+  backend,
+  commandFields,
+  egress,
+  execFrame,
+  execResult,
+  isOneCommand,
+  metadata,
+  oneCommand,
+  onSandboxes,
+  sandbox,
+  sandboxStates,
+  template,
+  timeoutSeconds,
+  ttlSeconds,
+} from './sandboxes.shapes.ts';
+
+const params = z.object({ id: uuid });
+const resumed = z.object({ restored: z.boolean(), ready_ms: z.number() });
+const onRunning = ['sandbox_not_running', 'sandbox_busy', 'sandbox_capacity'] as const;
+const paid = ['insufficient_balance', 'sandbox_concurrency_limit', 'sandbox_capacity'] as const;
+
+/** Isolated workspaces: their life, and the commands and cells that run in them (document 3, Sandboxes). */
+export const sandboxes = {
+  list: route({
+    ...onSandboxes,
+    method: 'GET',
+    path: '/v1/sandboxes',
+    summary: "The account's sandboxes, newest first; without `status` all but the destroyed",
+    query: z.object({ status: z.enum(sandboxStates).optional() }),
+    responses: { 200: z.object({ object: z.literal('list'), data: z.array(sandbox) }) },
+  }),
+  create: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes',
+    summary: 'Create a sandbox; without `backend` v2, or v1 where v2 is not to be had',
+    idempotent: true,
+    metered: true,
+    body: z.object({
+      backend: backend.optional(),
+      template: template.default('svc-base').describe('v1 has svc-base only'),
+      ttl_seconds: ttlSeconds(60, 604_800).default(3600).describe('Lifetime; v1 at most 86,400'),
+      egress: egress.default({ mode: 'none' }),
+      metadata: metadata.default({}),
+    }),
+    responses: { 200: sandbox },
+    errors: [...paid, 'invalid_ttl'],
+  }),
+  get: route({
+    ...onSandboxes,
+    method: 'GET',
+    path: '/v1/sandboxes/{id}',
+    summary: 'One sandbox',
+    params,
+    responses: { 200: sandbox },
+  }),
+  remove: route({
+    ...onSandboxes,
+    method: 'DELETE',
+    path: '/v1/sandboxes/{id}',
+    summary: 'Destroy a sandbox with its workspace; a repeat answers the same',
+    params,
+    responses: { 200: sandbox },
+  }),
+  exec: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/exec',
+    summary: 'Run a command; with `Accept: text/event-stream` its output as it comes',
+    idempotent: true,
+    metered: true,
+    params,
+    body: z.object(commandFields).refine(isOneCommand, oneCommand),
+    responses: { 200: execResult },
+    frames: execFrame,
+    errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
+  }),
+  run: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/run',
+    summary: 'One shot: create, run, collect /workspace/out, destroy',
+    idempotent: true,
+    metered: true,
+    body: z
+      .object({
+        ...commandFields,
+        backend: backend.optional(),
+        template: template.default('svc-base'),
+        egress: egress.default({ mode: 'none' }),
+        metadata: metadata.default({}),
+      })
+      .refine(isOneCommand, oneCommand),
+    responses: { 200: execResult.extend({ artifacts: z.array(artifact) }).meta({ id: 'RunResult' }) },
+    errors: [...paid, 'sandbox_daily_limit', 'workspace_too_large'],
+  }),
+  runCode: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/run_code',
+    summary: 'Run a cell in the Python kernel, whose globals live on',
+    metered: true,
+    params,
+    body: z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds }),
+    responses: {
+      200: z
+        .object({
+          stdout: z.string(),
+          stderr: z.string(),
+          result: z.string().nullable().describe('`repr` of the last expression, at most 64 KiB'),
+          error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
+          duration_ms: z.int(),
+          execution_count: z.int(),
+          kernel_restarted: z.boolean().describe('Every variable is gone'),
+          images: z.array(z.string()).describe('Figures that the cell drew, relative to /workspace'),
+        })
+        .meta({ id: 'CodeResult' }),
+    },
+    errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
+  }),
+  resetKernel: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/kernel/reset',
+    summary: 'Restart the Python kernel; files stay',
+    params,
+    responses: { 200: z.object({ id: uuid, reset: z.literal(true) }) },
+    errors: [...onRunning],
+  }),
+  pause: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/pause',
+    summary: 'Keep memory, processes and workspace in a snapshot, and stop; v2',
+    params,
+    responses: { 200: sandbox },
+    errors: [...onRunning, 'not_supported_on_v1', 'sandbox_paused_limit'],
+  }),
+  resume: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/resume',
+    summary: 'Go on where a pause left off; `restored: false` is a cold start with the files intact',
+    metered: true,
+    params,
+    responses: { 200: sandbox.extend(resumed.shape).meta({ id: 'ResumedSandbox' }) },
+    errors: [...paid, 'not_supported_on_v1', 'sandbox_not_running'],
+  }),
+  fork: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/fork',
+    summary: 'Make copies with memory, processes and workspace; the parent goes on; v2',
+    metered: true,
+    params,
+    body: z.object({
+      count: z.int().meta({ minimum: 1, maximum: 5 }),
+      ttl_seconds: ttlSeconds(60, 604_800).optional().describe("Default: what is left of the parent's"),
+    }),
+    responses: {
+      200: z.object({
+        object: z.literal('list'),
+        parent_id: uuid,
+        data: z.array(
+          z.object({ id: uuid, ...resumed.shape, error: z.string().optional() }).meta({ id: 'ForkedSandbox' }),
+        ),
+      }),
+    },
+    errors: [...paid, ...onRunning, 'not_supported_on_v1', 'invalid_count', 'invalid_ttl'],
+  }),
+};
