@@ -1,12 +1,17 @@
 import type { FastifyInstance } from 'fastify';
+import { artifactsFeature } from './features/artifacts/index.ts';
 import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
 import { healthFeature } from './features/health/index.ts';
 import { heartbeatsFeature } from './features/heartbeats/index.ts';
 import { hostsFeature } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/index.ts';
 import { Scheduler, schedulerFeature } from './features/scheduler/index.ts';
+import { previewsFeature } from './features/previews/index.ts';
+import { Sandboxes, sandboxesFeature } from './features/sandboxes/index.ts';
 import { schedulesFeature } from './features/schedules/index.ts';
+import { meteringFeature } from './features/metering/index.ts';
 import { notificationsFeature } from './features/notifications/index.ts';
+import { workspacesFeature } from './features/workspaces/index.ts';
 import type { Kernel } from './kernel/context.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/handle.ts';
@@ -30,6 +35,7 @@ export interface App {
 export function buildApp(kernel: Kernel): App {
   const keys = keysFeature(kernel);
   const scheduler = new Scheduler(kernel);
+  const sandboxes = new Sandboxes(kernel);
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
@@ -41,6 +47,11 @@ export function buildApp(kernel: Kernel): App {
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
+    sandboxesFeature(kernel, sandboxes),
+    workspacesFeature(kernel, sandboxes),
+    artifactsFeature,
+    previewsFeature(kernel, sandboxes),
+    meteringFeature,
   ];
 
   let draining = false;

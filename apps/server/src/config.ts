@@ -61,6 +61,12 @@ const settings = {
   SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
   SVC_PREVIEW_DOMAIN: z.string().min(1).optional().describe('`{preview_domain}`, with wildcard DNS and TLS in front'),
   SVC_PREVIEW_PORT: port.optional().describe('listener for previews without a domain; default port + 1'),
+  SVC_SANDBOXD_SOCKET: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('socket of the sandbox node beside this gateway; default: the one that `svc up` starts in the data dir'),
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list
@@ -168,6 +174,7 @@ function complete(values: z.output<typeof schema>) {
     resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
+    sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),
     billing: values.SVC_BILLING,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,

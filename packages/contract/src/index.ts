@@ -1,3 +1,4 @@
+import { artifacts } from './artifacts.ts';
 import { devices } from './devices.ts';
 import { health } from './health.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -22,6 +23,7 @@ export const contract = {
   scheduler,
   sandboxes,
   workspaces,
+  artifacts,
   previews,
 };
 export type Contract = typeof contract;

@@ -66,17 +66,6 @@ export const workspaces = {
     responses: { 200: z.object({ data: z.array(artifact) }) },
     errors,
   }),
-  download: route({
-    method: 'GET',
-    auth: 'open',
-    path: '/v1/sandbox-files/{id}',
-    summary: 'The bytes behind a signed link of an artifact or a snapshot',
-    download: true,
-    params,
-    query: z.object({ expires: text(20).default(''), signature: text(100).default('') }),
-    responses: { 200: bytes },
-    errors: ['bad_request', 'forbidden', 'not_found'],
-  }),
   snapshot: route({
     ...onSandboxes,
     method: 'POST',

@@ -182,3 +182,4 @@ export type NodeErrorCode = keyof typeof nodeErrors;
 export interface NodeErrorBody {
   error: { code: NodeErrorCode; message: string; retry_after_s?: number };
 }
+export { NodeClient, NodeFailure } from './client.ts';

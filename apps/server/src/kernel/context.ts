@@ -20,6 +20,8 @@ import type { UsageRecorder } from './usage.ts';
 /** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
 export interface Kernel {
   readonly config: Config;
+  /** Where files of this machine are kept. */
+  readonly dataDir: string;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly gateways: Gateways;

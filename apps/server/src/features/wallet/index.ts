@@ -1,1 +1,2 @@
 export { walletCommands } from './wallet.commands.ts';
+export { debit } from './wallet.sql.ts';

@@ -25,3 +25,20 @@ export async function latestEntries(db: Db, accountId: string, limit: number) {
     select amount_micro_eur, source_key, note, created_at from wallet.ledger
     where account_id = ${accountId} order by id desc limit ${limit}`;
 }
+
+/**
+ * Takes an amount from the account's wallet, once for a source key; false when the balance does not cover it. Two debits
+ * of one account wait for each other.
+ */
+export async function debit(
+  db: Db,
+  entry: { accountId: string; amountMicroEur: number; sourceKey: string; note: string },
+): Promise<boolean> {
+  const { accountId, amountMicroEur, sourceKey, note } = entry;
+  await db`select pg_advisory_xact_lock(hashtextextended(${`wallet:${accountId}`}, 0))`;
+  const [known] = await db`select 1 from wallet.ledger where source_key = ${sourceKey}`;
+  if (known) return true;
+  if ((await sumEntries(db, accountId)) < amountMicroEur) return false;
+  await insertEntry(db, { accountId, amountMicroEur: -amountMicroEur, sourceKey, note });
+  return true;
+}

@@ -1,0 +1,93 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { fileTypeFromBuffer } from 'file-type';
+import type { Kernel } from '../../kernel/context.ts';
+import { type ArtifactRow, insertArtifact, renewArtifact } from './artifacts.sql.ts';
+
+/** Bytes that tell the type of a file. */
+const sniffedBytes = 4_100;
+
+/** A sandbox that files are taken from. */
+export interface ArtifactSource {
+  accountId: string;
+  sandboxId: string;
+  /** The bytes of a file, by its path relative to `/workspace`. */
+  open(path: string): Promise<Readable>;
+  /** The antivirus verdict over bytes. */
+  scan(body: Readable): Promise<'clean' | 'infected' | 'error'>;
+}
+
+/** Takes one file into the store: read once, and that copy hashed, typed and scanned. */
+export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path: string): Promise<ArtifactRow> {
+  const { accountId, sandboxId } = source;
+  const id = randomUUID();
+  const blob = `artifacts/${id}`;
+  const hash = createHash('sha256');
+  const head: Buffer[] = [];
+  let headLength = 0;
+  const observed = Readable.from(observe(await source.open(path)), { objectMode: false });
+  async function* observe(body: Readable): AsyncGenerator<Buffer> {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      if (headLength < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - headLength));
+      headLength += chunk.length;
+      yield chunk;
+    }
+  }
+  const bytes = await kernel.blobs.put(blob, observed);
+  const sha256 = hash.digest('hex');
+  const known = await renewArtifact(kernel.sql, kernel.clock, { sandboxId, path, sha256 });
+  if (known) {
+    await kernel.blobs.delete(blob);
+    return known;
+  }
+  const mime = await mimeOf(Buffer.concat(head));
+  const scan = await scanned(kernel, source, blob);
+  const row = await insertArtifact(kernel.sql, kernel.clock, {
+    id,
+    accountId,
+    sandboxId,
+    path,
+    bytes,
+    mime,
+    sha256,
+    scan,
+  });
+  if (scan !== 'clean') await kernel.blobs.delete(blob);
+  return row;
+}
+
+async function scanned(kernel: Kernel, source: ArtifactSource, blob: string): Promise<ArtifactRow['scan']> {
+  const stored = await kernel.blobs.get(blob);
+  if (!stored) return 'error';
+  try {
+    return await source.scan(stored.body);
+  } catch (err) {
+    kernel.log.warn({ err }, 'an artifact was not scanned');
+    return 'error';
+  }
+}
+
+/** The type by content: what magic bytes tell, else text when it is, else bytes. */
+async function mimeOf(head: Buffer): Promise<string> {
+  const found = await fileTypeFromBuffer(head);
+  if (found) return found.mime;
+  if (head.length === 0) return 'application/x-empty';
+  // A character may be cut at the end of what was looked at.
+  const text = new TextDecoder('utf-8').decode(head, { stream: true });
+  if (text.includes('\uFFFD') || text.includes('\0')) return 'application/octet-stream';
+  const start = text.trimStart().slice(0, 256).toLowerCase();
+  if (/^(?:<!doctype html|<html)/.test(start)) return 'text/html';
+  if (/^<svg|^<\?xml[^>]*>\s*<svg/.test(start)) return 'image/svg+xml';
+  return isJson(text, head.length < sniffedBytes) ? 'application/json' : 'text/plain';
+}
+
+function isJson(text: string, isWhole: boolean): boolean {
+  if (!isWhole || !/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** A stored file. */
+export interface ArtifactRow {
+  id: string;
+  path: string;
+  bytes: number;
+  mime: string;
+  sha256: string;
+  scan: 'clean' | 'infected' | 'error';
+  expires_at: string;
+}
+
+const columns = (db: Db) => db`id, path, bytes, mime, sha256, scan, expires_at`;
+
+/** Stores what is known of a file whose blob is written; its link is valid for an hour. */
+export async function insertArtifact(
+  db: Db,
+  time: Time,
+  artifact: { id: string; accountId: string; sandboxId: string } & Omit<ArtifactRow, 'id' | 'expires_at'>,
+): Promise<ArtifactRow> {
+  const { id, accountId, sandboxId, path, bytes, mime, sha256, scan } = artifact;
+  const [row] = await db<ArtifactRow[]>`
+    insert into artifacts.artifacts
+      (id, account_id, sandbox_id, path, bytes, mime, sha256, scan, created_at, expires_at)
+    select ${id}, ${accountId}, ${sandboxId}, ${path}, ${bytes}, ${mime}, ${sha256}, ${scan}, at, at + interval '1 hour'
+    from (select ${nowOf(db, time)} as at) as clock
+    returning ${columns(db)}`;
+  return row as ArtifactRow;
+}
+
+/** The same file taken before, with its time begun anew; undefined when it was not, or not judged. */
+export async function renewArtifact(
+  db: Db,
+  time: Time,
+  same: { sandboxId: string; path: string; sha256: string },
+): Promise<ArtifactRow | undefined> {
+  const [row] = await db<ArtifactRow[]>`
+    update artifacts.artifacts set expires_at = ${nowOf(db, time)} + interval '1 hour'
+    where id = (select id from artifacts.artifacts where sandbox_id = ${same.sandboxId} and path = ${same.path}
+      and sha256 = ${same.sha256} and scan <> 'error' and expires_at > ${nowOf(db, time)} limit 1)
+    returning ${columns(db)}`;
+  return row;
+}
+
+/** A file by id, whoever's it is: the link's signature admits. */
+export async function artifactById(db: Db, id: string): Promise<ArtifactRow | undefined> {
+  const [row] = await db<ArtifactRow[]>`select ${columns(db)} from artifacts.artifacts where id = ${id}`;
+  return row;
+}
+
+/** Files whose link ran out ten minutes ago; nothing renews them any more. */
+export async function expiredIds(db: Db, time: Time, limit: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from artifacts.artifacts where expires_at < ${nowOf(db, time)} - interval '10 minutes' limit ${limit}`;
+  return rows.map((row) => row.id);
+}
+
+export async function deleteArtifacts(db: Db, ids: readonly string[]): Promise<void> {
+  await db`delete from artifacts.artifacts where id = any(${[...ids]})`;
+}

@@ -1,0 +1,62 @@
+import type { contract, RouteOutput } from '@svc/contract';
+import type { Kernel } from '../../kernel/context.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
+import { linkOf } from './artifacts.link.ts';
+import { type ArtifactRow, deleteArtifacts, expiredIds } from './artifacts.sql.ts';
+import { download } from './download.ts';
+
+export type { ArtifactSource } from './artifacts.collect.ts';
+export { openLink } from './artifacts.link.ts';
+
+/** An artifact as the API shows it. */
+export type Artifact = RouteOutput<typeof contract.workspaces.artifacts>['data'][number];
+
+const sweptAtOnce = 500;
+
+/** Stores the files of a sandbox by path, one after the other; one that is gone meanwhile is left out. */
+export async function collect(kernel: Kernel, source: ArtifactSource, paths: readonly string[]): Promise<Artifact[]> {
+  const artifacts: Artifact[] = [];
+  for (const path of paths) artifacts.push(viewOf(kernel, await storeArtifact(kernel, source, path)));
+  return artifacts;
+}
+
+/** Stores bytes of the platform's own making, which need no scan, and answers their signed link. */
+export async function storeTrusted(
+  kernel: Kernel,
+  source: Pick<ArtifactSource, 'accountId' | 'sandboxId' | 'open'>,
+  path: string,
+): Promise<Artifact> {
+  return viewOf(kernel, await storeArtifact(kernel, { ...source, scan: () => Promise.resolve('clean') }, path));
+}
+
+function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
+  const { expires_at, ...shown } = row;
+  return {
+    ...shown,
+    ...(row.scan === 'clean' && { url: linkOf(kernel, row) }),
+    expires_at: new Date(expires_at).toISOString(),
+  };
+}
+
+/** Files that sandboxes hand out. */
+export const artifactsFeature: Feature = {
+  name: 'artifacts',
+  operations: { download },
+  jobs: [
+    {
+      name: 'artifacts.sweep',
+      cron: '*/10 * * * *',
+      retries: 0,
+      async run({ sql, clock, blobs }) {
+        for (;;) {
+          const ids = await expiredIds(sql, clock, sweptAtOnce);
+          // Bytes first: a row without them is found again, bytes without a row never are.
+          for (const id of ids) await blobs.delete(`artifacts/${id}`);
+          await deleteArtifacts(sql, ids);
+          if (ids.length < sweptAtOnce) return;
+        }
+      },
+    },
+  ],
+};

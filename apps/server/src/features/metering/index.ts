@@ -1,0 +1,65 @@
+import type { Kernel } from '../../kernel/context.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { payUnpaid, settleAll } from './metering.settle.ts';
+import { deleteOldSpans, execMsToday, unpaidOf } from './metering.sql.ts';
+
+export { deleteSpan, endSpan, endSpansOf, insertSpan, type SpanKind } from './metering.sql.ts';
+
+const settleEveryMs = 60_000;
+/** Seconds of commands per user and UTC day (document 3, Limits). */
+const execMsPerDay = 7_200_000;
+
+/** Throws `insufficient_balance` while a bucket of the account is unpaid and its wallet cannot pay it. */
+export async function checkPaid(kernel: Kernel, accountId: string): Promise<void> {
+  if (!kernel.config.billing || (await unpaidOf(kernel.sql, accountId)) === 0) return;
+  const owed = await payUnpaid(kernel, accountId);
+  if (owed === 0) return;
+  throw new ApiError('insufficient_balance', `earlier use is unpaid: add at least ${owed} micro-euro to the wallet`, {
+    beside: { unpaid_micro_eur: owed },
+  });
+}
+
+/** Throws `sandbox_daily_limit` once commands of the account took 7,200 s today. */
+export async function checkDaily(kernel: Kernel, accountId: string): Promise<void> {
+  const { sql, clock } = kernel;
+  if ((await execMsToday(sql, clock, accountId)) < execMsPerDay) return;
+  const dayMs = 24 * 3_600_000;
+  const untilMidnight = Math.ceil((dayMs - (clock.now() % dayMs)) / 1000);
+  throw new ApiError('sandbox_daily_limit', 'commands took 7200 s today; the count starts anew at midnight UTC', {
+    headers: { 'retry-after': String(untilMidnight) },
+  });
+}
+
+/** Settles what is due every minute. */
+export const meteringFeature: Feature = {
+  name: 'metering',
+  operations: {},
+  jobs: [
+    {
+      name: 'metering.sweep',
+      cron: '17 3 * * *',
+      retries: 0,
+      run: ({ sql, clock }) => deleteOldSpans(sql, clock),
+    },
+  ],
+  start(kernel) {
+    let running: Promise<void> = Promise.resolve();
+    let busy = false;
+    const stop = kernel.clock.every(settleEveryMs, () => {
+      if (busy) return;
+      busy = true;
+      running = settleAll(kernel)
+        .catch((err: unknown) => kernel.log.warn({ err }, 'buckets were not settled; they are tried again'))
+        .finally(() => {
+          busy = false;
+        });
+    });
+    return Promise.resolve({
+      async stop() {
+        stop();
+        await running;
+      },
+    });
+  },
+};

@@ -1,0 +1,168 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** What a span of time is charged as. */
+export type SpanKind = 'exec_v1' | 'exec_v2' | 'running' | 'paused';
+
+/** Begins a span now. */
+export async function insertSpan(
+  db: Db,
+  time: Time,
+  span: { id: string; accountId: string; sandboxId: string; kind: SpanKind; bytes?: number },
+): Promise<void> {
+  const { id, accountId, sandboxId, kind, bytes = 0 } = span;
+  await db`
+    insert into metering.spans (id, account_id, sandbox_id, kind, bytes, started_at)
+    values (${id}, ${accountId}, ${sandboxId}, ${kind}, ${bytes}, ${nowOf(db, time)})`;
+  await db`
+    insert into metering.accounts (account_id, settled_until)
+    values (${accountId}, to_timestamp(floor(extract(epoch from ${nowOf(db, time)}) / 600) * 600))
+    on conflict do nothing`;
+}
+
+/** Ends a span after `ms`, or now; of a command it counts towards its day. Nothing happens to one that has ended. */
+export async function endSpan(db: Db, time: Time, id: string, ms?: number): Promise<void> {
+  await db`
+    with ended as (
+      update metering.spans set ended_at = case when ${ms ?? null}::bigint is null then ${nowOf(db, time)}
+        else started_at + make_interval(secs => ${(ms ?? 0) / 1000}) end
+      where id = ${id} and ended_at is null
+      returning account_id, kind, started_at, ended_at)
+    insert into metering.days (account_id, day, exec_ms)
+    select account_id, (started_at at time zone 'UTC')::date,
+      ceil(extract(epoch from ended_at - started_at) * 1000)
+    from ended where kind in ('exec_v1', 'exec_v2')
+    on conflict (account_id, day) do update set exec_ms = metering.days.exec_ms + excluded.exec_ms`;
+}
+
+/** Ends the open spans of a sandbox, of the given kinds. */
+export async function endSpansOf(db: Db, time: Time, sandboxId: string, kinds: readonly SpanKind[]): Promise<void> {
+  const open = await db<{ id: string }[]>`
+    select id from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind = any(${[...kinds]})`;
+  for (const { id } of open) await endSpan(db, time, id);
+}
+
+/** Removes a span that came to nothing. */
+export async function deleteSpan(db: Db, id: string): Promise<void> {
+  await db`delete from metering.spans where id = ${id}`;
+}
+
+/** Milliseconds of commands today (UTC), those that still run among them. */
+export async function execMsToday(db: Db, time: Time, accountId: string): Promise<number> {
+  const [row] = await db<{ ms: number }[]>`
+    select (coalesce((select exec_ms from metering.days
+        where account_id = ${accountId} and day = (${nowOf(db, time)} at time zone 'UTC')::date), 0)
+      + coalesce((select sum(extract(epoch from ${nowOf(db, time)} - started_at) * 1000) from metering.spans
+        where account_id = ${accountId} and ended_at is null and kind in ('exec_v1', 'exec_v2')), 0))::bigint as ms`;
+  return row?.ms ?? 0;
+}
+
+/** What the account owes for buckets that its wallet could not pay, in micro-euro. */
+export async function unpaidOf(db: Db, accountId: string): Promise<number> {
+  const [row] = await db<{ owed: number }[]>`
+    select coalesce(sum(charge_micro_eur), 0)::bigint as owed from metering.buckets
+    where account_id = ${accountId} and paid_at is null`;
+  return row?.owed ?? 0;
+}
+
+/** Unpaid buckets, oldest first; locks them. */
+export async function lockUnpaid(db: Db, accountId: string) {
+  return db<{ starts_at: string; charge_micro_eur: number }[]>`
+    select starts_at, charge_micro_eur from metering.buckets
+    where account_id = ${accountId} and paid_at is null order by starts_at for update`;
+}
+
+/** Accounts with closed buckets that are not settled. */
+export async function accountsToSettle(db: Db, time: Time, limit: number): Promise<string[]> {
+  const rows = await db<{ account_id: string }[]>`
+    select a.account_id from metering.accounts a
+    where a.settled_until + interval '10 minutes' <= ${nowOf(db, time)}
+      and exists (select 1 from metering.spans s where s.account_id = a.account_id
+        and (s.ended_at is null or s.ended_at > a.settled_until))
+    limit ${limit}`;
+  return rows.map((row) => row.account_id);
+}
+
+/** Takes an account for settling: how far it is, and the newest instant that may be; undefined when another does it. */
+export async function lockAccount(db: Db, time: Time, accountId: string) {
+  const [row] = await db<{ settled_until: string; now: string }[]>`
+    select settled_until, ${nowOf(db, time)} as now from metering.accounts
+    where account_id = ${accountId} for update skip locked`;
+  return row;
+}
+
+/** The start of the first bucket at or after `from` in which something counts; undefined when nothing does. */
+export async function firstBucketWithUse(db: Db, accountId: string, from: string): Promise<string | undefined> {
+  const [row] = await db<{ starts_at: string | null }[]>`
+    select to_timestamp(floor(extract(epoch from min(greatest(started_at, ${from}::timestamptz))) / 600) * 600)
+      as starts_at
+    from metering.spans where account_id = ${accountId} and (ended_at is null or ended_at > ${from}::timestamptz)`;
+  return row?.starts_at ?? undefined;
+}
+
+/** What counts between two instants. */
+export async function useBetween(db: Db, accountId: string, from: string, to: string) {
+  const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
+    select
+      coalesce(sum(ms) filter (where kind = 'exec_v1'), 0)::bigint as v1_ms,
+      coalesce(sum(ms) filter (where kind = 'running'), 0)::bigint as v2_ms,
+      coalesce(sum(ms * bytes) filter (where kind = 'paused'), 0)::float8 as paused_byte_ms
+    from (
+      select kind, bytes, extract(epoch from
+        least(coalesce(ended_at, ${to}::timestamptz), ${to}::timestamptz) - greatest(started_at, ${from}::timestamptz)
+      ) * 1000 as ms
+      from metering.spans where account_id = ${accountId} and started_at < ${to}::timestamptz
+        and (ended_at is null or ended_at > ${from}::timestamptz)) as s
+    where ms > 0`;
+  return row ?? { v1_ms: 0, v2_ms: 0, paused_byte_ms: 0 };
+}
+
+/** What the UTC month of `at` had in buckets before it. */
+export async function monthBefore(db: Db, accountId: string, at: string) {
+  const [row] = await db<{ v1_ms: number; v2_ms: number }[]>`
+    select coalesce(sum(v1_ms), 0)::bigint as v1_ms, coalesce(sum(v2_ms), 0)::bigint as v2_ms
+    from metering.buckets where account_id = ${accountId} and starts_at < ${at}::timestamptz
+      and starts_at >= date_trunc('month', ${at}::timestamptz, 'UTC')`;
+  return row ?? { v1_ms: 0, v2_ms: 0 };
+}
+
+/** Stores a settled bucket; false when it is there already. */
+export async function insertBucket(
+  db: Db,
+  time: Time,
+  bucket: {
+    accountId: string;
+    startsAt: string;
+    v1Ms: number;
+    v2Ms: number;
+    pausedByteMs: number;
+    charge: number;
+    paid: boolean;
+  },
+): Promise<boolean> {
+  const { accountId, startsAt, v1Ms, v2Ms, pausedByteMs, charge, paid } = bucket;
+  const rows = await db`
+    insert into metering.buckets (account_id, starts_at, v1_ms, v2_ms, paused_byte_ms, charge_micro_eur, paid_at)
+    select ${accountId}, ${startsAt}, ${v1Ms}, ${v2Ms}, ${pausedByteMs}, ${charge},
+      case when ${paid} then ${nowOf(db, time)} end
+    on conflict do nothing returning 1`;
+  return rows.length > 0;
+}
+
+export async function markPaid(db: Db, time: Time, accountId: string, startsAt: string): Promise<void> {
+  await db`
+    update metering.buckets set paid_at = ${nowOf(db, time)}
+    where account_id = ${accountId} and starts_at = ${startsAt}`;
+}
+
+/** Notes how far an account is settled. */
+export async function saveSettled(db: Db, accountId: string, until: string): Promise<void> {
+  await db`update metering.accounts set settled_until = ${until} where account_id = ${accountId}`;
+}
+
+/** Forgets spans that were settled over a month ago. */
+export async function deleteOldSpans(db: Db, time: Time): Promise<void> {
+  await db`delete from metering.spans where ended_at < ${nowOf(db, time)} - interval '40 days'`;
+}

@@ -1,0 +1,166 @@
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Kernel } from '../../kernel/context.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
+import { type Asked, askedOf, headersInside, ownCookie, setCookiesOutside } from './previews.rules.ts';
+import { findPreview } from './previews.sql.ts';
+import { hashOf } from './previews.token.ts';
+
+interface Admitted {
+  asked: Asked;
+  sandboxId: string;
+  port: number;
+  /** Until the address is void. */
+  leftMs: number;
+}
+
+/** Forwards HTTP and WebSocket to ports inside sandboxes. */
+export class PreviewListener {
+  readonly #kernel: Kernel;
+  readonly #sandboxes: Sandboxes;
+  readonly #server: Server;
+  /** Connections that were handed over to both ends. */
+  readonly #tunnels = new Set<Duplex>();
+
+  constructor(kernel: Kernel, sandboxes: Sandboxes) {
+    this.#kernel = kernel;
+    this.#sandboxes = sandboxes;
+    // Pages inside may stream for as long as their address is valid.
+    this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
+      this.#forward(request, response).catch((err: unknown) => this.#broken(err, response));
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => {});
+      this.#upgrade(request, socket, head).catch((err: unknown) => {
+        this.#kernel.log.debug({ err }, 'a preview was not upgraded');
+        refuse(socket, 502);
+      });
+    });
+  }
+
+  /** Listens; answers false when the port is taken. */
+  listen(): Promise<boolean> {
+    const { config, log } = this.#kernel;
+    return new Promise((resolve) => {
+      this.#server.once('error', (err) => {
+        log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
+        resolve(false);
+      });
+      this.#server.listen(config.previewPort, config.host, () => resolve(true));
+    });
+  }
+
+  /** Undefined while it does not listen. */
+  get port(): number | undefined {
+    return (this.#server.address() as AddressInfo | null)?.port;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const tunnel of this.#tunnels) tunnel.destroy();
+  }
+
+  /** The token first: whoever has none learns nothing. */
+  async #admit(request: IncomingMessage): Promise<Admitted | undefined> {
+    const { config, sql, clock } = this.#kernel;
+    const asked = askedOf(request.url ?? '/', request.headers, config.previewDomain);
+    const row = asked && (await findPreview(sql, clock, hashOf(asked.token)));
+    if (!asked || !row || (asked.port !== undefined && asked.port !== row.port)) return undefined;
+    return { asked, sandboxId: row.sandbox_id, port: row.port, leftMs: row.left_ms };
+  }
+
+  #inside(request: IncomingMessage, { asked, port }: Admitted) {
+    const isOwnOrigin = this.#kernel.config.previewDomain !== undefined;
+    const preview = { port, token: asked.token, isOwnOrigin, proto: isOwnOrigin ? 'https' : 'http' };
+    return { preview, headers: headersInside(request.headers, preview) };
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const admitted = await this.#admit(request);
+    if (!admitted) return answer(response, 403, 'This address is not valid.');
+    const { asked, sandboxId, port, leftMs } = admitted;
+    const socket = await this.#sandboxes.connect(sandboxId, port).catch(() => undefined);
+    if (!socket) return answer(response, 502, 'The sandbox does not answer on this port.');
+    const { preview, headers } = this.#inside(request, admitted);
+    const inner = httpRequest({
+      method: request.method,
+      path: asked.path,
+      headers,
+      createConnection: () => socket,
+      agent: false,
+    });
+    const stop = this.#kernel.clock.after(leftMs, () => socket.destroy());
+    response.once('close', () => {
+      stop();
+      socket.destroy();
+    });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      inner.once('response', resolve).once('error', reject);
+    });
+    // What the page inside does not read is no failure: it may have answered already.
+    pipeline(request, inner).catch(() => {});
+    const page = await answered;
+    const cookies = setCookiesOutside(page.headers['set-cookie'] ?? [], preview);
+    if (asked.setsCookie) cookies.push(ownCookie(asked.token));
+    const { connection: _, 'keep-alive': __, 'set-cookie': ___, 'transfer-encoding': ____, ...shown } = page.headers;
+    response.writeHead(page.statusCode ?? 502, {
+      ...shown,
+      ...(cookies.length > 0 && { 'set-cookie': cookies }),
+      // A search engine that finds the address must not keep it.
+      'x-robots-tag': 'noindex',
+      'referrer-policy': 'same-origin',
+    });
+    await pipeline(page, response).catch(() => response.destroy());
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const admitted = await this.#admit(request);
+    if (!admitted) return refuse(socket, 403);
+    const inside = await this.#sandboxes.connect(admitted.sandboxId, admitted.port).catch(() => undefined);
+    if (!inside) return refuse(socket, 502);
+    const { headers } = this.#inside(request, admitted);
+    const lines = Object.entries({
+      ...headers,
+      connection: 'Upgrade',
+      upgrade: request.headers.upgrade ?? 'websocket',
+    }).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
+    inside.write(`${request.method} ${admitted.asked.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    inside.write(head);
+    const stop = this.#kernel.clock.after(admitted.leftMs, () => inside.destroy());
+    this.#tunnels.add(inside);
+    try {
+      await Promise.all([pipeline(socket, inside), pipeline(inside, socket)]);
+    } catch {
+      socket.destroy();
+      inside.destroy();
+    } finally {
+      stop();
+      this.#tunnels.delete(inside);
+    }
+  }
+
+  #broken(err: unknown, response: ServerResponse): void {
+    this.#kernel.log.debug({ err }, 'a preview was not forwarded');
+    if (response.headersSent) response.destroy();
+    else answer(response, 502, 'The sandbox does not answer on this port.');
+  }
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(`${text}\n`);
+}
+
+function refuse(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}

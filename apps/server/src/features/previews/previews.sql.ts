@@ -1,0 +1,39 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** An address that is valid. */
+export interface PreviewRow {
+  sandbox_id: string;
+  account_id: string;
+  port: number;
+  expires_at: string;
+}
+
+export async function insertPreview(
+  db: Db,
+  time: Time,
+  preview: { tokenHash: Buffer; accountId: string; sandboxId: string; port: number; ttlSeconds: number },
+): Promise<PreviewRow> {
+  const { tokenHash, accountId, sandboxId, port, ttlSeconds } = preview;
+  const [row] = await db<PreviewRow[]>`
+    insert into previews.previews (token_hash, account_id, sandbox_id, port, expires_at)
+    values (${tokenHash}, ${accountId}, ${sandboxId}, ${port},
+      date_trunc('milliseconds', ${nowOf(db, time)}) + make_interval(secs => ${ttlSeconds}))
+    returning sandbox_id, account_id, port, expires_at`;
+  return row as PreviewRow;
+}
+
+/** The preview of a token, while it is valid; with the milliseconds it has left. */
+export async function findPreview(db: Db, time: Time, tokenHash: Buffer) {
+  const [row] = await db<(PreviewRow & { left_ms: number })[]>`
+    select sandbox_id, account_id, port, expires_at,
+      floor(extract(epoch from expires_at - ${nowOf(db, time)}) * 1000)::bigint as left_ms
+    from previews.previews where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}`;
+  return row;
+}
+
+export async function deleteExpired(db: Db, time: Time): Promise<void> {
+  await db`delete from previews.previews where expires_at < ${nowOf(db, time)}`;
+}

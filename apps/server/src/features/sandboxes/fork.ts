@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { contract } from '@svc/contract';
+import { ApiError, notFound } from '../../kernel/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { checkPaid } from '../metering/index.ts';
+import { begin, checkCaps, checkTtl, endSandbox } from './sandboxes.create.ts';
+import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
+import { findSandbox, insertSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
+
+const mostChildren = 5;
+
+/** Children are sandboxes of their own from the moment they run; a child that failed is none. */
+export const fork = (nodes: Nodes) =>
+  operation(contract.sandboxes.fork, async (context, { params: { id }, body }) => {
+    const { kernel, actor, clock } = context;
+    const { count, ttl_seconds: ttlSeconds } = body;
+    if (count < 1 || count > mostChildren) {
+      const message = `count must be 1 to ${mostChildren}`;
+      throw new ApiError('invalid_count', message, { details: { fieldErrors: { count: [message] } } });
+    }
+    if (ttlSeconds !== undefined) checkTtl(ttlSeconds);
+    const found = await findSandbox(context.db, actor.accountId, id);
+    if (!found) throw notFound('sandbox');
+    if (found.backend === 'v1') throw new ApiError('not_supported_on_v1', 'v1 keeps no memory; fork needs v2');
+    await checkPaid(kernel, actor.accountId);
+    const { parent, children } = await context.transaction(async (tx) => {
+      await lockAccount(tx, actor.accountId);
+      const row = await findSandbox(tx, actor.accountId, id);
+      if (row?.state !== 'running') throw notRunning();
+      if (await isBusy(tx, clock, id)) throw busy();
+      await checkCaps(tx, actor, { backend: 'v2', forks: count });
+      const ttlMs = ttlSeconds === undefined ? Date.parse(row.expires_at) - clock.now() : ttlSeconds * 1000;
+      const made = [];
+      for (let i = 0; i < count; i++) {
+        const { backend, template, egress, metadata } = row;
+        const child = { id: randomUUID(), account_id: actor.accountId, key_id: actor.keyId };
+        const inherited = { backend, template, egress, metadata, ttlMs: Math.max(1000, ttlMs), parentId: id };
+        made.push(await insertSandbox(tx, clock, { ...child, ...inherited }));
+        await placeSandbox(tx, child.id, { nodeId: row.node_id as string, backend });
+      }
+      return { parent: row, children: made };
+    });
+    const giveUp = (child: string) => endSandbox(kernel, child, ['creating'], 'destroyed', actor.keyId);
+    try {
+      const asked = children.map((child) => ({ id: child.id, expires_at: Date.parse(child.expires_at) }));
+      const forked = await nodes.of(parent.node_id).fork(id, asked);
+      for (const child of forked.children) {
+        const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', action: 'fork' };
+        if (child.error === undefined) await begin(kernel, actor, child.id, { ...made, detail: { parent: id } });
+        else await giveUp(child.id);
+      }
+      return { object: 'list' as const, parent_id: id, data: forked.children };
+    } catch (error) {
+      for (const child of children) await giveUp(child.id);
+      throw toApiFailure(error);
+    }
+  });

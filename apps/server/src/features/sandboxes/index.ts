@@ -1,0 +1,86 @@
+import type { Duplex } from 'node:stream';
+import type { Context, Kernel } from '../../kernel/context.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { create } from './create.ts';
+import { exec } from './exec.ts';
+import { fork } from './fork.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { pause } from './pause.ts';
+import { remove } from './remove.ts';
+import { resetKernel } from './resetKernel.ts';
+import { resume } from './resume.ts';
+import { run } from './run.ts';
+import { runCode } from './runCode.ts';
+import { Keeper } from './sandboxes.keeper.ts';
+import { Nodes } from './sandboxes.nodes.ts';
+import { outputsOf, type Running, runningSandbox } from './sandboxes.running.ts';
+import { nextGeneration, nodeOfRunning } from './sandboxes.sql.ts';
+
+export { checkTtl } from './sandboxes.create.ts';
+export { toApiFailure } from './sandboxes.nodes.ts';
+export type { Running } from './sandboxes.running.ts';
+
+/** What other features do with sandboxes. */
+export class Sandboxes {
+  readonly #kernel: Kernel;
+  readonly nodes: Nodes;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.nodes = new Nodes(kernel);
+  }
+
+  /** A sandbox of the caller's that runs: 404 for what is not theirs, 409 for one that does not run. */
+  running(context: Pick<Context, 'db' | 'actor'>, id: string): Promise<Running> {
+    return runningSandbox(context, this.nodes, id);
+  }
+
+  /** What it hands out. */
+  outputsOf(running: Running) {
+    const { id, account_id: accountId, key_id: keyId } = running.row;
+    return outputsOf(this.#kernel, running.node, { id, accountId, keyId });
+  }
+
+  /** Counts a change of its workspace; answers the new generation. */
+  nextGeneration(id: string): Promise<number> {
+    return nextGeneration(this.#kernel.sql, id);
+  }
+
+  /** A connection to a port inside a sandbox that runs, for whoever was admitted already. */
+  async connect(id: string, port: number): Promise<Duplex> {
+    return this.nodes.of(await nodeOfRunning(this.#kernel.sql, id)).connect(id, port);
+  }
+}
+
+/** On every answer of a sandbox route (document 3, Limits). */
+export const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
+  'x-svc-cost-micro-usd': '0',
+  'x-svc-data-region': kernel.config.dataRegion,
+});
+
+/** Isolated workspaces. */
+export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature {
+  const keeper = new Keeper(kernel, nodes);
+  return {
+    name: 'sandboxes',
+    headers: sandboxHeaders(kernel),
+    operations: {
+      list,
+      get,
+      create: create(nodes),
+      remove: remove(nodes),
+      exec: exec(nodes),
+      run: run(nodes),
+      runCode: runCode(nodes),
+      resetKernel: resetKernel(nodes),
+      pause: pause(nodes),
+      resume: resume(nodes),
+      fork: fork(nodes),
+    },
+    async start() {
+      await keeper.start();
+      return { stop: () => keeper.stop() };
+    },
+  };
+}

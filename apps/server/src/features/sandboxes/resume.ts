@@ -1,0 +1,46 @@
+import { contract } from '@svc/contract';
+import { ApiError, notFound } from '../../kernel/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
+import { checkCaps, span } from './sandboxes.create.ts';
+import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { findSandbox, insertAudit, lockAccount, moveSandbox } from './sandboxes.sql.ts';
+import { toRecord } from './sandboxes.view.ts';
+
+/** Lifetime goes on from here: what was left when it was paused. */
+export const resume = (nodes: Nodes) =>
+  operation(contract.sandboxes.resume, async (context, { params: { id } }) => {
+    const { kernel, actor, db, clock } = context;
+    const { accountId, keyId } = actor;
+    const found = await findSandbox(db, accountId, id);
+    if (!found) throw notFound('sandbox');
+    if (found.backend === 'v1') throw new ApiError('not_supported_on_v1', 'v1 is never paused; resume needs v2');
+    await checkPaid(kernel, accountId);
+    const moved = await context.transaction(async (tx) => {
+      await lockAccount(tx, accountId);
+      const row = await findSandbox(tx, accountId, id);
+      if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
+      await checkCaps(tx, actor, { backend: 'v2' });
+      return moveSandbox(tx, clock, id, ['paused'], 'resuming');
+    });
+    if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
+    try {
+      const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
+      const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
+      return await context.transaction(async (tx) => {
+        const row = await moveSandbox(tx, clock, id, ['resuming', 'paused'], 'running', {
+          restored,
+          thaw: true,
+          snapshotBytes: null,
+        });
+        if (!row) throw notFound('sandbox');
+        await endSpansOf(tx, clock, id, ['paused']);
+        await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
+        await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'resume', detail: { restored } });
+        return { ...toRecord(row), restored, ready_ms };
+      });
+    } catch (error) {
+      await moveSandbox(db, clock, id, ['resuming'], 'paused');
+      throw toApiFailure(error);
+    }
+  });

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { Backend, Egress, Template } from '@svc/sandboxd-api';
+import type { Actor, Kernel } from '../../kernel/context.ts';
+import { inTransaction } from '../../kernel/db.ts';
+import { ApiError, badRequest } from '../../kernel/errors.ts';
+import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
+import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';
+import {
+  countLive,
+  insertAudit,
+  insertSandbox,
+  lockAccount,
+  moveSandbox,
+  placeSandbox,
+  type SandboxRow,
+  type State,
+} from './sandboxes.sql.ts';
+
+/** Caps (document 3, Limits). */
+const runningPerKey = 3;
+const v2PerUser = 5;
+const liveWithForks = 6;
+const pausedPerUser = 10;
+const ttl = { least: 60, v1: 86_400, v2: 604_800 };
+const retryAfter = { headers: { 'retry-after': '10' } };
+
+/** A sandbox that is asked for. */
+export interface Wanted {
+  /** Undefined: v2, or v1 where v2 is not to be had. */
+  backend: Backend | undefined;
+  template: Template;
+  egress: Egress;
+  metadata: Record<string, string>;
+  ttlSeconds: number;
+}
+
+/** Throws `invalid_ttl` for a lifetime out of range (document 3, Limits). */
+export function checkTtl(seconds: number, most: number = ttl.v2, least: number = ttl.least): void {
+  if (seconds >= least && seconds <= most) return;
+  const message = `ttl_seconds must be ${least} to ${most}`;
+  throw new ApiError('invalid_ttl', message, { details: { fieldErrors: { ttl_seconds: [message] } } });
+}
+
+/** Throws the 429 of the cap that `more` further running sandboxes would break. Under the account's lock. */
+export async function checkCaps(
+  db: Parameters<typeof countLive>[0],
+  actor: Actor,
+  more: { backend: Backend; forks?: number },
+): Promise<void> {
+  const { keyRunning, userV2 } = await countLive(db, actor.accountId, actor.keyId);
+  if (more.forks !== undefined) {
+    if (keyRunning + more.forks <= liveWithForks) return;
+    const message = `a fork may not take a key above ${liveWithForks} live sandboxes, and ${keyRunning} are; destroy some or fork fewer`;
+    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
+  }
+  if (keyRunning >= runningPerKey) {
+    const message = `a key may run ${runningPerKey} sandboxes at once; pause or destroy one`;
+    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
+  }
+  if (more.backend === 'v2' && userV2 >= v2PerUser) {
+    const message = `${v2PerUser} v2 sandboxes may run at once, all keys together; pause or destroy one`;
+    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
+  }
+}
+
+/** Throws `sandbox_paused_limit` when one more would be too many. Under the account's lock. */
+export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor: Actor): Promise<void> {
+  const { userPaused } = await countLive(db, actor.accountId, actor.keyId);
+  if (userPaused < pausedPerUser) return;
+  const message = `${pausedPerUser} sandboxes are paused; resume or destroy one`;
+  throw new ApiError('sandbox_paused_limit', message, retryAfter);
+}
+
+/** Makes a sandbox: v2, or v1 where that was asked for, or where v2 is not to be had and nothing needs it. */
+export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, wanted: Wanted): Promise<SandboxRow> {
+  const { backend, template, ttlSeconds } = wanted;
+  checkTtl(ttlSeconds, backend === 'v1' ? ttl.v1 : ttl.v2);
+  if (backend === 'v1' && template !== 'svc-base') {
+    const message = 'v1 has the template svc-base only';
+    throw badRequest(message, { template: [message] });
+  }
+  const mayHaveV2 = actor.features['sandboxes_v2'] !== false;
+  if (backend === 'v2' && !mayHaveV2) throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account');
+  await checkPaid(kernel, actor.accountId);
+  const fallback = backend === undefined && template === 'svc-base' && ttlSeconds <= ttl.v1;
+  if (backend !== 'v1' && mayHaveV2) {
+    const node = nodes.place('v2', template);
+    try {
+      if (!node) throw noCapacity(nodes.whyNot('v2'));
+      return await createOn(kernel, node, actor, { ...wanted, backend: 'v2' });
+    } catch (error) {
+      if (!(fallback && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;
+    }
+  } else if (backend === undefined && !fallback) {
+    throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account, and v1 cannot do this');
+  }
+  const node = nodes.place('v1', template);
+  if (!node) throw noCapacity(nodes.whyNot('v1'));
+  return createOn(kernel, node, actor, { ...wanted, backend: 'v1' });
+}
+
+async function createOn(
+  kernel: Kernel,
+  node: Node,
+  actor: Actor,
+  wanted: Wanted & { backend: Backend },
+): Promise<SandboxRow> {
+  const { sql, clock } = kernel;
+  const id = randomUUID();
+  const { backend, template, egress } = wanted;
+  const row = await inTransaction(sql, async (tx) => {
+    await lockAccount(tx, actor.accountId);
+    await checkCaps(tx, actor, { backend });
+    const { accountId: account_id, keyId: key_id } = actor;
+    const created = await insertSandbox(tx, clock, {
+      id,
+      account_id,
+      key_id,
+      backend,
+      template,
+      egress,
+      metadata: wanted.metadata,
+      ttlMs: wanted.ttlSeconds * 1000,
+    });
+    await placeSandbox(tx, id, { nodeId: node.id, backend });
+    return created;
+  });
+  try {
+    const made = await node.client.create(id, {
+      backend,
+      template,
+      egress,
+      expires_at: Date.parse(row.expires_at),
+    });
+    return await begin(kernel, actor, id, {
+      restored: made.restored,
+      imageDigest: made.image_digest,
+      action: 'create',
+    });
+  } catch (error) {
+    await endSandbox(kernel, id, ['creating', 'running'], 'destroyed', actor.keyId);
+    node.client.destroy(id).catch(() => {});
+    throw toApiFailure(error);
+  }
+}
+
+/** A sandbox that its node made is running from now on. */
+export async function begin(
+  kernel: Kernel,
+  actor: Pick<Actor, 'accountId' | 'keyId'>,
+  id: string,
+  made: { restored: boolean; imageDigest: string; action: string; detail?: object },
+): Promise<SandboxRow> {
+  const { sql, clock } = kernel;
+  const { accountId, keyId } = actor;
+  return inTransaction(sql, async (tx) => {
+    const row = await moveSandbox(tx, clock, id, ['creating'], 'running', made);
+    // Too late: somebody thought that this gateway was gone.
+    if (!row) throw noCapacity('the sandbox was given up while it was made; try again');
+    if (row.backend === 'v2') await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
+    const { backend, template, egress } = row;
+    const detail = { backend, template, egress, ...made.detail };
+    await insertAudit(tx, { accountId, keyId, sandboxId: id, action: made.action, detail });
+    return row;
+  });
+}
+
+/** A new span of a sandbox. */
+export const span = (accountId: string, sandboxId: string) => ({ id: randomUUID(), accountId, sandboxId });
+
+/** Ends a sandbox in the database, its metered time with it; undefined when it is in none of the states. */
+export async function endSandbox(
+  kernel: Kernel,
+  id: string,
+  from: readonly State[],
+  to: 'stopped' | 'expired' | 'destroyed',
+  keyId: string | null,
+): Promise<SandboxRow | undefined> {
+  const { sql, clock } = kernel;
+  return inTransaction(sql, async (tx) => {
+    const row = await moveSandbox(tx, clock, id, from, to);
+    if (!row) return undefined;
+    await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2', 'running', 'paused']);
+    const action = { stopped: 'stop', expired: 'expire', destroyed: 'destroy' }[to];
+    await insertAudit(tx, { accountId: row.account_id, keyId, sandboxId: id, action });
+    return row;
+  });
+}

@@ -1,0 +1,142 @@
+import type { SandboxState } from '@svc/sandboxd-api';
+import type { Kernel } from '../../kernel/context.ts';
+import { inTransaction } from '../../kernel/db.ts';
+import { endSpansOf, insertSpan } from '../metering/index.ts';
+import { endSandbox, span } from './sandboxes.create.ts';
+import type { Node, Nodes } from './sandboxes.nodes.ts';
+import {
+  abandonedCreations,
+  dueSandboxes,
+  moveSandbox,
+  notLive,
+  type SandboxRow,
+  sandboxesOfNode,
+} from './sandboxes.sql.ts';
+
+const lookEveryMs = 1_000;
+/** The nodes are asked what they hold every so many looks. */
+const looksPerReconcile = 5;
+const mostAtOnce = 100;
+/** A node that nobody reaches for this long is gone, and its sandboxes with it. */
+const nodeGoneMs = 60_000;
+/** A move that takes this long has lost its gateway: an image may be waited for, and a snapshot of GiBs written. */
+const moveLostMs = 240_000;
+
+/** Keeps rows and nodes together: expires, and settles what died halfway. Every gateway has one. */
+export class Keeper {
+  readonly #kernel: Kernel;
+  readonly #nodes: Nodes;
+  #stopTimer = (): void => {};
+  #running: Promise<void> | undefined;
+  #looks = 0;
+
+  constructor(kernel: Kernel, nodes: Nodes) {
+    this.#kernel = kernel;
+    this.#nodes = nodes;
+  }
+
+  /** Looks for the nodes first, so that the first request finds them. */
+  async start(): Promise<void> {
+    await this.#nodes.refresh().catch((err: unknown) => this.#kernel.log.warn({ err }, 'no sandbox node was asked'));
+    this.#stopTimer = this.#kernel.clock.every(lookEveryMs, () => this.#wake());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopTimer();
+    await this.#running;
+    this.#nodes.close();
+  }
+
+  #wake(): void {
+    this.#running ??= this.tick()
+      .catch((err: unknown) => this.#kernel.log.warn({ err }, 'sandboxes were not looked at'))
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  /** One look: those past their lifetime, and now and then whether nodes and rows agree. */
+  async tick(): Promise<void> {
+    await this.#expire();
+    this.#looks += 1;
+    if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) await this.reconcile();
+  }
+
+  async #expire(): Promise<void> {
+    const due = await dueSandboxes(this.#kernel.sql, this.#kernel.clock, mostAtOnce);
+    await Promise.all(
+      due.map(async ({ id, node_id }) => {
+        if (!(await endSandbox(this.#kernel, id, ['running'], 'expired', null))) return;
+        // The node ends it by its own timer too, and is asked again while it still holds it.
+        await this.#destroy(node_id, id);
+      }),
+    );
+  }
+
+  async #destroy(nodeId: string | null, id: string): Promise<void> {
+    try {
+      await this.#nodes.of(nodeId).destroy(id);
+    } catch (err) {
+      this.#kernel.log.warn({ err, sandbox: id }, 'a sandbox that is over was not removed; it is tried again');
+    }
+  }
+
+  /** Makes rows follow what the nodes hold, and nodes drop what no row stands for. */
+  async reconcile(): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    for (const { id, missingMs } of await this.#nodes.refresh()) {
+      if (missingMs < nodeGoneMs) continue;
+      for (const row of await sandboxesOfNode(sql, clock, id)) {
+        await endSandbox(this.#kernel, row.id, [row.state], row.state === 'creating' ? 'destroyed' : 'stopped', null);
+      }
+    }
+    for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) {
+      await endSandbox(this.#kernel, id, ['creating'], 'destroyed', null);
+    }
+    await Promise.all(this.#nodes.all().map((node) => this.#reconcileNode(node)));
+  }
+
+  async #reconcileNode(node: Node): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    // Rows first: one that is made meanwhile is held before it is asked for, never the other way round.
+    const rows = await sandboxesOfNode(sql, clock, node.id);
+    const held = new Map((await node.client.list()).map((state) => [state.id, state]));
+    for (const row of rows) await this.#follow(row, held.get(row.id));
+    const others = [...held.keys()].filter((id) => !rows.some((row) => row.id === id));
+    for (const id of await notLive(sql, others)) await this.#destroy(node.id, id);
+  }
+
+  /** A row that no gateway moves follows its node. */
+  async #follow(row: SandboxRow & { idle_ms: number }, held: SandboxState | undefined): Promise<void> {
+    const { state } = row;
+    const isMoving = state === 'creating' || state === 'pausing' || state === 'resuming';
+    if (row.idle_ms < (isMoving ? moveLostMs : lookEveryMs * 2)) return;
+    if (state === 'creating') {
+      // Nobody knows of it: its creation was never answered.
+      await endSandbox(this.#kernel, row.id, ['creating'], 'destroyed', null);
+      await this.#destroy(row.node_id, row.id);
+    } else if (!held || held.status === 'stopped') {
+      await endSandbox(this.#kernel, row.id, [state], held?.reason === 'expired' ? 'expired' : 'stopped', null);
+    } else if (held.status === 'running' && state !== 'running') await this.#becomeRunning(row);
+    else if (held.status === 'paused' && state !== 'paused') await this.#becomePaused(row, held.snapshot_bytes ?? 0);
+  }
+
+  async #becomeRunning(row: SandboxRow): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    await inTransaction(sql, async (tx) => {
+      if (!(await moveSandbox(tx, clock, row.id, [row.state], 'running', { thaw: true, snapshotBytes: null }))) return;
+      await endSpansOf(tx, clock, row.id, ['paused', 'running']);
+      await insertSpan(tx, clock, { ...span(row.account_id, row.id), kind: 'running' });
+    });
+  }
+
+  async #becomePaused(row: SandboxRow, bytes: number): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    await inTransaction(sql, async (tx) => {
+      const change = { snapshotBytes: bytes, freeze: row.ttl_left_ms === null };
+      if (!(await moveSandbox(tx, clock, row.id, [row.state], 'paused', change))) return;
+      await endSpansOf(tx, clock, row.id, ['running', 'paused']);
+      await insertSpan(tx, clock, { ...span(row.account_id, row.id), kind: 'paused', bytes });
+    });
+  }
+}

@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
+import type { Kernel } from '../../kernel/context.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
+import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
+
+const schemePrefix = 'unix:';
+
+/** A node that answered the last time it was asked. */
+export interface Node {
+  id: string;
+  client: NodeClient;
+  status: NodeStatus;
+}
+
+/** The nodes that this gateway reaches: the one beside it, and those in the database. */
+export class Nodes {
+  readonly #kernel: Kernel;
+  readonly #clients = new Map<string, NodeClient>();
+  readonly #known = new Map<string, Node>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  /** Asks every node how it is; answers for how long each unreachable one has been so. */
+  async refresh(): Promise<{ id: string; missingMs: number }[]> {
+    const { sql, clock, config, dataDir } = this.#kernel;
+    const own = `${schemePrefix}${config.sandboxdSocket ?? join(dataDir, 'sandboxd', 'sandboxd.sock')}`;
+    await this.#ask(own).catch(() => undefined);
+    const missing: { id: string; missingMs: number }[] = [];
+    for (const { id, address } of await listNodes(sql)) {
+      if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
+      const answered = await this.#ask(address).catch(() => undefined);
+      if (answered?.id === id) continue;
+      this.#known.delete(id);
+      missing.push({ id, missingMs: await noteMissing(sql, clock, id) });
+    }
+    return missing;
+  }
+
+  /** The client of the node that holds a sandbox. */
+  of(nodeId: string | null): NodeClient {
+    const node = nodeId === null ? undefined : this.#known.get(nodeId);
+    if (!node) throw nodeAway();
+    return node.client;
+  }
+
+  all(): Node[] {
+    return [...this.#known.values()];
+  }
+
+  /** The node with most room for such a sandbox; undefined when none can have it. */
+  place(backend: Backend, template: Template): Node | undefined {
+    const fit = this.all().filter(
+      ({ status }) => status.backends[backend].available && status.slots.used < status.slots.total,
+    );
+    const room = ({ status }: Node): number =>
+      status.slots.total -
+      status.slots.used +
+      (status.images.some((i) => i.template === template && i.state === 'ready') ? 1000 : 0);
+    return fit.sort((a, b) => room(b) - room(a))[0];
+  }
+
+  /** Why no node can have such a sandbox, and what to do about it. */
+  whyNot(backend: Backend): string {
+    const reasons = this.all().map(({ status }) => status.backends[backend]);
+    if (reasons.length === 0) return 'no sandbox node runs here; see ./svc doctor';
+    return (
+      reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
+    );
+  }
+
+  close(): void {
+    for (const client of this.#clients.values()) client.close();
+  }
+
+  async #ask(address: string): Promise<Node> {
+    const { sql, clock } = this.#kernel;
+    let client = this.#clients.get(address);
+    if (!client) {
+      client = new NodeClient(address.slice(schemePrefix.length));
+      this.#clients.set(address, client);
+    }
+    const known = [...this.#known.values()].find((node) => node.client === client);
+    try {
+      const status = await client.node();
+      const node = { id: status.id, client, status };
+      if (known && known.id !== node.id) this.#known.delete(known.id);
+      this.#known.set(node.id, node);
+      await saveNode(sql, clock, node.id, address);
+      return node;
+    } catch (error) {
+      if (known) this.#known.delete(known.id);
+      throw error;
+    }
+  }
+}
+
+/** `sandbox_capacity` with `Retry-After`. */
+export const noCapacity = (message: string, retryAfterS = 10): ApiError =>
+  new ApiError('sandbox_capacity', message, { headers: { 'retry-after': String(retryAfterS) } });
+
+const nodeAway = (): ApiError =>
+  noCapacity('the machine that holds this sandbox does not answer; try again shortly', 5);
+
+/** A refusal of sandboxd's in the API's terms; `missing` is what a 404 means here. */
+export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
+  if (!(error instanceof NodeFailure)) return error;
+  switch (error.code) {
+    case 'bad_request':
+      return badRequest(error.message);
+    case 'not_found':
+      return notFound(missing);
+    case 'unreachable':
+      return nodeAway();
+    case 'sandbox_capacity':
+      return noCapacity(error.message, error.retryAfterS);
+    case 'sandbox_busy':
+      return busy();
+    case 'sandbox_not_running':
+      return notRunning();
+    case 'not_supported_on_v1':
+      return new ApiError('not_supported_on_v1', 'this needs a v2 sandbox');
+    case 'workspace_too_large':
+      return new ApiError('workspace_too_large', error.message);
+    case 'internal_error':
+      return error;
+  }
+}
+
+export const busy = (): ApiError =>
+  new ApiError('sandbox_busy', 'a command runs in this sandbox; wait until it ends', {
+    headers: { 'retry-after': '1' },
+  });
+export const notRunning = (): ApiError =>
+  new ApiError('sandbox_not_running', 'this sandbox does not run; resume it, or create another');

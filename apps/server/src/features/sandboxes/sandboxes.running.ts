@@ -1,0 +1,57 @@
+import type { NodeClient } from '@svc/sandboxd-api';
+import type { Context, Kernel } from '../../kernel/context.ts';
+import { notFound } from '../../kernel/errors.ts';
+import type { ArtifactSource } from '../artifacts/index.ts';
+import { type Nodes, notRunning } from './sandboxes.nodes.ts';
+import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';
+
+/** A sandbox of the caller's that runs, and the node that holds it. */
+export interface Running {
+  row: SandboxRow;
+  node: NodeClient;
+  /** Writes a line of the audit log about it. */
+  audit: (action: string, detail?: object) => Promise<void>;
+}
+
+/** Finds a sandbox of the caller's that runs; 404 for what is not theirs, 409 for one that does not run. */
+export async function runningSandbox(
+  context: Pick<Context, 'db' | 'actor'>,
+  nodes: Nodes,
+  id: string,
+): Promise<Running> {
+  const { accountId, keyId } = context.actor;
+  const row = await findSandbox(context.db, accountId, id);
+  if (!row) throw notFound('sandbox');
+  if (row.state !== 'running') throw notRunning();
+  return {
+    row,
+    node: nodes.of(row.node_id),
+    audit: (action, detail = {}) => insertAudit(context.db, { accountId, keyId, sandboxId: id, action, detail }),
+  };
+}
+
+/** Where the files that a sandbox hands out are (document 3). */
+const outputDirectory = 'out';
+
+/** What a sandbox hands out: every regular file under /workspace/out, and how each is read and scanned. */
+export async function outputsOf(
+  kernel: Kernel,
+  node: NodeClient,
+  sandbox: { accountId: string; id: string; keyId?: string },
+): Promise<{ source: ArtifactSource; paths: string[] }> {
+  const { accountId, id, keyId = null } = sandbox;
+  const entries = await node.listFiles(id, outputDirectory, true);
+  const paths = entries.filter(({ type }) => type === 'file').map(({ path }) => path);
+  if (paths.length > 0) {
+    await insertAudit(kernel.sql, { accountId, keyId, sandboxId: id, action: 'artifacts', detail: { paths } });
+  }
+  return {
+    paths,
+    source: {
+      accountId,
+      sandboxId: id,
+      open: async (path) => (await node.readFile(id, path)).body,
+      scan: async (body) => (await node.scan(body)).verdict,
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import type { Backend, Egress, Template } from '@svc/sandboxd-api';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db.ts';
+
+type Time = Pick<Clock, 'instant'>;
+
+/** Where a sandbox is in its life; the moves between are internal. */
+export type State = 'creating' | 'running' | 'pausing' | 'paused' | 'resuming' | 'stopped' | 'expired' | 'destroyed';
+
+/** A sandbox as it is stored. */
+export interface SandboxRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  node_id: string | null;
+  state: State;
+  backend: Backend;
+  template: Template;
+  egress: Egress;
+  metadata: Record<string, string>;
+  restored: boolean | null;
+  image_digest: string | null;
+  generation: number;
+  created_at: string;
+  expires_at: string;
+  ttl_left_ms: number | null;
+  last_exec_at: string | null;
+  exec_count: number;
+  exec_ms: number;
+  snapshot_bytes: number | null;
+  parent_id: string | null;
+}
+
+const columns = (db: Db) => db`
+  id, account_id, key_id, node_id, state, backend, template, egress, metadata, restored, image_digest, generation,
+  created_at, expires_at, ttl_left_ms, last_exec_at, exec_count, exec_ms, snapshot_bytes, parent_id`;
+
+/** Takes the account's lock until the transaction ends: what checks a cap and what counts towards it are one step. */
+export async function lockAccount(db: Db, accountId: string): Promise<void> {
+  await db`select pg_advisory_xact_lock(hashtextextended(${`sandboxes:${accountId}`}, 0))`;
+}
+
+/** How many count towards each cap (document 3, Limits). */
+export async function countLive(db: Db, accountId: string, keyId: string) {
+  const [row] = await db<{ key_running: number; user_v2: number; user_paused: number }[]>`
+    select count(*) filter (where key_id = ${keyId} and running) as key_running,
+      count(*) filter (where backend = 'v2' and running) as user_v2,
+      count(*) filter (where backend = 'v2' and not running) as user_paused
+    from (select key_id, backend, state in ('creating', 'running', 'resuming') as running from sandboxes.sandboxes
+      where account_id = ${accountId} and state in ('creating', 'running', 'pausing', 'paused', 'resuming')) as live`;
+  return { keyRunning: row?.key_running ?? 0, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
+}
+
+/** Stores a sandbox that is about to be made. */
+export async function insertSandbox(
+  db: Db,
+  time: Time,
+  sandbox: Pick<SandboxRow, 'id' | 'account_id' | 'key_id' | 'backend' | 'template' | 'egress' | 'metadata'> & {
+    ttlMs: number;
+    parentId?: string;
+  },
+): Promise<SandboxRow> {
+  const { id, account_id, key_id, backend, template, egress, metadata, ttlMs, parentId = null } = sandbox;
+  const [row] = await db<SandboxRow[]>`
+    insert into sandboxes.sandboxes
+      (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at, parent_id, moved_at)
+    select ${id}, ${account_id}, ${key_id}, 'creating', ${backend}, ${template}, ${db.json(egress)},
+      ${db.json(metadata)}, at, at + make_interval(secs => ${ttlMs / 1000}), ${parentId}, at
+    from (select date_trunc('milliseconds', ${nowOf(db, time)}) as at) as clock
+    returning ${columns(db)}`;
+  return row as SandboxRow;
+}
+
+/** Where it is being made, and as what. */
+export async function placeSandbox(db: Db, id: string, place: { nodeId: string; backend: Backend }): Promise<void> {
+  await db`
+    update sandboxes.sandboxes set node_id = ${place.nodeId}, backend = ${place.backend} where id = ${id}`;
+}
+
+/** Moves a sandbox from one of some states to another; undefined when it is in none of them. */
+export async function moveSandbox(
+  db: Db,
+  time: Time,
+  id: string,
+  from: readonly State[],
+  to: State,
+  change: {
+    restored?: boolean;
+    imageDigest?: string;
+    snapshotBytes?: number | null;
+    /** Freezes what is left of its lifetime. */
+    freeze?: boolean;
+    /** Lets its lifetime go on from now. */
+    thaw?: boolean;
+  } = {},
+): Promise<SandboxRow | undefined> {
+  const now = nowOf(db, time);
+  const [row] = await db<SandboxRow[]>`
+    update sandboxes.sandboxes set state = ${to}, moved_at = ${now},
+      restored = coalesce(${change.restored ?? null}::boolean, restored),
+      image_digest = coalesce(${change.imageDigest ?? null}::text, image_digest),
+      snapshot_bytes = case when ${change.snapshotBytes === undefined} then snapshot_bytes
+        else ${change.snapshotBytes ?? null}::bigint end,
+      ttl_left_ms = case when ${change.freeze === true}
+          then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
+        when ${change.thaw === true} then null else ttl_left_ms end,
+      expires_at = case when ${change.thaw === true} and ttl_left_ms is not null
+          then date_trunc('milliseconds', ${now}) + make_interval(secs => ttl_left_ms / 1000.0) else expires_at end
+    where id = ${id} and state = any(${[...from]})
+    returning ${columns(db)}`;
+  return row;
+}
+
+/** The account's sandbox, once it was made. */
+export async function findSandbox(db: Db, accountId: string, id: string): Promise<SandboxRow | undefined> {
+  const [row] = await db<SandboxRow[]>`
+    select ${columns(db)} from sandboxes.sandboxes
+    where id = ${id} and account_id = ${accountId} and state <> 'creating'`;
+  return row;
+}
+
+/** The newest of the account's sandboxes in the given states. */
+export async function listSandboxes(db: Db, accountId: string, states: readonly State[], limit: number) {
+  return db<SandboxRow[]>`
+    select ${columns(db)} from sandboxes.sandboxes
+    where account_id = ${accountId} and state = any(${[...states]}) order by ordinal desc limit ${limit}`;
+}
+
+/** Takes a running sandbox for a command; undefined when another has it, or it does not run. */
+export async function takeSandbox(
+  db: Db,
+  time: Time,
+  id: string,
+  holder: string,
+  holdMs: number,
+): Promise<SandboxRow | undefined> {
+  const [row] = await db<SandboxRow[]>`
+    update sandboxes.sandboxes set busy_by = ${holder},
+      busy_until = ${nowOf(db, time)} + make_interval(secs => ${holdMs / 1000})
+    where id = ${id} and state = 'running' and (busy_until is null or busy_until < ${nowOf(db, time)})
+    returning ${columns(db)}`;
+  return row;
+}
+
+/** Holds on to a sandbox that was taken. */
+export async function holdSandbox(db: Db, time: Time, id: string, holder: string, holdMs: number): Promise<void> {
+  await db`
+    update sandboxes.sandboxes set busy_until = ${nowOf(db, time)} + make_interval(secs => ${holdMs / 1000})
+    where id = ${id} and busy_by = ${holder}`;
+}
+
+/** Gives a sandbox back, with what the command came to. */
+export async function freeSandbox(
+  db: Db,
+  time: Time,
+  id: string,
+  holder: string,
+  done: { execMs?: number; changed: boolean },
+): Promise<number> {
+  const ran = done.execMs !== undefined;
+  const [row] = await db<{ generation: number }[]>`
+    update sandboxes.sandboxes set
+      busy_by = case when busy_by = ${holder} then null else busy_by end,
+      busy_until = case when busy_by = ${holder} then null else busy_until end,
+      last_exec_at = case when ${ran} then date_trunc('milliseconds', ${nowOf(db, time)}) else last_exec_at end,
+      exec_count = exec_count + ${ran ? 1 : 0}, exec_ms = exec_ms + ${Math.round(done.execMs ?? 0)},
+      generation = generation + ${done.changed ? 1 : 0}
+    where id = ${id} returning generation`;
+  return row?.generation ?? 0;
+}
+
+/** Counts a change of the workspace. */
+export async function nextGeneration(db: Db, id: string): Promise<number> {
+  const [row] = await db<{ generation: number }[]>`
+    update sandboxes.sandboxes set generation = generation + 1 where id = ${id} returning generation`;
+  return row?.generation ?? 0;
+}
+
+/** Running sandboxes past their lifetime. */
+export async function dueSandboxes(db: Db, time: Time, limit: number) {
+  return db<{ id: string; node_id: string | null }[]>`
+    select id, node_id from sandboxes.sandboxes
+    where state = 'running' and expires_at <= ${nowOf(db, time)} order by expires_at limit ${limit}`;
+}
+
+/** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
+export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
+  return db<(SandboxRow & { idle_ms: number })[]>`
+    select ${columns(db)}, floor(extract(epoch from ${nowOf(db, time)} - moved_at) * 1000)::bigint as idle_ms
+    from sandboxes.sandboxes
+    where node_id = ${nodeId} and state in ('creating', 'running', 'pausing', 'paused', 'resuming')`;
+}
+
+/** Which of these exist and are over, or were never heard of. */
+export async function notLive(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select given.id from unnest(${[...ids]}::uuid[]) as given (id)
+    left join sandboxes.sandboxes s on s.id = given.id
+      and s.state in ('creating', 'running', 'pausing', 'paused', 'resuming')
+    where s.id is null`;
+  return rows.map((row) => row.id);
+}
+
+/** Creations that no node was chosen for and whose gateway is gone. */
+export async function abandonedCreations(db: Db, time: Time, olderMs: number) {
+  return db<{ id: string }[]>`
+    select id from sandboxes.sandboxes where state = 'creating' and node_id is null
+      and moved_at < ${nowOf(db, time)} - make_interval(secs => ${olderMs / 1000})`;
+}
+
+/** A node was reached, or registers. */
+export async function saveNode(db: Db, time: Time, id: string, address: string): Promise<void> {
+  const now = nowOf(db, time);
+  await db`
+    insert into sandboxes.nodes (id, address, seen_at) values (${id}, ${address}, ${now})
+    on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null`;
+}
+
+/** A node was not reached; answers for how long, in milliseconds. */
+export async function noteMissing(db: Db, time: Time, id: string): Promise<number> {
+  const now = nowOf(db, time);
+  const [row] = await db<{ ms: number }[]>`
+    update sandboxes.nodes set missing_since = coalesce(missing_since, ${now}) where id = ${id}
+    returning floor(extract(epoch from ${now} - missing_since) * 1000)::bigint as ms`;
+  return row?.ms ?? 0;
+}
+
+export async function listNodes(db: Db) {
+  return db<{ id: string; address: string }[]>`select id, address from sandboxes.nodes order by id`;
+}
+
+/** Writes a line of the audit log. */
+export async function insertAudit(
+  db: Db,
+  line: { accountId: string; keyId: string | null; sandboxId: string; action: string; detail?: object },
+): Promise<void> {
+  const { accountId, keyId, sandboxId, action, detail = {} } = line;
+  await db`
+    insert into sandboxes.audit (account_id, key_id, sandbox_id, action, detail)
+    values (${accountId}, ${keyId}, ${sandboxId}, ${action}, ${db.json(detail as never)})`;
+}
+
+/** Whether a command holds the sandbox now. */
+export async function isBusy(db: Db, time: Time, id: string): Promise<boolean> {
+  const [row] = await db<{ busy: boolean }[]>`
+    select coalesce(busy_until > ${nowOf(db, time)}, false) as busy from sandboxes.sandboxes where id = ${id}`;
+  return row?.busy ?? false;
+}
+
+/** The node that holds a running sandbox; null when it does not run. */
+export async function nodeOfRunning(db: Db, id: string): Promise<string | null> {
+  const [row] = await db<{ node_id: string | null }[]>`
+    select node_id from sandboxes.sandboxes where id = ${id} and state = 'running'`;
+  return row?.node_id ?? null;
+}

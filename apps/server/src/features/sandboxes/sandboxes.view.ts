@@ -1,0 +1,39 @@
+import type { sandbox } from '@svc/contract';
+import type { z } from 'zod';
+import type { SandboxRow, State } from './sandboxes.sql.ts';
+
+type Shown = z.input<typeof sandbox>;
+
+/** What a state is to callers: a move shows as where it began. */
+const shown: Record<State, Shown['status']> = {
+  creating: 'running',
+  running: 'running',
+  pausing: 'running',
+  paused: 'paused',
+  resuming: 'paused',
+  stopped: 'stopped',
+  expired: 'expired',
+  destroyed: 'destroyed',
+};
+
+/** The states that show as `status`. */
+export const statesShownAs = (status: Shown['status']): State[] =>
+  (Object.keys(shown) as State[]).filter((state) => state !== 'creating' && shown[state] === status);
+
+/** A sandbox as the API shows it. */
+export function toRecord(row: SandboxRow): Shown {
+  return {
+    id: row.id,
+    object: 'sandbox',
+    status: shown[row.state],
+    backend: row.backend,
+    ...(row.backend === 'v2' && { restored: row.restored ?? false }),
+    template: row.template,
+    egress: row.egress,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+    last_exec_at: row.last_exec_at,
+    metadata: row.metadata,
+    usage: { exec_count: row.exec_count, exec_seconds: row.exec_ms / 1000 },
+  };
+}

@@ -1,0 +1,30 @@
+import { contract } from '@svc/contract';
+import { ApiError } from '../../kernel/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { storeTrusted } from '../artifacts/index.ts';
+import { type Sandboxes, toApiFailure } from '../sandboxes/index.ts';
+
+export const snapshot = (sandboxes: Sandboxes) =>
+  operation(contract.workspaces.snapshot, async ({ kernel, actor, db }, { params: { id }, body: { name } }) => {
+    const { row, node, audit } = await sandboxes.running({ db, actor }, id);
+    if (row.backend === 'v2') {
+      throw new ApiError('not_supported_on_v2', 'a v2 sandbox keeps its workspace by pause; snapshot needs v1');
+    }
+    try {
+      const source = { accountId: actor.accountId, sandboxId: id, open: () => node.archive(id) };
+      const stored = await storeTrusted(kernel, source, 'workspace.tar');
+      const { bytes, sha256, url = '', expires_at } = stored;
+      await audit('snapshot', { name, bytes, sha256 });
+      return {
+        object: 'snapshot' as const,
+        id: stored.id,
+        ...(name !== undefined && { name }),
+        bytes,
+        sha256,
+        url,
+        expires_at,
+      };
+    } catch (error) {
+      throw toApiFailure(error);
+    }
+  });

@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from 'node:http';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type {
+  CodeRequest,
+  CodeResult,
+  ExecEvent,
+  ExecRequest,
+  FileEntry,
+  Forked,
+  NewSandbox,
+  NodeErrorBody,
+  NodeErrorCode,
+  NodeStatus,
+  Paused,
+  Resumed,
+  SandboxState,
+  Scanned,
+  Template,
+  WrittenFile,
+} from './index.ts';
+
+/** A refusal of sandboxd's, or `unreachable` when there was no answer. */
+export class NodeFailure extends Error {
+  override name = 'NodeFailure';
+  readonly code: NodeErrorCode | 'unreachable';
+  /** When to try again, in seconds; with `sandbox_capacity`. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: NodeErrorCode | 'unreachable', message: string, retryAfterS?: number, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+interface Call {
+  method?: string;
+  json?: unknown;
+  body?: Readable;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+  /** How long the answer may be in coming. */
+  silenceMs?: number;
+}
+
+/** A request that gets no answer for this long has none: a create may wait for an image for two minutes. */
+const silenceMs = 180_000;
+
+/** What sandboxd of one machine does, by its socket. Every call throws `NodeFailure`. */
+export class NodeClient {
+  readonly socketPath: string;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(socketPath: string) {
+    this.socketPath = socketPath;
+  }
+
+  node = (): Promise<NodeStatus> => this.#json('/v1/node');
+  build = (template: Template): Promise<unknown> => this.#json(`/v1/images/${template}`, { method: 'POST' });
+  list = async (): Promise<SandboxState[]> =>
+    (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes')).sandboxes;
+  create = (id: string, json: NewSandbox): Promise<SandboxState> => this.#json(of(id), { method: 'PUT', json });
+  get = (id: string): Promise<SandboxState> => this.#json(of(id));
+  setExpiry = (id: string, expiresAt: number): Promise<SandboxState> =>
+    this.#json(of(id), { method: 'PATCH', json: { expires_at: expiresAt } });
+  destroy = (id: string): Promise<void> => this.#json(of(id), { method: 'DELETE' });
+  runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>
+    this.#json(of(id, 'run_code'), { method: 'POST', json, signal, silenceMs: silenceMs + json.timeout_ms });
+  resetKernel = (id: string): Promise<void> => this.#json(of(id, 'kernel/reset'), { method: 'POST' });
+  pause = (id: string): Promise<Paused> => this.#json(of(id, 'pause'), { method: 'POST' });
+  resume = (id: string, expiresAt: number): Promise<Resumed> =>
+    this.#json(of(id, 'resume'), { method: 'POST', json: { expires_at: expiresAt } });
+  fork = (id: string, children: { id: string; expires_at: number }[]): Promise<Forked> =>
+    this.#json(of(id, 'fork'), { method: 'POST', json: { children } });
+  writeFile = (id: string, path: string, body: Readable, readOnly = false): Promise<WrittenFile> =>
+    this.#json(`${of(id, 'files')}?${query({ path, ...(readOnly && { read_only: '1' }) })}`, { method: 'PUT', body });
+  listFiles = async (id: string, path: string, recursive = false): Promise<FileEntry[]> => {
+    const search = query({ path, ...(recursive && { recursive: '1' }) });
+    return (await this.#json<{ entries: FileEntry[] }>(`${of(id, 'files')}?${search}`)).entries;
+  };
+  scan = (body: Readable): Promise<Scanned> => this.#json('/v1/scan', { method: 'POST', body });
+
+  async readFile(id: string, path: string): Promise<{ bytes: number; body: Readable }> {
+    const body = await this.#send(`${of(id, 'file')}?${query({ path })}`);
+    return { bytes: Number(body.headers['content-length']), body };
+  }
+
+  async archive(id: string): Promise<Readable> {
+    return this.#send(of(id, 'archive'));
+  }
+
+  /** Runs a command; ending the iteration, or `signal`, ends the command. */
+  async *exec(id: string, json: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecEvent, void> {
+    const response = await this.#send(of(id, 'exec'), { method: 'POST', json, signal });
+    const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
+    let ended = false;
+    try {
+      for await (const line of lines) {
+        const event = JSON.parse(line) as ExecEvent;
+        ended = event.type === 'exit' || event.type === 'error';
+        yield event;
+      }
+      if (!ended) throw new NodeFailure('unreachable', 'the node ended the command without an answer');
+    } catch (error) {
+      throw error instanceof NodeFailure ? error : unreachable(error);
+    } finally {
+      if (!ended) response.destroy();
+    }
+  }
+
+  /** A connection to a port on loopback inside. */
+  async connect(id: string, port: number): Promise<Duplex> {
+    const request = this.#request(of(id, `ports/${port}`), {
+      headers: { connection: 'upgrade', upgrade: 'tcp' },
+      agent: false,
+    });
+    request.end();
+    const refused = once(request, 'response').then(async ([response]: unknown[]) => {
+      throw await failureOf(response as IncomingMessage);
+    });
+    try {
+      const [, socket, head] = (await Promise.race([once(request, 'upgrade'), refused])) as [unknown, Duplex, Buffer];
+      if (head.length > 0) socket.unshift(head);
+      return socket;
+    } catch (error) {
+      throw error instanceof NodeFailure ? error : unreachable(error);
+    } finally {
+      refused.catch(() => {});
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #json<T>(path: string, call: Call = {}): Promise<T> {
+    const response = await this.#send(path, call);
+    try {
+      const text = Buffer.concat(await response.toArray()).toString();
+      return (text === '' ? undefined : JSON.parse(text)) as T;
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  async #send(path: string, call: Call = {}): Promise<IncomingMessage> {
+    const body = call.json === undefined ? undefined : JSON.stringify(call.json);
+    const headers = {
+      ...call.headers,
+      ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    };
+    const request = this.#request(path, {
+      method: call.method ?? 'GET',
+      headers,
+      signal: call.signal,
+      agent: this.#agent,
+    });
+    const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+    answered.catch(() => {});
+    request.setTimeout(call.silenceMs ?? silenceMs, () => request.destroy(new Error('no answer in time')));
+    let sendFailure: unknown;
+    if (call.body) {
+      // What the source fails with is what the caller must hear, not the broken connection that follows.
+      pipeline(call.body, request).catch((error: unknown) => {
+        sendFailure = error;
+      });
+      call.body.once('error', (error) => {
+        sendFailure = error;
+        request.destroy();
+      });
+    } else request.end(body);
+    try {
+      const [response] = await answered;
+      // From here on it may take its time, as a command without output does.
+      request.setTimeout(0);
+      if ((response.statusCode ?? 500) >= 400) throw await failureOf(response);
+      return response;
+    } catch (error) {
+      if (error instanceof NodeFailure) throw error;
+      if (call.body?.errored) throw call.body.errored;
+      throw unreachable(sendFailure ?? error);
+    }
+  }
+
+  #request(
+    path: string,
+    options: Omit<RequestOptions, 'signal'> & { signal?: AbortSignal | undefined },
+  ): ClientRequest {
+    const { signal, ...rest } = options;
+    const request = httpRequest({ ...rest, socketPath: this.socketPath, path, ...(signal && { signal }) });
+    return request;
+  }
+}
+
+const of = (id: string, action = ''): string => `/v1/sandboxes/${id}${action === '' ? '' : `/${action}`}`;
+const query = (values: Record<string, string>): string => new URLSearchParams(values).toString();
+const unreachable = (cause: unknown): NodeFailure =>
+  new NodeFailure('unreachable', 'the sandbox node does not answer', undefined, cause);
+
+async function failureOf(response: IncomingMessage): Promise<NodeFailure> {
+  try {
+    const text = Buffer.concat(await response.toArray()).toString();
+    const { code, message, retry_after_s } = (JSON.parse(text) as NodeErrorBody).error;
+    return new NodeFailure(code, message, retry_after_s);
+  } catch (error) {
+    return unreachable(error);
+  }
+}
