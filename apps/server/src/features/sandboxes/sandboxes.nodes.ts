@@ -106,27 +106,19 @@ const nodeAway = (): ApiError =>
 
 /** A refusal of sandboxd's in the API's terms; `missing` is what a 404 means here. */
 export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
-  if (!(error instanceof NodeFailure)) return error;
-  switch (error.code) {
-    case 'bad_request':
-      return badRequest(error.message);
-    case 'not_found':
-      return notFound(missing);
-    case 'unreachable':
-      return nodeAway();
-    case 'sandbox_capacity':
-      return noCapacity(error.message, error.retryAfterS);
-    case 'sandbox_busy':
-      return busy();
-    case 'sandbox_not_running':
-      return notRunning();
-    case 'not_supported_on_v1':
-      return new ApiError('not_supported_on_v1', 'this needs a v2 sandbox');
-    case 'workspace_too_large':
-      return new ApiError('workspace_too_large', error.message);
-    case 'internal_error':
-      return error;
-  }
+  if (!(error instanceof NodeFailure) || error.code === 'internal_error') return error;
+  const { message } = error;
+  const failures: Record<Exclude<NodeFailure['code'], 'internal_error'>, () => ApiError> = {
+    bad_request: () => badRequest(message),
+    not_found: () => notFound(missing),
+    unreachable: nodeAway,
+    sandbox_capacity: () => noCapacity(message, error.retryAfterS),
+    sandbox_busy: busy,
+    sandbox_not_running: notRunning,
+    not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
+    workspace_too_large: () => new ApiError('workspace_too_large', message),
+  };
+  return failures[error.code]();
 }
 
 export const busy = (): ApiError =>
