@@ -42,7 +42,7 @@ export function buildApp(kernel: Kernel): App {
     devicesFeature,
     hostsFeature(kernel),
     schedulesFeature(scheduler),
-    schedulerFeature(scheduler),
+    schedulerFeature(scheduler, sandboxes),
     notificationsFeature(kernel),
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),

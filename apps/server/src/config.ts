@@ -67,6 +67,21 @@ const settings = {
     .max(100)
     .optional()
     .describe('socket of the sandbox node beside this gateway; default: the one that `svc up` starts in the data dir'),
+  SVC_SANDBOX_SLOTS: integer(1, 10_000)
+    .optional()
+    .describe('sandboxes that may run on this machine at once; default: one for each 1.5 GiB of memory'),
+  SVC_SANDBOX_WARM: integer(0, 100)
+    .default(2)
+    .describe('restored v2 sandboxes of `svc-base` that wait for their first user; 60 MiB each'),
+  SVC_SANDBOX_IMAGES: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('where root file systems of sandboxes are kept; default: in the data dir'),
+  SVC_SANDBOX_PYPI_HOSTS: list
+    .default(['pypi.org', 'files.pythonhosted.org'])
+    .describe('what the egress preset `pypi` reaches'),
+  SVC_SANDBOX_NPM_HOSTS: list.default(['registry.npmjs.org']).describe('what the egress preset `npm` reaches'),
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list
@@ -175,6 +190,13 @@ function complete(values: z.output<typeof schema>) {
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),
+    sandboxes: {
+      slots: values.SVC_SANDBOX_SLOTS,
+      warm: values.SVC_SANDBOX_WARM,
+      imagesDir: values.SVC_SANDBOX_IMAGES === undefined ? undefined : resolve(values.SVC_SANDBOX_IMAGES),
+      pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
+      npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
+    },
     billing: values.SVC_BILLING,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,

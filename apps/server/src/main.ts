@@ -45,8 +45,10 @@ const run: Run =
 program
   .command('up')
   .description('run the platform in the foreground')
-  .option('--only <part>', 'run one part: gateway or worker', oneOf(['gateway', 'worker']))
-  .action((options: { only?: Part }) => up(config(), options.only ?? 'all'));
+  .option('--only <part>', 'run one part: gateway, worker or sandboxd', oneOf(['gateway', 'worker', 'sandboxd']))
+  .action((options: { only?: Part }) =>
+    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false }),
+  );
 program
   .command('doctor')
   .description('check the machine and say what to do about each fault')

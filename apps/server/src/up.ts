@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
 import { type Config, ConfigError, unknownSettings } from './config.ts';
 import { createOwner } from './features/keys/index.ts';
+import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/context.ts';
+import { openDataDir } from './kernel/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { openKernel } from './resources.ts';
+import { superviseSandboxd } from './sandboxd.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
-export type Part = 'all' | 'gateway' | 'worker';
+export type Part = 'all' | 'gateway' | 'worker' | 'sandboxd';
 
 /** A shutdown is over within 10 s (launch contract); what is not done by then is handed back by lease or lost to its client. */
 const shutdownLimitMs = 9_500;
@@ -17,16 +20,24 @@ const repeatedSignalMs = 1_000;
 /** Requests that still run after the drain get this long. */
 const lastRequestsMs = 2_000;
 
-/** Runs the platform in the foreground until SIGTERM or SIGINT. */
-export async function up(config: Config, part: Part): Promise<void> {
+/** Runs the platform, or a part of it, in the foreground until SIGTERM or SIGINT. */
+export async function up(config: Config, part: Part, options: { systemPackages: boolean }): Promise<void> {
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) log.warn(`${name} is no setting of this version`);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
   // a handler that stays, the second one would end the process in the middle of its drain.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  if (part === 'sandboxd') {
+    const dataDir = openDataDir(config.dataDir, false);
+    const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
+    await stopped;
+    await node.stop();
+    return;
+  }
   const opened = await openKernel(config, log);
   const kernel = opened.value;
+  const node = part === 'all' ? superviseSandboxd(kernel, options) : undefined;
   const app = buildApp(kernel);
   await app.start();
   if (part !== 'worker') await serve(app, kernel);
@@ -40,6 +51,7 @@ export async function up(config: Config, part: Part): Promise<void> {
   });
   await app.drain();
   await closeHttp(app);
+  await node?.stop();
   await opened.close();
   clearTimeout(limit);
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Context, Kernel } from '../../kernel/context.ts';
+import type { Actor, Context, Kernel } from '../../kernel/context.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import { exec } from './exec.ts';
@@ -10,7 +10,7 @@ import { pause } from './pause.ts';
 import { remove } from './remove.ts';
 import { resetKernel } from './resetKernel.ts';
 import { resume } from './resume.ts';
-import { run } from './run.ts';
+import { run, runOnce } from './run.ts';
 import { runCode } from './runCode.ts';
 import { Keeper } from './sandboxes.keeper.ts';
 import { Nodes } from './sandboxes.nodes.ts';
@@ -42,6 +42,25 @@ export class Sandboxes {
     return outputsOf(this.#kernel, running.node, { id, accountId, keyId });
   }
 
+  /** Runs a shell command of the platform's own accord, for an account: one shot, no key, no inputs. */
+  async runShell(
+    accountId: string,
+    command: { cmd?: string[]; shell?: string; cwd?: string; timeoutSeconds: number },
+    signal: AbortSignal,
+  ) {
+    const { timeoutSeconds, ...what } = command;
+    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), signal, frames: undefined };
+    return runOnce(caller, this.nodes, {
+      ...what,
+      env: {},
+      inputs: [],
+      metadata: {},
+      template: 'svc-base',
+      egress: { mode: 'none' },
+      timeout_seconds: timeoutSeconds,
+    });
+  }
+
   /** Counts a change of its workspace; answers the new generation. */
   nextGeneration(id: string): Promise<number> {
     return nextGeneration(this.#kernel.sql, id);
@@ -52,6 +71,20 @@ export class Sandboxes {
     return this.nodes.of(await nodeOfRunning(this.#kernel.sql, id)).connect(id, port);
   }
 }
+
+/** The platform itself, on behalf of an account: what it starts counts towards no key's cap but its own. */
+const ofPlatform = (accountId: string): Actor => ({
+  accountId,
+  keyId: '00000000-0000-0000-0000-000000000000',
+  subscription: 'active',
+  scopes: ['*'],
+  toolLevel: 'l3_sandbox',
+  models: undefined,
+  spendCapMicroUsd: undefined,
+  expiresAt: undefined,
+  spent: false,
+  features: {},
+});
 
 /** On every answer of a sandbox route (document 3, Limits). */
 export const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({

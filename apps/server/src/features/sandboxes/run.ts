@@ -1,7 +1,7 @@
-import { contract } from '@svc/contract';
+import { contract, type RouteParsed } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { collect } from '../artifacts/index.ts';
-import { runCommand } from './sandboxes.command.ts';
+import { type Caller, runCommand } from './sandboxes.command.ts';
 import { createSandbox, endSandbox } from './sandboxes.create.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
@@ -10,28 +10,29 @@ import { outputsOf } from './sandboxes.running.ts';
 const aroundSeconds = 900;
 
 export const run = (nodes: Nodes) =>
-  operation(contract.sandboxes.run, async (context, { body }) => {
-    const { kernel, actor } = context;
-    const { backend, template, egress, metadata, ...command } = body;
-    const ttlSeconds = command.timeout_seconds + aroundSeconds;
-    const { id, node_id } = await createSandbox(kernel, nodes, actor, {
-      backend,
-      template,
-      egress,
-      metadata,
-      ttlSeconds,
-    });
-    try {
-      const { result } = await runCommand(context, nodes, id, command);
-      const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId: actor.accountId, id });
-      return { ...result, artifacts: await collect(kernel, source, paths) };
-    } catch (error) {
-      throw toApiFailure(error);
-    } finally {
-      await endSandbox(kernel, id, ['running'], 'destroyed', actor.keyId);
-      // In the background: the keeper removes what this does not.
-      Promise.resolve()
-        .then(() => nodes.of(node_id).destroy(id))
-        .catch((err: unknown) => kernel.log.warn({ err }, 'a one-shot sandbox is removed later'));
-    }
-  });
+  operation(contract.sandboxes.run, (context, { body }) => runOnce(context, nodes, body));
+
+/** Creates a sandbox, runs a command, collects what it left under /workspace/out, and destroys the sandbox. */
+export async function runOnce(
+  caller: Caller,
+  nodes: Nodes,
+  { backend, template, egress, metadata, ...command }: RouteParsed<typeof contract.sandboxes.run>['body'],
+) {
+  const { kernel, actor } = caller;
+  const ttlSeconds = command.timeout_seconds + aroundSeconds;
+  const wanted = { backend, template, egress, metadata, ttlSeconds };
+  const { id, node_id } = await createSandbox(kernel, nodes, actor, wanted);
+  try {
+    const { result } = await runCommand(caller, nodes, id, command);
+    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId: actor.accountId, id });
+    return { ...result, artifacts: await collect(kernel, source, paths) };
+  } catch (error) {
+    throw toApiFailure(error);
+  } finally {
+    await endSandbox(kernel, id, ['running'], 'destroyed', actor.keyId);
+    // In the background: the keeper removes what this does not.
+    Promise.resolve()
+      .then(() => nodes.of(node_id).destroy(id))
+      .catch((err: unknown) => kernel.log.warn({ err }, 'a one-shot sandbox is removed later'));
+  }
+}

@@ -10,6 +10,8 @@ import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
 import { findSandbox, freeSandbox, holdSandbox, insertAudit, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
 
+/** On whose behalf a command runs: a request, or a run of the scheduler. */
+export type Caller = Pick<Context, 'kernel' | 'actor' | 'signal' | 'frames'>;
 export type Command = RouteParsed<typeof contract.sandboxes.exec>['body'];
 type Result = z.input<typeof execResult>;
 
@@ -30,13 +32,13 @@ interface Done<T> {
  * time, counts the change, and writes the audit line. Work that never began counts as nothing.
  */
 export async function inSandbox<T>(
-  context: Context,
+  caller: Caller,
   nodes: Nodes,
   id: string,
   action: 'exec' | 'run_code',
   work: (row: SandboxRow, node: NodeClient) => Promise<Done<T>>,
 ): Promise<{ value: T; before: number; after: number; row: SandboxRow }> {
-  const { kernel, actor } = context;
+  const { kernel, actor } = caller;
   const { sql, clock } = kernel;
   const { accountId, keyId } = actor;
   await requireRunning(kernel, accountId, id);
@@ -100,17 +102,17 @@ async function take(kernel: Kernel, accountId: string, id: string, holder: strin
 
 /** Runs a command with its inputs; its output goes to the call's frames as it comes, and into the answer. */
 export async function runCommand(
-  context: Context,
+  caller: Caller,
   nodes: Nodes,
   id: string,
   command: Command,
 ): Promise<{ result: Result; row: SandboxRow }> {
-  const { frames } = context;
-  const done = await inSandbox(context, nodes, id, 'exec', async (_row, node) => {
-    const written = await writeInputs(context, node, id, command.inputs);
+  const { frames, signal } = caller;
+  const done = await inSandbox(caller, nodes, id, 'exec', async (_row, node) => {
+    const written = await writeInputs(caller, node, id, command.inputs);
     const { inputs: _, timeout_seconds, ...request } = command;
     const texts = { stdout: '', stderr: '' };
-    const events = node.exec(id, { ...request, timeout_ms: timeout_seconds * 1000 }, context.signal);
+    const events = node.exec(id, { ...request, timeout_ms: timeout_seconds * 1000 }, signal);
     let exit: Extract<ExecEvent, { type: 'exit' }> | undefined;
     for await (const event of events) {
       if (event.type === 'error') throw new NodeFailure(event.code, event.message);

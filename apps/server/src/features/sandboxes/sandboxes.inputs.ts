@@ -9,6 +9,9 @@ import { openLink } from '../artifacts/index.ts';
 const mostBytes = 100 * 1024 * 1024;
 const timeoutMs = 60_000;
 
+/** Who asks. */
+type Caller = Pick<Context, 'kernel' | 'signal'>;
+
 /** An input as it was written. */
 export interface WrittenInput {
   path: string;
@@ -17,7 +20,7 @@ export interface WrittenInput {
 
 /** Fetches the inputs of a command and writes them read-only below /workspace/in, one after the other. */
 export async function writeInputs(
-  context: Context,
+  caller: Caller,
   node: NodeClient,
   id: string,
   inputs: readonly { path: string; url: string }[],
@@ -25,7 +28,7 @@ export async function writeInputs(
   const written: WrittenInput[] = [];
   for (const [index, { path, url }] of inputs.entries()) {
     try {
-      const { sha256 } = await node.writeFile(id, `in/${path}`, await open(context, url), true);
+      const { sha256 } = await node.writeFile(id, `in/${path}`, await open(caller, url), true);
       written.push({ path, sha256 });
     } catch (error) {
       if (!(error instanceof OutboundError || (error instanceof NodeFailure && error.code === 'bad_request')))
@@ -37,7 +40,7 @@ export async function writeInputs(
 }
 
 /** The bytes behind an address: the platform's own signed links from the store, all others by the safe client. */
-async function open({ kernel, signal }: Context, url: string): Promise<Readable> {
+async function open({ kernel, signal }: Caller, url: string): Promise<Readable> {
   const own = await openLink(kernel, url);
   if (own) {
     if (own.bytes > mostBytes) throw tooLarge();

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/context.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
+import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
 
 const schemePrefix = 'unix:';
@@ -26,7 +26,7 @@ export class Nodes {
   /** Asks every node how it is; answers for how long each unreachable one has been so. */
   async refresh(): Promise<{ id: string; missingMs: number }[]> {
     const { sql, clock, config, dataDir } = this.#kernel;
-    const own = `${schemePrefix}${config.sandboxdSocket ?? join(dataDir, 'sandboxd', 'sandboxd.sock')}`;
+    const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
     await this.#ask(own).catch(() => undefined);
     const missing: { id: string; missingMs: number }[] = [];
     for (const { id, address } of await listNodes(sql)) {

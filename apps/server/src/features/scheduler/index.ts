@@ -4,6 +4,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { JobDefinition } from '../../kernel/jobs.ts';
 import type { EventStream } from '../../kernel/sse.ts';
 import { readNow, type ScheduleRow } from '../schedules/index.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
 import { cancel } from './cancel.ts';
 import { claim, Claims } from './claim.ts';
 import { decide } from './decide.ts';
@@ -98,9 +99,9 @@ export class Scheduler {
 }
 
 /** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
-export function schedulerFeature({ parts }: Scheduler): Feature {
+export function schedulerFeature({ parts }: Scheduler, sandboxes: Sandboxes): Feature {
   const claims = new Claims(parts);
-  const cloud = new CloudRunner(parts);
+  const cloud = new CloudRunner(parts, sandboxes);
   const ticker = new Ticker(parts, () => cloud.look());
   return {
     name: 'scheduler',

@@ -1,5 +1,6 @@
-import { httpSpec } from '@svc/contract';
+import { httpSpec, shellSpec } from '@svc/contract';
 import { inTransaction } from '../../kernel/db.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
 import { readNow } from '../schedules/index.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud } from './scheduler.claims.sql.ts';
@@ -12,15 +13,20 @@ const renewEveryMs = 20_000;
 const keptBytes = 65_536;
 const drainMs = 3_000;
 
-/** Runs what has the target `cloud`, in any gateway: webhooks here; what needs a backend that is not there fails at once. */
+/**
+ * Runs what has the target `cloud`, in any gateway: webhooks here, shell commands in one-shot sandboxes; what needs a
+ * backend that is not there fails at once.
+ */
 export class CloudRunner {
   readonly #parts: Parts;
+  readonly #sandboxes: Sandboxes;
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
   #stopped = false;
   #looking = false;
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, sandboxes: Sandboxes) {
     this.#parts = parts;
+    this.#sandboxes = sandboxes;
   }
 
   /** Takes what waits. */
@@ -81,6 +87,7 @@ export class CloudRunner {
 
   /** Undefined: it was aborted, and is not this gateway's any more. */
   async #execute(run: RunRow, signal: AbortSignal): Promise<Result | undefined> {
+    if (run.kind === 'shell') return this.#shell(run, signal);
     if (run.kind !== 'http') {
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
@@ -102,6 +109,25 @@ export class CloudRunner {
       const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
       const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
       return { ok, error, logTail: textOf(answer.body) };
+    } catch (error) {
+      return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+    }
+  }
+
+  async #shell(run: RunRow, signal: AbortSignal): Promise<Result | undefined> {
+    const { command, cwd, shell } = shellSpec.parse(run.spec);
+    const what = {
+      ...(shell === undefined ? { shell: command } : { cmd: [shell, '-c', command] }),
+      ...(cwd !== undefined && { cwd }),
+      timeoutSeconds: run.timeout_s,
+    };
+    try {
+      const done = await this.#sandboxes.runShell(run.account_id, what, signal);
+      const { exit_code: exitCode, stdout, stderr } = done;
+      const ok = exitCode === 0;
+      const error = done.timed_out ? 'timeout' : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
+      const logTail = textOf(Buffer.from(stdout + stderr));
+      return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail };
     } catch (error) {
       return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
     }

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Log } from './kernel/log.ts';
+
+const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
+const againAfterMs = { least: 500, most: 30_000 };
+/** One that ran this long was well. */
+const wellAfterMs = 10_000;
+const stopMs = 5_000;
+
+/** Where the node agent beside a gateway keeps its state, and where it listens. */
+export function sandboxdPlaces(config: Config, dataDir: string): { dir: string; socket: string } {
+  const dir = join(dataDir, 'sandboxd');
+  return { dir, socket: config.sandboxdSocket ?? join(dir, 'sandboxd.sock') };
+}
+
+/** A node agent that is kept running. */
+export interface Supervised {
+  /** Ends the agent; its sandboxes go on. */
+  stop(): Promise<void>;
+}
+
+/** Runs the node agent of this machine as a process of its own, and starts it again when it ends. */
+export function superviseSandboxd(
+  { config, dataDir, clock, log }: { config: Config; dataDir: string; clock: Clock; log: Log },
+  options: { systemPackages: boolean },
+): Supervised {
+  const { dir, socket } = sandboxdPlaces(config, dataDir);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const args = argumentsOf(config, { dir, socket }, options);
+  let child: ChildProcess | undefined;
+  let stopped = false;
+  let wait = againAfterMs.least;
+  let cancel = (): void => {};
+  const start = (): void => {
+    const begun = clock.monotonic();
+    child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    child.once('error', (err) => log.error({ err }, 'the sandbox node agent did not start'));
+    child.once('exit', (code, signal) => {
+      if (stopped) return;
+      if (clock.monotonic() - begun > wellAfterMs) wait = againAfterMs.least;
+      log.warn({ code, signal, again_ms: wait }, 'the sandbox node agent ended; it is started again');
+      cancel = clock.after(wait, start);
+      wait = Math.min(wait * 2, againAfterMs.most);
+    });
+  };
+  start();
+  return {
+    async stop() {
+      stopped = true;
+      cancel();
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const kill = clock.after(stopMs, () => child?.kill('SIGKILL'));
+      await ended;
+      kill();
+    },
+  };
+}
+
+function argumentsOf(
+  config: Config,
+  places: { dir: string; socket: string },
+  { systemPackages }: { systemPackages: boolean },
+): string[] {
+  const { sandboxes, fetchAllowHosts, fetchPorts, logLevel } = config;
+  return [
+    // Its heap is small; pages are for sandboxes.
+    ...['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning', program],
+    ...['--dir', places.dir, '--socket', places.socket],
+    ...['--images', sandboxes.imagesDir ?? join(places.dir, 'images')],
+    ...(sandboxes.slots === undefined ? [] : ['--slots', String(sandboxes.slots)]),
+    ...['--warm', String(sandboxes.warm)],
+    ...['--ports', fetchPorts.join(',')],
+    ...(fetchAllowHosts.length > 0 ? ['--allow-hosts', fetchAllowHosts.join(',')] : []),
+    ...['--pypi-hosts', sandboxes.pypiHosts.join(','), '--npm-hosts', sandboxes.npmHosts.join(',')],
+    ...['--log-level', logLevel],
+    ...(systemPackages ? [] : ['--no-system-packages']),
+  ];
+}
