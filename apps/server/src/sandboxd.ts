@@ -69,17 +69,21 @@ function argumentsOf(
   { systemPackages }: { systemPackages: boolean },
 ): string[] {
   const { sandboxes, fetchAllowHosts, fetchPorts, logLevel } = config;
-  return [
-    // Its heap is small; pages are for sandboxes.
-    ...['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning', program],
-    ...['--dir', places.dir, '--socket', places.socket],
-    ...['--images', sandboxes.imagesDir ?? join(places.dir, 'images')],
-    ...(sandboxes.slots === undefined ? [] : ['--slots', String(sandboxes.slots)]),
-    ...['--warm', String(sandboxes.warm)],
-    ...['--ports', fetchPorts.join(',')],
-    ...(fetchAllowHosts.length > 0 ? ['--allow-hosts', fetchAllowHosts.join(',')] : []),
-    ...['--pypi-hosts', sandboxes.pypiHosts.join(','), '--npm-hosts', sandboxes.npmHosts.join(',')],
-    ...['--log-level', logLevel],
-    ...(systemPackages ? [] : ['--no-system-packages']),
-  ];
+  const flags: Record<string, string | number | undefined> = {
+    ...places,
+    images: sandboxes.imagesDir ?? join(places.dir, 'images'),
+    slots: sandboxes.slots,
+    warm: sandboxes.warm,
+    ports: fetchPorts.join(','),
+    'allow-hosts': fetchAllowHosts.join(',') || undefined,
+    'pypi-hosts': sandboxes.pypiHosts.join(','),
+    'npm-hosts': sandboxes.npmHosts.join(','),
+    'log-level': logLevel,
+  };
+  const given = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, `${value}`],
+  );
+  // Its heap is small: the machine's memory is for sandboxes.
+  const node = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning', program];
+  return [...node, ...given, ...(systemPackages ? [] : ['--no-system-packages'])];
 }
