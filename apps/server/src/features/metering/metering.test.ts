@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type TestClock, testClock } from '../../kernel/clock.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import {
+  createAccount,
+  startGateway,
+  type TestDatabase,
+  type TestGateway,
+  testDatabase,
+} from '../../testing.ts';
+import { checkDaily, checkPaid, endSpan, insertSpan, type SpanKind } from './index.ts';
+import { bucketMs, chargeOf, freeV1Ms, freeV2Ms } from './metering.rules.ts';
+import { settleAll } from './metering.settle.ts';
+
+const hour = 3_600_000;
+const nothing = { v1Ms: 0, v2Ms: 0, pausedByteMs: 0 };
+
+describe('the charge of a bucket', () => {
+  test('the first ten hours of v1 and five of v2 of a month are free, each apart', () => {
+    assert.equal(chargeOf({ ...nothing, v1Ms: hour }, { v1Ms: freeV1Ms - hour, v2Ms: 0 }), 0);
+    assert.equal(chargeOf({ ...nothing, v1Ms: hour }, { v1Ms: freeV1Ms, v2Ms: 0 }), 100_000);
+    assert.equal(chargeOf({ ...nothing, v1Ms: hour }, { v1Ms: freeV1Ms - hour / 2, v2Ms: 0 }), 50_000);
+    assert.equal(chargeOf({ ...nothing, v2Ms: hour }, { v1Ms: freeV1Ms, v2Ms: freeV2Ms - hour }), 0);
+    assert.equal(chargeOf({ ...nothing, v2Ms: hour }, { v1Ms: 0, v2Ms: freeV2Ms }), 100_000);
+  });
+
+  test('a GB of snapshot costs 0.05 EUR in a month of 730 hours', () => {
+    assert.equal(chargeOf({ ...nothing, pausedByteMs: 1e9 * 730 * hour }, { v1Ms: 0, v2Ms: 0 }), 50_000);
+  });
+
+  test('a month costs the same however it is cut into buckets, but for rounding', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: bucketMs }), { maxLength: 200 }), (parts) => {
+        let before = { v1Ms: freeV1Ms - 10 * bucketMs, v2Ms: 0 };
+        const all = parts.reduce((sum, ms) => sum + ms, 0);
+        const whole = chargeOf({ ...nothing, v1Ms: all }, before);
+        let charged = 0;
+        for (const v1Ms of parts) {
+          charged += chargeOf({ ...nothing, v1Ms }, before);
+          before = { ...before, v1Ms: before.v1Ms + v1Ms };
+        }
+        assert.ok(Math.abs(charged - whole) <= parts.length / 2 + 1);
+      }),
+    );
+  });
+});
+
+describe('settlement', () => {
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  let clock: TestClock;
+  before(async () => {
+    database = await testDatabase();
+    clock = testClock(Date.parse('2026-11-23T09:00:00Z'));
+    gateway = await startGateway(database, { clock, settings: { SVC_BILLING: 'on' } });
+  });
+  after(async () => {
+    await gateway.close();
+    await database.drop();
+  });
+
+  /** An account whose free hours of both kinds are used up. */
+  async function spender(microEur: number): Promise<string> {
+    const { kernel } = gateway;
+    const { id } = await createAccount(gateway);
+    await kernel.sql`
+      insert into metering.buckets
+        (account_id, starts_at, v1_ms, v2_ms, paused_byte_ms, charge_micro_eur, paid_at)
+      values (${id}, '2026-11-01T00:00:00Z', ${freeV1Ms}, ${freeV2Ms}, 0, 0, now())`;
+    if (microEur > 0) await credit(id, microEur);
+    return id;
+  }
+  const credit = (id: string, microEur: number) => gateway.kernel.sql`
+    insert into wallet.ledger (account_id, amount_micro_eur, source_key) values (${id}, ${microEur}, ${randomUUID()})`;
+  const begin = async (accountId: string, kind: SpanKind, bytes = 0): Promise<string> => {
+    const id = randomUUID();
+    const { sql } = gateway.kernel;
+    await insertSpan(sql, clock, { id, accountId, sandboxId: randomUUID(), kind, bytes });
+    return id;
+  };
+  const charges = async (accountId: string) =>
+    (
+      await gateway.kernel.sql<{ amount_micro_eur: number; source_key: string }[]>`
+        select amount_micro_eur, source_key from wallet.ledger
+        where account_id = ${accountId} and amount_micro_eur < 0 order by source_key`
+    ).map((row) => [row.amount_micro_eur, row.source_key.split(':')[0]]);
+  const end = (id: string, ms?: number) => endSpan(gateway.kernel.sql, clock, id, ms);
+
+  test('a running sandbox is charged by the wall clock, in closed buckets only, once each', async () => {
+    const account = await spender(1_000_000);
+    await begin(account, 'running');
+    clock.leap(25 * 60_000);
+    await Promise.all([settleAll(gateway.kernel), settleAll(gateway.kernel), settleAll(gateway.kernel)]);
+    await settleAll(gateway.kernel);
+    const perBucket = Math.round(100_000 / 6);
+    assert.deepEqual(await charges(account), [
+      [-perBucket, 'sandbox_charge'],
+      [-perBucket, 'sandbox_charge'],
+    ]);
+  });
+
+  test('v1 is charged by the time of its commands, however idle it was between them', async () => {
+    const account = await spender(1_000_000);
+    await end(await begin(account, 'exec_v1'), 36_000);
+    clock.leap(30 * 60_000);
+    await settleAll(gateway.kernel);
+    assert.deepEqual(await charges(account), [[-1_000, 'sandbox_charge']]);
+  });
+
+  test('a snapshot is charged with the last bucket of each hour', async () => {
+    const account = await spender(1_000_000);
+    await begin(account, 'paused', 730e9);
+    const untilHour = hour - (clock.now() % hour);
+    clock.leap(untilHour - 60_000);
+    await settleAll(gateway.kernel);
+    assert.deepEqual(await charges(account), []);
+    clock.leap(60_000 + hour);
+    await settleAll(gateway.kernel);
+    const shown = (await charges(account)).map(([amount]) => amount);
+    assert.deepEqual(shown.sort(), [-50_000, -Math.round((50_000 * untilHour) / hour)].sort());
+  });
+
+  test('a bucket that the wallet cannot pay refuses work with what is owed until it can', async () => {
+    const account = await spender(1_000);
+    await end(await begin(account, 'exec_v1'), 360_000);
+    clock.leap(20 * 60_000);
+    await settleAll(gateway.kernel);
+    await assert.rejects(checkPaid(gateway.kernel, account), (error: unknown) => {
+      assert.ok(error instanceof ApiError);
+      assert.equal(error.status, 402);
+      const { error: told, unpaid_micro_eur } = error.envelope();
+      assert.deepEqual([told.code, unpaid_micro_eur], ['insufficient_balance', 10_000]);
+      return true;
+    });
+    await credit(account, 9_000);
+    await checkPaid(gateway.kernel, account);
+    await checkPaid(gateway.kernel, account);
+    assert.deepEqual(await charges(account), [[-10_000, 'sandbox_charge']]);
+  });
+
+  test('commands of 7,200 s a UTC day are the limit, those that still run among them', async () => {
+    const account = await spender(0);
+    const first = await begin(account, 'exec_v2');
+    await end(first, 7_199_000);
+    await checkDaily(gateway.kernel, account);
+    const running = await begin(account, 'exec_v1');
+    clock.leap(1_000);
+    await assert.rejects(checkDaily(gateway.kernel, account), /7200 s today/);
+    await end(running, 1_000);
+    await assert.rejects(checkDaily(gateway.kernel, account), { code: 'sandbox_daily_limit' });
+    clock.leap(24 * hour - (clock.now() % (24 * hour)));
+    await checkDaily(gateway.kernel, account);
+  });
+});
