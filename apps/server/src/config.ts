@@ -119,7 +119,7 @@ const settings = {
 } satisfies Record<`SVC_${string}`, z.ZodType>;
 
 /** Names that belong to clients and may be in the same environment. */
-const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATA_DIR']);
+const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATA_DIR', 'SVC_TEST_SANDBOXD']);
 const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
@@ -237,6 +237,11 @@ export function settingFlags(): { name: SettingName; flag: string; description: 
     description: type.description ?? '',
     default: type instanceof z.ZodDefault ? String(type.def.defaultValue) : '',
   }));
+}
+
+/** Socket of the test runner's sandbox node. */
+export function testSandboxes(environment = process.env): string | undefined {
+  return environment['SVC_TEST_SANDBOXD'];
 }
 
 /** Data directory of the test runner's database server; tests never touch another one. */

@@ -22,17 +22,20 @@ export type Egress = z.infer<typeof egress>;
 
 /** `PUT /v1/sandboxes/{id}`: creates it; a repetition answers the one there is. Instants are epoch milliseconds. */
 export const newSandbox = z.object({
+  /** Which installation of the platform it belongs to: others leave it alone. */
+  owner: z.string().default(''),
   backend,
   template,
   egress,
   /** sandboxd ends the sandbox at this instant by itself, also when nobody asks it to. */
   expires_at: z.int(),
 });
-export type NewSandbox = z.infer<typeof newSandbox>;
+export type NewSandbox = z.input<typeof newSandbox>;
 
 /** A sandbox as sandboxd knows it. */
 export interface SandboxState {
   id: string;
+  owner: string;
   backend: Backend;
   template: Template;
   status: 'running' | 'paused' | 'stopped';

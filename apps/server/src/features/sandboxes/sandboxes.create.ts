@@ -127,6 +127,7 @@ async function createOn(
   });
   try {
     const made = await node.client.create(id, {
+      owner: node.owner,
       backend,
       template,
       egress,

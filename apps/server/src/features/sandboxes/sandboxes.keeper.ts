@@ -37,6 +37,7 @@ export class Keeper {
 
   /** Looks for the nodes first, so that the first request finds them. */
   async start(): Promise<void> {
+    await this.#nodes.open();
     await this.#nodes.refresh().catch((err: unknown) => this.#kernel.log.warn({ err }, 'no sandbox node was asked'));
     this.#stopTimer = this.#kernel.clock.every(lookEveryMs, () => this.#wake());
   }
@@ -100,7 +101,8 @@ export class Keeper {
     const { sql, clock } = this.#kernel;
     // Rows first: one that is made meanwhile is held before it is asked for, never the other way round.
     const rows = await sandboxesOfNode(sql, clock, node.id);
-    const held = new Map((await node.client.list()).map((state) => [state.id, state]));
+    const all = await node.client.list();
+    const held = new Map(all.filter((state) => state.owner === node.owner).map((state) => [state.id, state]));
     for (const row of rows) await this.#follow(row, held.get(row.id));
     const others = [...held.keys()].filter((id) => !rows.some((row) => row.id === id));
     for (const id of await notLive(sql, others)) await this.#destroy(node.id, id);

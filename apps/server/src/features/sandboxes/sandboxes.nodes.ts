@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/context.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
+import { readOrCreateFact } from '../../kernel/facts.ts';
 import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
 
@@ -10,6 +12,8 @@ const schemePrefix = 'unix:';
 export interface Node {
   id: string;
   client: NodeClient;
+  /** As what this installation is known to it. */
+  owner: string;
   status: NodeStatus;
 }
 
@@ -18,9 +22,16 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
+  #owner = '';
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+  }
+
+  /** Names this installation to the nodes, which may hold sandboxes of others too. */
+  async open(): Promise<void> {
+    const made = await readOrCreateFact(this.#kernel.sql, 'installation', () => randomBytes(16));
+    this.#owner = made.toString('hex');
   }
 
   /** Asks every node how it is; answers for how long each unreachable one has been so. */
@@ -85,7 +96,7 @@ export class Nodes {
     const known = [...this.#known.values()].find((node) => node.client === client);
     try {
       const status = await client.node();
-      const node = { id: status.id, client, status };
+      const node = { id: status.id, client, owner: this.#owner, status };
       if (known && known.id !== node.id) this.#known.delete(known.id);
       this.#known.set(node.id, node);
       await saveNode(sql, clock, node.id, address);

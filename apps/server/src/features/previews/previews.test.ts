@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { until } from '../../testing.ts';
+import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+
+/** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
+const page = `
+const { createServer } = require('node:http');
+const { createHash } = require('node:crypto');
+const server = createServer((q, s) => {
+  let body = '';
+  q.on('data', (c) => (body += c)).on('end', () => {
+    s.setHeader('set-cookie', ['own=1; Path=/; Domain=evil.test', 'two=2']);
+    s.end(JSON.stringify({ url: q.url, method: q.method, headers: q.headers, body }));
+  });
+});
+server.on('upgrade', (q, s) => {
+  const key = createHash('sha1').update(q.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64');
+  s.write('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: ' + key + '\\r\\n\\r\\n');
+  s.on('data', (d) => {
+    if ((d[0] & 15) !== 1) return s.end();
+    const n = d[1] & 127, m = d.subarray(2, 6), t = Buffer.from(d.subarray(6, 6 + n).map((b, i) => b ^ m[i % 4]));
+    s.write(Buffer.concat([Buffer.from([129, n]), t]));
+  });
+});
+server.listen(3000, '127.0.0.1');
+`;
+
+describe('previews', () => {
+  let t: SandboxesTest;
+  let box: Json;
+  before(async () => {
+    t = await openSandboxes();
+    box = await t.create();
+    await fetch(`${t.gateway.url}/v1/sandboxes/${box.id}/files/page.cjs`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${t.account.key}` },
+      body: page,
+    });
+    await t.exec(
+      box,
+      'nohup node page.cjs > page.log 2>&1 & until curl -s localhost:3000 > /dev/null; do sleep 0.1; done',
+    );
+  });
+  after(() => t.close());
+
+  const open = async (port = 3000, ttl?: number): Promise<Json> => {
+    const { status, body } = await t.call('POST', `/v1/sandboxes/${box.id}/preview`, {
+      port,
+      ...(ttl !== undefined && { ttl_seconds: ttl }),
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  };
+
+  test('the address forwards requests as they are, without what belongs to the platform', async () => {
+    const { url, port, expires_at } = await open();
+    assert.equal(port, 3000);
+    assert.ok(Math.abs(Date.parse(expires_at) - Date.now() - 900_000) < 60_000);
+    const token = new URL(url).pathname.slice(1, -1);
+    assert.match(token, /^[a-z2-7]{26}$/);
+    const answer = await fetch(`${url}a/b?c=d`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${t.account.key}`,
+        'x-api-key': t.account.key,
+        cookie: `svc_session=secret; p${token.slice(0, 8)}_own=7; other=1`,
+        'x-mine': 'kept',
+      },
+      body: 'the body',
+    });
+    const seen = (await answer.json()) as Json;
+    assert.deepEqual([seen.url, seen.method, seen.body], ['/a/b?c=d', 'POST', 'the body']);
+    assert.equal(seen.headers['x-mine'], 'kept');
+    assert.equal(seen.headers.cookie, 'own=7');
+    assert.equal(seen.headers.host, 'localhost:3000');
+    for (const name of ['authorization', 'x-api-key']) assert.equal(seen.headers[name], undefined);
+    assert.ok(!JSON.stringify(seen).includes(t.account.key));
+    const cookies = answer.headers.getSetCookie();
+    assert.deepEqual(cookies.slice(0, 2), [`p${token.slice(0, 8)}_own=1; Path=/`, `p${token.slice(0, 8)}_two=2`]);
+    assert.match(cookies[2] ?? '', new RegExp(`^svc_preview=${token}; .*HttpOnly`));
+    const absolute = await fetch(new URL('/assets/x.js', url), { headers: { cookie: `svc_preview=${token}` } });
+    assert.equal(((await absolute.json()) as Json).url, '/assets/x.js');
+  });
+
+  test('WebSocket goes through, both ways', async () => {
+    const { url } = await open();
+    const socket = new WebSocket(url.replace('http', 'ws'));
+    const said = Promise.withResolvers<string>();
+    socket.addEventListener('message', (event) => said.resolve(String(event.data)));
+    socket.addEventListener('error', () => said.reject(new Error('the socket broke')));
+    socket.addEventListener('open', () => socket.send('salut'));
+    assert.equal(await said.promise, 'salut');
+    socket.close();
+  });
+
+  test('a forged, cut, expired or missing token is a bare 403, on HTTP and on WebSocket', async () => {
+    const { url } = await open(3000, 60);
+    const token = new URL(url).pathname.slice(1, -1);
+    const changed = (token.startsWith('a') ? 'b' : 'a') + token.slice(1);
+    for (const path of [
+      `/${changed}/`,
+      `/${token.slice(0, 25)}/`,
+      `/${token.toUpperCase()}/`,
+      '/',
+      '/x',
+      `/x/${token}/`,
+    ]) {
+      const answer = await fetch(new URL(path, url));
+      assert.deepEqual([path, answer.status, await answer.text()], [path, 403, 'This address is not valid.\n']);
+    }
+    await t.gateway.kernel.sql`update previews.previews set expires_at = now() where sandbox_id = ${box.id}`;
+    assert.equal((await fetch(url)).status, 403);
+    const socket = new WebSocket(url.replace('http', 'ws'));
+    const refused = Promise.withResolvers<void>();
+    socket.addEventListener('error', () => refused.resolve());
+    await refused.promise;
+  });
+
+  test('a port on which nothing listens is a 502, and so is a sandbox that is gone', async () => {
+    const { url } = await open(3999);
+    assert.equal((await fetch(url)).status, 502);
+    const other = await t.create();
+    const preview = (await t.call('POST', `/v1/sandboxes/${other.id}/preview`, { port: 3000 })).body;
+    await t.call('DELETE', `/v1/sandboxes/${other.id}`);
+    assert.equal((await fetch(preview.url)).status, 502);
+  });
+
+  test('with a domain the host name carries port and token', async () => {
+    const named = await openSandboxes({ settings: { SVC_PREVIEW_DOMAIN: 'preview.test', SVC_PREVIEW_PORT: '0' } });
+    const { body } = await named.call('POST', `/v1/sandboxes/${(await named.create()).id}/preview`, { port: 3000 });
+    const [, port, token] = /^https:\/\/(\d+)-([a-z2-7]{26})\.preview\.test\/$/.exec(body.url) ?? assert.fail(body.url);
+    assert.equal(port, '3000');
+    const listener = new URL((await open()).url);
+    // The path form does not work under a domain, nor a host with another port in its name.
+    const ask = (host: string) =>
+      new Promise<number>((resolve, reject) => {
+        request({ port: listener.port, host: '127.0.0.1', path: '/', headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        })
+          .once('error', reject)
+          .end();
+      });
+    assert.equal(await ask(`3000-${token}.preview.test`), 403);
+    await named.close();
+  });
+
+  test('a body of 20 MiB and a slow reader pass without being kept in memory', async () => {
+    await t.exec(
+      box,
+      'head -c 20971520 /dev/urandom > big; nohup python3 -m http.server 3001 > /dev/null 2>&1 & until curl -s localhost:3001 > /dev/null; do sleep 0.1; done',
+    );
+    const { url } = await open(3001);
+    const response = await fetch(`${url}big`);
+    const reader = response.body?.getReader();
+    let bytes = 0;
+    let first = true;
+    for (;;) {
+      const chunk = await reader?.read();
+      if (!chunk || chunk.done) break;
+      bytes += chunk.value.length;
+      if (first) await until(() => true);
+      first = false;
+    }
+    assert.equal(bytes, 20_971_520);
+  });
+});

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
+import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { issueKey } from '../keys/index.ts';
+
+const long = (length: number): string => 'a'.repeat(length);
+
+/** Rows that stand for sandboxes which no node holds; enough for what is counted. */
+async function pretend(t: SandboxesTest, count: number, fields: { state: string; key?: string; backend?: string }) {
+  const { state, key = t.account.keyId, backend = 'v2' } = fields;
+  const rows = await t.gateway.kernel.sql<{ id: string }[]>`
+    insert into sandboxes.sandboxes
+      (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at)
+    select gen_random_uuid(), ${t.account.id}, ${key}, ${state}, ${backend}, 'svc-base', '{"mode":"none"}', '{}', now(),
+      now() + interval '1 hour'
+    from generate_series(1, ${count}) returning id`;
+  return rows.map(({ id }) => id);
+}
+
+describe('limits of sandboxes', () => {
+  let t: SandboxesTest;
+  before(async () => {
+    t = await openSandboxes();
+  });
+  after(() => t.close());
+  const codeOf = ({ status, body }: { status: number; body: Json }) => [status, body.error?.code];
+
+  const creates: [string, Json, string, string][] = [
+    ['a backend that is none', { backend: 'v3' }, 'bad_request', 'backend'],
+    ['a template that is none', { template: 'windows' }, 'bad_request', 'template'],
+    ['a template that v1 does not have', { backend: 'v1', template: 'desktop' }, 'bad_request', 'template'],
+    ['a lifetime under a minute', { ttl_seconds: 59 }, 'invalid_ttl', 'ttl_seconds'],
+    ['a lifetime over a week', { ttl_seconds: 604_801 }, 'invalid_ttl', 'ttl_seconds'],
+    ['a lifetime over a day on v1', { backend: 'v1', ttl_seconds: 86_401 }, 'invalid_ttl', 'ttl_seconds'],
+    ['a lifetime in words', { ttl_seconds: 'long' }, 'bad_request', 'ttl_seconds'],
+    ['half a second of lifetime', { ttl_seconds: 60.5 }, 'bad_request', 'ttl_seconds'],
+    ['egress without a mode', { egress: {} }, 'bad_request', 'egress'],
+    ['egress to all', { egress: { mode: 'all' } }, 'bad_request', 'egress'],
+    ['an empty allowlist', { egress: { mode: 'allowlist', domains: [] } }, 'bad_request', 'egress'],
+    [
+      'an allowlist of 21',
+      { egress: { mode: 'allowlist', domains: Array.from({ length: 21 }, (_, i) => `a${i}.example.com`) } },
+      'bad_request',
+      'egress',
+    ],
+    ...[
+      '127.0.0.1',
+      '8.8.8.8',
+      '[::1]',
+      '2001:db8::1',
+      '0x7f000001',
+      '2130706433',
+      'localhost',
+      'a.localhost',
+      'metadata.google.internal',
+      'printer.local',
+      'router.lan',
+      'single',
+      '*',
+      '*.com.',
+      'a..b.com',
+      '-a.com',
+      'a b.com',
+      'https://example.com',
+      'example.com/path',
+      'example.com:443',
+      'user@example.com',
+      '*.*.example.com',
+      'ex*mple.com',
+      '',
+      1,
+    ].map((domain): [string, Json, string, string] => [
+      `the host name ${JSON.stringify(domain)}`,
+      { egress: { mode: 'allowlist', domains: [domain] } },
+      'bad_request',
+      'egress',
+    ]),
+    ['a preset that is none', { egress: { mode: 'preset', preset: 'crates' } }, 'bad_request', 'egress'],
+    ['labels that are no text', { metadata: { a: 1 } }, 'bad_request', 'metadata'],
+    ['labels in a list', { metadata: ['a'] }, 'bad_request', 'metadata'],
+  ];
+  for (const [what, body, code, field] of creates) {
+    test(`create refuses ${what}`, async () => {
+      const { status, body: told } = await t.call('POST', '/v1/sandboxes', body);
+      assert.deepEqual([status, told.error.code], [400, code], JSON.stringify(told));
+      assert.ok(told.error.details.fieldErrors[field]?.length > 0, JSON.stringify(told));
+      assert.deepEqual((await t.call('GET', '/v1/sandboxes')).body.data, []);
+    });
+  }
+
+  const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`A${i}`, '']));
+  const input = { path: 'a', url: 'https://example.com/' };
+  const commands: [string, Json, string][] = [
+    ['no command', {}, 'body'],
+    ['two commands', { cmd: ['id'], shell: 'id' }, 'body'],
+    ['code without a language', { code: '1' }, 'body'],
+    ['a language without code', { language: 'python' }, 'body'],
+    ['a shell command and code', { shell: 'id', language: 'bash', code: 'id' }, 'body'],
+    ['an empty cmd', { cmd: [] }, 'cmd'],
+    ['a cmd of 257', { cmd: Array.from({ length: 257 }, () => 'a') }, 'cmd'],
+    ['a cmd with a number', { cmd: ['sleep', 1] }, 'cmd'],
+    ['a NUL in cmd', { cmd: ['a\u0000b'] }, 'cmd'],
+    ['a shell command over 65,536', { shell: long(65_537) }, 'shell'],
+    ['code over 1,048,576', { language: 'python', code: long(1_048_577) }, 'code'],
+    ['another language', { language: 'ruby', code: '1' }, 'language'],
+    ['stdin over 1,048,576', { cmd: ['cat'], stdin: long(1_048_577) }, 'stdin'],
+    ['65 env entries', { cmd: ['id'], env: entries(65) }, 'env'],
+    ['SVC_ in env', { cmd: ['id'], env: { SVC_API_KEY: 'x' } }, 'env'],
+    ['CLOUD_ in env', { cmd: ['id'], env: { CLOUD_TOKEN: 'x' } }, 'env'],
+    ['= in a name of env', { cmd: ['id'], env: { 'A=B': 'x' } }, 'env'],
+    ['an empty name in env', { cmd: ['id'], env: { '': 'x' } }, 'env'],
+    ['a number in env', { cmd: ['id'], env: { A: 1 } }, 'env'],
+    ['a cwd over 1,024', { cmd: ['id'], cwd: long(1025) }, 'cwd'],
+    ['a cwd outside', { cmd: ['id'], cwd: '/etc' }, 'cwd'],
+    ['a cwd that climbs out', { cmd: ['id'], cwd: '../etc' }, 'cwd'],
+    ['a cwd that climbs out of /workspace', { cmd: ['id'], cwd: '/workspace/../etc' }, 'cwd'],
+    ['a timeout of 0', { cmd: ['id'], timeout_seconds: 0 }, 'timeout_seconds'],
+    ['a timeout of 901', { cmd: ['id'], timeout_seconds: 901 }, 'timeout_seconds'],
+    ['a timeout of 1.5', { cmd: ['id'], timeout_seconds: 1.5 }, 'timeout_seconds'],
+    ['51 inputs', { cmd: ['id'], inputs: Array.from({ length: 51 }, () => input) }, 'inputs'],
+    ['an absolute input path', { cmd: ['id'], inputs: [{ ...input, path: '/etc/passwd' }] }, 'inputs'],
+    ['an input path that climbs', { cmd: ['id'], inputs: [{ ...input, path: 'a/../../b' }] }, 'inputs'],
+    ['an input without an address', { cmd: ['id'], inputs: [{ path: 'a' }] }, 'inputs'],
+  ];
+  for (const [what, body, field] of commands) {
+    test(`exec and run refuse ${what}`, async () => {
+      const [id] = await pretend(t, 1, { state: 'running' });
+      for (const path of [`/v1/sandboxes/${id}/exec`, '/v1/sandboxes/run']) {
+        const { status, body: told } = await t.call('POST', path, body);
+        assert.deepEqual([status, told.error.code], [400, 'bad_request'], JSON.stringify(told));
+        assert.ok(told.error.details.fieldErrors[field]?.length > 0, JSON.stringify(told.error.details));
+      }
+      await t.gateway.kernel.sql`delete from sandboxes.sandboxes where id = ${id as string}`;
+    });
+  }
+
+  test('the largest of everything is taken', async () => {
+    const box = await t.create();
+    const done = await t.exec(box, {
+      cmd: ['cat', ...Array.from({ length: 255 }, () => '-')],
+      stdin: long(1_048_576),
+      env: entries(64),
+      timeout_seconds: 900,
+      cwd: '/workspace',
+    });
+    assert.equal(done.stdout.length, 1_048_576);
+    await t.exec(box, { shell: `: ${long(65_000)}` });
+    await t.exec(box, { language: 'python', code: `#${long(1_048_000)}\n` });
+    await t.clear();
+  });
+
+  const others: [string, string, Json, string][] = [
+    ['a fork of none', 'fork', { count: 0 }, 'invalid_count'],
+    ['a fork of six', 'fork', { count: 6 }, 'invalid_count'],
+    ['a fork of half', 'fork', { count: 1.5 }, 'bad_request'],
+    ['a fork without a count', 'fork', {}, 'bad_request'],
+    ['a fork for a second', 'fork', { count: 1, ttl_seconds: 1 }, 'invalid_ttl'],
+    ['a preview of port 80', 'preview', { port: 80 }, 'bad_request'],
+    ['a preview of port 1023', 'preview', { port: 1023 }, 'bad_request'],
+    ['a preview of port 8080', 'preview', { port: 8080 }, 'bad_request'],
+    ['a preview of port 65536', 'preview', { port: 65_536 }, 'bad_request'],
+    ['a preview for a second', 'preview', { port: 3000, ttl_seconds: 59 }, 'invalid_ttl'],
+    ['a preview for over an hour', 'preview', { port: 3000, ttl_seconds: 3601 }, 'invalid_ttl'],
+    ['a cell without code', 'run_code', {}, 'bad_request'],
+    ['a cell over 1,048,576', 'run_code', { code: long(1_048_577) }, 'bad_request'],
+    ['a cell for 901 s', 'run_code', { code: '1', timeout_seconds: 901 }, 'bad_request'],
+    ['a snapshot name over 128', 'snapshot', { name: long(129) }, 'bad_request'],
+  ];
+  for (const [what, path, body, code] of others) {
+    test(`${what} is refused`, async () => {
+      const [id] = await pretend(t, 1, { state: 'running' });
+      assert.deepEqual(codeOf(await t.call('POST', `/v1/sandboxes/${id}/${path}`, body)), [400, code]);
+      await t.gateway.kernel.sql`delete from sandboxes.sandboxes where id = ${id as string}`;
+    });
+  }
+
+  test('a key without the tool level l3_sandbox, or without the scope, is refused: 403', async () => {
+    const { kernel, url } = t.gateway;
+    const { id: accountId } = await createAccount(t.gateway);
+    const weak = await issueKey(kernel, kernel.sql, { accountId, name: 'weak', scopes: ['*'], toolLevel: 'l2' });
+    const narrow = await issueKey(kernel, kernel.sql, { accountId, name: 'narrow', scopes: ['keys'] });
+    const reader = await issueKey(kernel, kernel.sql, { accountId, name: 'reader', scopes: ['sandboxes:read'] });
+    for (const { text } of [weak, narrow]) {
+      for (const path of ['/v1/sandboxes', `/v1/sandboxes/${randomUUID()}/files/a`]) {
+        assert.deepEqual(codeOf(await http(url, path, { key: text })), [403, 'forbidden']);
+      }
+    }
+    assert.equal((await http(url, '/v1/sandboxes', { key: reader.text })).status, 200);
+    assert.deepEqual(codeOf(await http(url, '/v1/sandboxes', { key: reader.text, body: {} })), [403, 'forbidden']);
+  });
+
+  test('v2 that the account may not have: 403 when it is asked for, v1 when nothing is', async () => {
+    const other = await t.fresh();
+    const { sql } = other.gateway.kernel;
+    await sql`update accounts.accounts set features = features || '{"sandboxes_v2": false}' where id = ${other.account.id}`;
+    assert.deepEqual(codeOf(await other.call('POST', '/v1/sandboxes', { backend: 'v2' })), [403, 'forbidden']);
+    const { status, body } = await other.call('POST', '/v1/sandboxes', {});
+    assert.deepEqual([status, body.backend, 'restored' in body], [200, 'v1', false]);
+    await other.clear();
+  });
+
+  test('three run at once by key, five v2 by user over all keys, six live with forks', async () => {
+    const other = await t.fresh();
+    await pretend(other, 3, { state: 'running', backend: 'v1' });
+    assert.deepEqual(codeOf(await other.call('POST', '/v1/sandboxes', {})), [429, 'sandbox_concurrency_limit']);
+    assert.deepEqual(codeOf(await other.call('POST', '/v1/sandboxes/run', { shell: 'id' })), [
+      429,
+      'sandbox_concurrency_limit',
+    ]);
+    const more = await t.fresh();
+    await pretend(more, 3, { state: 'running', key: randomUUID() });
+    const [parent] = await pretend(more, 2, { state: 'running' });
+    const refused = await more.call('POST', '/v1/sandboxes', { backend: 'v2' });
+    assert.deepEqual(codeOf(refused), [429, 'sandbox_concurrency_limit']);
+    assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/);
+    // The fork's own cap is six by key.
+    assert.deepEqual(codeOf(await more.call('POST', `/v1/sandboxes/${parent}/fork`, { count: 5 })), [
+      429,
+      'sandbox_concurrency_limit',
+    ]);
+    const resumed = await pretend(more, 1, { state: 'paused' });
+    assert.deepEqual(codeOf(await more.call('POST', `/v1/sandboxes/${resumed[0]}/resume`)), [
+      429,
+      'sandbox_concurrency_limit',
+    ]);
+  });
+
+  test('of creations at the same time no more than the cap succeed', async () => {
+    const other = await t.fresh();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => other.call('POST', '/v1/sandboxes', {})));
+    const statuses = answers.map(({ status }) => status).sort((a, b) => a - b);
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429, 429, 429]);
+    await other.clear();
+  });
+
+  test('ten are paused by user', async () => {
+    const other = await t.fresh();
+    await pretend(other, 10, { state: 'paused', key: randomUUID() });
+    const [id] = await pretend(other, 1, { state: 'running' });
+    assert.deepEqual(codeOf(await other.call('POST', `/v1/sandboxes/${id}/pause`)), [429, 'sandbox_paused_limit']);
+  });
+
+  test('7,200 s of commands a day are the limit of exec, run_code and one-shots', async () => {
+    const other = await t.fresh();
+    const box = await other.create();
+    const { sql } = other.gateway.kernel;
+    await sql`insert into metering.days values (${other.account.id}, (now() at time zone 'UTC')::date, 7200000)`;
+    for (const [path, body] of [
+      [`${box.id}/exec`, { shell: 'id' }],
+      [`${box.id}/run_code`, { code: '1' }],
+      ['run', { shell: 'id' }],
+    ] as const) {
+      const answer = await other.call('POST', `/v1/sandboxes/${path}`, body);
+      assert.deepEqual([path, ...codeOf(answer)], [path, 429, 'sandbox_daily_limit']);
+    }
+    await other.clear();
+  });
+
+  test('an unpaid bucket refuses what costs, with what is owed beside the error: 402', async () => {
+    const paid = await openSandboxes({ settings: { SVC_BILLING: 'on' } });
+    const { sql } = paid.gateway.kernel;
+    const box = await paid.create();
+    await sql`
+      insert into metering.buckets (account_id, starts_at, v1_ms, v2_ms, paused_byte_ms, charge_micro_eur)
+      values (${paid.account.id}, now() - interval '1 hour', 0, 600000, 0, 1234)`;
+    for (const [path, body] of [
+      ['', {}],
+      ['/run', { shell: 'id' }],
+      [`/${box.id}/exec`, { shell: 'id' }],
+      [`/${box.id}/run_code`, { code: '1' }],
+      [`/${box.id}/fork`, { count: 1 }],
+      [`/${box.id}/resume`, {}],
+    ] as const) {
+      const answer = await paid.call('POST', `/v1/sandboxes${path}`, body);
+      assert.deepEqual([path, ...codeOf(answer)], [path, 402, 'insufficient_balance']);
+      assert.equal(answer.body.unpaid_micro_eur, 1234);
+    }
+    await sql`
+      insert into wallet.ledger (account_id, amount_micro_eur, source_key) values (${paid.account.id}, 2000, 'credit')`;
+    assert.equal((await paid.exec(box, 'echo paid')).stdout, 'paid\n');
+    await paid.close();
+  });
+
+  test('what the other backend has not: 409 on each', async () => {
+    const v1 = await t.create({ backend: 'v1' });
+    for (const path of ['pause', 'resume', 'fork']) {
+      const answer = await t.call('POST', `/v1/sandboxes/${v1.id}/${path}`, { count: 1 });
+      assert.deepEqual([path, ...codeOf(answer)], [path, 409, 'not_supported_on_v1']);
+    }
+    const v2 = await t.create();
+    assert.deepEqual(codeOf(await t.call('POST', `/v1/sandboxes/${v2.id}/snapshot`, {})), [409, 'not_supported_on_v2']);
+    await t.clear();
+  });
+
+  test('where no node runs, creating says what to do and reading still works: 503', async () => {
+    const database = await testDatabase();
+    const lonely = await startGateway(database, { settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' } });
+    const account = await createAccount(lonely);
+    const ask = (method: string, path: string, body?: unknown) =>
+      http(lonely.url, path, { method, key: account.key, ...(body !== undefined && { body }) });
+    for (const [path, body] of [
+      ['', {}],
+      ['', { backend: 'v2' }],
+      ['', { backend: 'v1' }],
+      ['/run', { shell: 'id' }],
+    ] as const) {
+      const answer = await ask('POST', `/v1/sandboxes${path}`, body);
+      assert.deepEqual(codeOf(answer), [503, 'sandbox_capacity']);
+      assert.match(answer.body.error.message, /svc doctor/);
+      assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
+    }
+    assert.deepEqual((await ask('GET', '/v1/sandboxes')).body.data, []);
+    const here = { ...t, gateway: lonely, account };
+    const [id] = await pretend(here, 1, { state: 'running' });
+    assert.deepEqual(codeOf(await ask('POST', `/v1/sandboxes/${id}/exec`, { shell: 'id' })), [503, 'sandbox_capacity']);
+    assert.equal((await ask('DELETE', `/v1/sandboxes/${id}`)).body.status, 'destroyed');
+    await lonely.close();
+    await database.drop();
+  });
+});

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+/** The harmless file that every antivirus takes for a virus; put together so that none takes this one for it. */
+const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE', '!$H+H*'].join('');
+
+describe('files of sandboxes', () => {
+  let t: SandboxesTest;
+  let box: Json;
+  before(async () => {
+    t = await openSandboxes();
+    box = await t.create();
+  });
+  after(() => t.close());
+
+  const url = (path: string) => `${t.gateway.url}/v1/sandboxes/${box.id}/files${path}`;
+  const headers = () => ({ authorization: `Bearer ${t.account.key}` });
+  const put = (path: string, body: RequestInit['body'], more: RequestInit = {}) =>
+    fetch(url(path), { method: 'PUT', headers: headers(), body: body ?? null, ...more });
+  const get = (path: string) => fetch(url(path), { headers: headers() });
+  /** A signed link as this gateway serves it: its port was not known when it was signed. */
+  const here = (link: string) => fetch(t.gateway.url + new URL(link).pathname + new URL(link).search);
+  const collect = async (): Promise<Json[]> => {
+    const { status, body } = await t.call('GET', `/v1/sandboxes/${box.id}/artifacts`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.data;
+  };
+
+  test('a file is written and read back as it was, whatever its type, with its hash and generation', async () => {
+    const bytes = randomBytes(3_000_000);
+    const written = await put('/deep/er/ăîș %20.bin', bytes, {
+      headers: { ...headers(), 'content-type': 'image/png' },
+    });
+    const shown: Json = await written.json();
+    assert.equal(written.status, 200, JSON.stringify(shown));
+    assert.deepEqual(shown, {
+      path: 'deep/er/ăîș %20.bin'.replace('%20', ' '),
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+      generation: shown.generation,
+    });
+    const read = await get('/deep/er/ăîș%20%20.bin'.replace('%20%20', ' %20'));
+    assert.equal(read.headers.get('content-type'), 'application/octet-stream');
+    assert.equal(sha256(new Uint8Array(await read.arrayBuffer())), sha256(bytes));
+    assert.equal(((await (await put('/b', 'x')).json()) as Json).generation, shown.generation + 1);
+    assert.equal((await t.exec(box, 'stat -c "%U %a" b; cat b')).stdout, 'user 644\nx');
+    const empty = await put('/empty', null);
+    assert.equal(((await empty.json()) as Json).bytes, 0);
+  });
+
+  test('a directory is listed one level deep', async () => {
+    await t.exec(box, 'mkdir -p list/sub; echo 1 > list/a; echo 2 > list/sub/b; ln -s /etc/passwd list/link');
+    const { body } = await t.call('GET', `/v1/sandboxes/${box.id}/files?path=list`);
+    const shown = body.entries.map(({ path, bytes, type }: Json) => [path, type === 'file' ? bytes : type]);
+    assert.deepEqual(
+      new Map(shown),
+      new Map<string, unknown>([
+        ['list/a', 2],
+        ['list/link', 'symlink'],
+        ['list/sub', 'directory'],
+      ]),
+    );
+    assert.ok(body.entries.every(({ mtime }: Json) => Math.abs(Date.parse(mtime) - Date.now()) < 600_000));
+    const root = (await t.call('GET', `/v1/sandboxes/${box.id}/files`)).body.entries.map(({ path }: Json) => path);
+    assert.ok(root.includes('list') && root.includes('out'));
+  });
+
+  test('what is no file, no directory, or no path is told', async () => {
+    for (const [path, status] of [
+      ['/none', 404],
+      ['/none/at/all', 404],
+      ['/list', 404],
+      ['/list/link', 404],
+      ['/list/a/b', 404],
+      ['/%2e%2e/%2e%2e/etc/passwd', 400],
+      ['/a/%2e%2e%2f%2e%2e%2fetc/passwd', 400],
+      ['/%00', 400],
+      [`/${'a'.repeat(1025)}`, 400],
+    ] as const) {
+      assert.equal((await get(path)).status, status, path);
+    }
+    for (const path of ['/%2e%2e/x', '/list', '/list/link/x', '/list/a/b', `/${'b/'.repeat(600)}`]) {
+      const { status } = await put(path, 'x');
+      assert.ok(status === 400 || status === 404, `${path}: ${status}`);
+    }
+    assert.equal((await t.call('GET', `/v1/sandboxes/${box.id}/files?path=none`)).status, 404);
+    assert.equal((await t.call('GET', `/v1/sandboxes/${box.id}/files?path=../etc`)).status, 400);
+    assert.equal((await t.call('GET', `/v1/sandboxes/${box.id}/files?path=${'a'.repeat(1025)}`)).status, 400);
+  });
+
+  test('100 MiB are taken and one byte more is not, declared or not, and nothing of it stays', async () => {
+    const most = 100 * 1024 * 1024;
+    const full = await put('/most', new Uint8Array(most));
+    assert.equal(full.status, 200);
+    const declared = await put('/more', new Uint8Array(most + 1));
+    assert.deepEqual([declared.status, ((await declared.json()) as Json).error.code], [413, 'payload_too_large']);
+    const chunk = new Uint8Array(1_048_576);
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 1;
+        if (sent > 101) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    const chunked = await put('/more', body, { duplex: 'half' });
+    assert.equal(chunked.status, 413);
+    assert.equal((await t.exec(box, 'ls -A | grep -c more; rm most')).stdout, '0\n');
+  });
+
+  test('an upload that breaks off leaves nothing', async () => {
+    await put('/kept', 'before');
+    const abort = new AbortController();
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(65_536));
+        abort.abort();
+      },
+    });
+    await assert.rejects(put('/kept', body, { duplex: 'half', signal: abort.signal }));
+    assert.equal(await (await get('/kept')).text(), 'before');
+    assert.equal((await t.exec(box, 'ls -A | grep -c "^[.]"')).stdout, '0\n');
+  });
+
+  test('artifacts are collected with type, hash, verdict and a link that serves them as attachments', async () => {
+    await t.exec(
+      box,
+      'rm -rf out/*; mkdir -p "out/s ub"; echo "<html><script>alert(1)</script>" > "out/s ub/ș\\".html"; printf "{}" > out/a.json; ln -s /etc/passwd out/link; mkfifo out/fifo; cp /usr/bin/true out/true',
+    );
+    const artifacts = await collect();
+    const shown = new Map(artifacts.map((each) => [each.path, [each.mime, each.scan, each.bytes]]));
+    assert.deepEqual(
+      [...shown.keys()].sort((a, b) => (a < b ? -1 : 1)),
+      ['out/a.json', 'out/s ub/ș".html', 'out/true'],
+    );
+    assert.deepEqual(shown.get('out/a.json'), ['application/json', 'clean', 2]);
+    assert.deepEqual(shown.get('out/s ub/ș".html')?.slice(0, 2), ['text/html', 'clean']);
+    const page = artifacts.find(({ path }) => path.endsWith('html'));
+    assert.ok(Math.abs(Date.parse(page.expires_at) - Date.now() - 3_600_000) < 60_000);
+    const served = await here(page.url);
+    const text = await served.text();
+    assert.equal(sha256(text), page.sha256);
+    assert.match(
+      served.headers.get('content-disposition') ?? '',
+      /^attachment; filename="__.html"; filename\*=UTF-8''%C8%99%22.html$/,
+    );
+    assert.equal(served.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(served.headers.get('content-security-policy') ?? '', /sandbox/);
+  });
+
+  test('collecting twice stores once and answers the same', async () => {
+    const [first] = await collect();
+    const again = (await collect()).find(({ path }) => path === first.path);
+    assert.equal(again.id, first.id);
+    await t.exec(box, `echo changed > ${first.path}`);
+    const changed = (await collect()).find(({ path }) => path === first.path);
+    assert.notEqual(changed.id, first.id);
+  });
+
+  test('a link that was changed or is past its time serves nothing', async () => {
+    const [artifact] = await collect();
+    const link = new URL(artifact.url);
+    const expires = Number(link.searchParams.get('expires'));
+    const change = (name: string, value: string) => {
+      const other = new URL(link);
+      other.searchParams.set(name, value);
+      return other.href;
+    };
+    const signature = link.searchParams.get('signature') ?? '';
+    for (const changed of [
+      change('expires', String(expires + 1)),
+      change('expires', ''),
+      change('signature', `${signature.slice(0, -2)}AA`),
+      change('signature', ''),
+      artifact.url.replace(artifact.id, randomUUID()),
+    ]) {
+      const { status, body } = await here(changed).then(async (r) => ({
+        status: r.status,
+        body: (await r.json()) as Json,
+      }));
+      assert.deepEqual([status, body.error.code], [403, 'forbidden']);
+    }
+  });
+
+  test('an infected file has its verdict and no link, and its bytes are not kept', async () => {
+    await put('/out/virus.txt', eicar);
+    const infected = (await collect()).find(({ path }) => path === 'out/virus.txt');
+    assert.deepEqual([infected.scan, infected.url], ['infected', undefined]);
+    assert.equal(await t.gateway.kernel.blobs.size(`artifacts/${infected.id}`), undefined);
+    await t.exec(box, 'rm out/virus.txt');
+  });
+
+  test('inputs are fetched by the safe client and written read-only; private addresses are not', async () => {
+    const server = createServer((_request, response) => response.end('from outside'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    for (const address of [`http://127.0.0.1:${port}/`, 'http://169.254.169.254/latest', 'file:///etc/passwd', 'x']) {
+      const answer = await t.call('POST', `/v1/sandboxes/${box.id}/exec`, {
+        shell: 'id',
+        inputs: [{ path: 'a', url: address }],
+      });
+      assert.deepEqual([address, answer.status, answer.body.error.code], [address, 400, 'bad_request']);
+    }
+    server.close();
+    const allowed = await openSandboxes({
+      settings: { SVC_FETCH_ALLOW_HOSTS: '127.0.0.1', SVC_FETCH_PORTS: String(port) },
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const other = await allowed.create();
+    const done = await allowed.exec(other, {
+      shell: 'cat in/d/a.txt; echo more >> in/d/a.txt',
+      inputs: [{ path: 'd/a.txt', url: `http://127.0.0.1:${port}/` }],
+    });
+    assert.equal(done.stdout, 'from outside');
+    assert.match(done.stderr, /denied|Read-only/);
+    assert.equal(done.receipt.input_sha256, sha256(`d/a.txt\0${sha256('from outside')}\n`));
+    server.close();
+    await allowed.close();
+  });
+
+  test('the platform’s own signed links are inputs without going out', async () => {
+    await put('/out/handed.txt', 'handed on');
+    const handed = (await collect()).find(({ path }) => path === 'out/handed.txt');
+    const done = await t.exec(box, { cmd: ['cat', 'in/x'], inputs: [{ path: 'x', url: handed.url }] });
+    assert.equal(done.stdout, 'handed on');
+    const forged = await t.call('POST', `/v1/sandboxes/${box.id}/exec`, {
+      cmd: ['cat', 'in/x'],
+      inputs: [{ path: 'x', url: handed.url.replace(/expires=\d/, 'expires=9') }],
+    });
+    assert.equal(forged.status, 403);
+  });
+
+  test('one shot: runs, hands out what it left, and leaves no sandbox', async () => {
+    const { status, body } = await t.call('POST', '/v1/sandboxes/run', {
+      language: 'python',
+      code: 'open("out/r.csv", "w").write("a,b\\n1,2\\n"); print("done")',
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual([body.exit_code, body.stdout, body.artifacts.length], [0, 'done\n', 1]);
+    const [artifact] = body.artifacts;
+    assert.deepEqual([artifact.path, artifact.scan], ['out/r.csv', 'clean']);
+    assert.deepEqual(body.receipt.outputs, [{ path: 'out/r.csv', sha256: artifact.sha256, bytes: artifact.bytes }]);
+    assert.equal(await (await here(artifact.url)).text(), 'a,b\n1,2\n');
+    const live = (await t.call('GET', '/v1/sandboxes?status=running')).body.data;
+    assert.deepEqual(
+      live.map(({ id }: Json) => id),
+      [box.id],
+    );
+  });
+
+  test('a v1 sandbox runs, keeps files and makes a snapshot of its workspace', async () => {
+    const v1 = await t.create({ backend: 'v1' });
+    assert.equal('restored' in v1, false);
+    assert.equal((await t.exec(v1, 'echo v1 > file; whoami')).stdout, 'user\n');
+    assert.equal((await t.cell(v1, '6 * 7')).result, '42');
+    const { status, body } = await t.call('POST', `/v1/sandboxes/${v1.id}/snapshot`, { name: 'first' });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual([body.object, body.name], ['snapshot', 'first']);
+    const tar = new Uint8Array(await (await here(body.url)).arrayBuffer());
+    assert.deepEqual([tar.length, sha256(tar)], [body.bytes, body.sha256]);
+    assert.ok(Buffer.from(tar).includes('file'));
+  });
+
+  test('every step of a sandbox is in the audit log, which nothing changes', async () => {
+    const { sql } = t.gateway.kernel;
+    const rows = await sql<{ action: string }[]>`
+      select distinct action from sandboxes.audit where account_id = ${t.account.id}`;
+    const actions = new Set(rows.map(({ action }) => action));
+    for (const action of ['create', 'exec', 'write_file', 'read_file', 'artifacts', 'snapshot', 'destroy']) {
+      assert.ok(actions.has(action), action);
+    }
+    await assert.rejects(sql`update sandboxes.audit set action = 'x'`, /append-only/);
+    await assert.rejects(sql`delete from sandboxes.audit`, /append-only/);
+    await assert.rejects(sql`truncate sandboxes.audit`, /append-only/);
+  });
+});
