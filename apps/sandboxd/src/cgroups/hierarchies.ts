@@ -34,13 +34,19 @@ export async function openHierarchies(name: string, mountinfo: string): Promise<
   return taken.has('memory') ? found : [];
 }
 
-function mounts(mountinfo: string): { version: 1 | 2; at: string; options: string[] }[] {
-  return mountinfo.split('\n').flatMap((line) => {
+interface Mount {
+  version: 1 | 2;
+  at: string;
+  options: string[];
+}
+
+function mounts(mountinfo: string): Mount[] {
+  return mountinfo.split('\n').flatMap((line): Mount[] => {
     const [left = '', right = ''] = line.split(' - ');
     const [type, , options = ''] = right.split(' ');
     const at = left.split(' ')[4] ?? '';
-    if (type === 'cgroup') return [{ version: 1 as const, at, options: options.split(',') }];
-    return type === 'cgroup2' ? [{ version: 2 as const, at, options: [] }] : [];
+    if (type === 'cgroup') return [{ version: 1, at, options: options.split(',') }];
+    return type === 'cgroup2' ? [{ version: 2, at, options: [] }] : [];
   });
 }
 

@@ -156,12 +156,20 @@ async function walk(root: string, path: string): Promise<Found[]> {
       if (one.entry.type !== 'directory' || depth >= deepest || left <= 0) continue;
       const next = await openDirectory(inside(directory, one.name), []).catch(ignoreGone);
       if (!next) continue;
-      await enter(next, one.entry.path, depth + 1).finally(() => next.close());
+      try {
+        await enter(next, one.entry.path, depth + 1);
+      } finally {
+        await next.close();
+      }
     }
   };
   const top = await openDirectory(root, components).catch(ignoreGone);
   if (!top) return [];
-  await enter(top, components.join('/'), 0).finally(() => top.close());
+  try {
+    await enter(top, components.join('/'), 0);
+  } finally {
+    await top.close();
+  }
   return found.sort((a, b) => byPath(a.entry, b.entry));
 }
 
@@ -178,7 +186,13 @@ async function entriesOf(directory: FileHandle, at: string, most: number): Promi
 }
 
 function entryOf(path: string, stats: Stats): FileEntry {
-  const type = stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'symlink' : 'other';
+  const type = stats.isFile()
+    ? 'file'
+    : stats.isDirectory()
+      ? 'directory'
+      : stats.isSymbolicLink()
+        ? 'symlink'
+        : 'other';
   // Code inside sets any time it likes, also one that RFC 3339 cannot say.
   const mtime = new Date(Math.min(Math.max(stats.mtimeMs, 0), Date.UTC(9999, 11, 31))).toISOString();
   return { path, bytes: stats.size, type, mtime };

@@ -103,12 +103,12 @@ async function debootstrap(
   // In namespaces of its own, bound to our life: nothing stays mounted and nothing runs on, however this process ends.
   const guarded = 'setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc';
   const mmdebstrap = [
-    ...['mmdebstrap', '--mode=root', '--variant=minbase', '--components=main', '--format=tar', '--verbose'],
-    ...['--aptopt=APT::Install-Recommends "false"', '--aptopt=APT::Sandbox::User "root"'],
-    ...['doc', 'man', 'locale'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`),
-    ...[`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
-    ...[recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
-  ];
+    'mmdebstrap --mode=root --variant=minbase --components=main --format=tar --verbose'.split(' '),
+    ['--aptopt=APT::Install-Recommends "false"', '--aptopt=APT::Sandbox::User "root"'],
+    ['doc', 'man', 'locale'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`),
+    [`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
+    [recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
+  ].flat();
   const child = spawn('nice', ['-n', '5', 'env', `TMPDIR=${temporary}`, ...guarded.split(' '), ...mmdebstrap], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: longestMs,

@@ -24,6 +24,7 @@ export async function tryLock(path: string): Promise<FileLock | undefined> {
   child.unref();
   return {
     async release() {
+      child.ref();
       child.stdin.end();
       await closed;
     },

@@ -27,7 +27,7 @@ export async function debianMirror(etc = '/etc'): Promise<string | undefined> {
 
 async function sources(apt: string): Promise<Source[]> {
   const parts = join(apt, 'sources.list.d');
-  const names = (await readdir(parts).catch(() => [])).sort().map((name) => join(parts, name));
+  const names = (await readdir(parts).catch(() => [])).sort(byName).map((name) => join(parts, name));
   const found: Source[] = [];
   for (const path of [join(apt, 'sources.list'), ...names]) {
     const text = await readFile(path, 'utf8').catch(() => '');
@@ -59,3 +59,5 @@ function parseDeb822(text: string): Source[] {
     return field('URIs').flatMap((uri) => field('Suites').map((suite) => ({ uri, suite, components, signedBy })));
   });
 }
+
+const byName = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -47,7 +47,14 @@ export async function startClamd({ packages, databaseDir = '/var/lib/clamav' }: 
     if (user) for (const name of ['', 'tmp']) await chown(join(dir, name), user.uid, user.gid);
     for (const name of ['db', 'db/signatures.ndb', 'clamd.conf']) await chmod(join(dir, name), 0o755);
     const drop = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [];
-    const command = ['--pdeathsig', 'KILL', ...drop, 'clamd', '--foreground', `--config-file=${join(dir, 'clamd.conf')}`];
+    const command = [
+      '--pdeathsig',
+      'KILL',
+      ...drop,
+      'clamd',
+      '--foreground',
+      `--config-file=${join(dir, 'clamd.conf')}`,
+    ];
     const child = spawn('setpriv', command, { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/' });
     await listening(child, socket);
     child.unref();
@@ -139,6 +146,8 @@ function ended(child: ChildProcess): boolean {
 
 async function kill(child: ChildProcess): Promise<void> {
   if (ended(child)) return;
+  // Held again: nothing else may keep this process going until it is gone.
+  child.ref();
   const gone = once(child, 'exit');
   // setpriv became clamd: there is nothing to hand back, and SIGTERM would wait for scans under way.
   child.kill('SIGKILL');

@@ -17,6 +17,7 @@ const mostReply = 4096;
 /** Scans with a clamd of its own, started on the first use and again when it died. A fault is a verdict: `error`. */
 export function createScanner(options: ScannerOptions): Scanner {
   let running: Promise<Clamd> | undefined;
+  let pending: Promise<Clamd> | undefined;
   let closed = false;
   const clamd = async () => {
     const known = await running?.catch(() => undefined);
@@ -29,7 +30,6 @@ export function createScanner(options: ScannerOptions): Scanner {
     });
     return running;
   };
-  let pending: Promise<Clamd> | undefined;
   return {
     async scan(body) {
       try {
@@ -90,6 +90,7 @@ function judge(reply: string): Scanned {
   if (line === 'stream: OK') return { verdict: 'clean' };
   const signature = /^stream: (.+) FOUND$/.exec(line)?.[1];
   if (signature?.startsWith('Heuristics.Limits.Exceeded')) throw new Error(`clamd's limits: ${signature}`);
-  if (signature !== undefined) return { verdict: 'infected', signature };
+  // ClamAV says so of every signature that is not from its own database.
+  if (signature !== undefined) return { verdict: 'infected', signature: signature.replace(/\.UNOFFICIAL$/, '') };
   throw new Error(line || 'clamd hung up');
 }
