@@ -175,12 +175,18 @@ async function walk(root: string, path: string): Promise<Found[]> {
 
 /** What is in an open directory; names that are no UTF-8 and paths that nobody could ask for are left out. */
 async function entriesOf(directory: FileHandle, at: string, most: number): Promise<Found[]> {
-  const found: Found[] = [];
+  const names: string[] = [];
   for await (const { name } of await opendir(itself(directory))) {
-    if (found.length >= most) break;
-    const path = at ? `${at}/${name}` : name;
-    const stats = path.length <= longestPath ? await lstat(inside(directory, name)).catch(ignoreGone) : undefined;
-    if (stats) found.push({ entry: entryOf(path, stats), stats, name });
+    if (names.length >= most) break;
+    if (at.length + 1 + name.length <= longestPath) names.push(name);
+  }
+  const found: Found[] = [];
+  for (let i = 0; i < names.length; i += 64) {
+    const looks = names.slice(i, i + 64).map(async (name) => {
+      const stats = await lstat(inside(directory, name)).catch(ignoreGone);
+      if (stats) found.push({ entry: entryOf(at ? `${at}/${name}` : name, stats), stats, name });
+    });
+    await Promise.all(looks);
   }
   return found;
 }

@@ -109,7 +109,7 @@ async function debootstrap(
     [`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
     [recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
   ].flat();
-  const child = spawn('nice', ['-n', '5', 'env', `TMPDIR=${temporary}`, ...guarded.split(' '), ...mmdebstrap], {
+  const child = spawn('nice', ['-n', '5', 'env', `TMPDIR=${temporary}`, `SOURCE_DATE_EPOCH=${recipe.epoch}`, ...guarded.split(' '), ...mmdebstrap], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: longestMs,
     killSignal: 'SIGKILL',

@@ -47,13 +47,14 @@ for layer in base "$template"; do
     install -D -m $mode "$here/$layer/$file" "$root/$file"
   done
 done
-inside useradd --uid 1000 --user-group --no-create-home --home-dir /home/user --shell /bin/bash user
+inside env SOURCE_DATE_EPOCH="$epoch" useradd --uid 1000 --user-group --no-create-home --home-dir /home/user --shell /bin/bash user
 mkdir -p "$root/workspace" "$root/home/user"
 chown 1000:1000 "$root/workspace" "$root/home/user"
 
 step 'clean up'
 rm -rf "$root"/tmp/pin.txt "$root"/tmp/novnc* "$root"/root/.cache "$root"/root/.npm "$root"/var/log/* "$root"/var/cache/ldconfig/*
-rm -f "$root"/etc/apt/apt.conf.d/99mmdebstrap "$root"/etc/machine-id "$root"/etc/*- "$root"/var/lib/dpkg/*-old
+# The mirror is this machine's business.
+rm -f "$root"/etc/apt/apt.conf.d/99mmdebstrap "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/machine-id "$root"/etc/*- "$root"/var/lib/dpkg/*-old
 : > "$root/etc/machine-id"
 # Nothing inside may gain rights over the user that runs it.
 find "$root" -xdev -type f -perm /6000 -exec chmod ug-s {} +
