@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, mkdirSync } from 'node:fs';
 import { copyFile, mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -109,11 +109,23 @@ async function debootstrap(
     [`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
     [recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
   ].flat();
-  const child = spawn('nice', ['-n', '5', 'env', `TMPDIR=${temporary}`, `SOURCE_DATE_EPOCH=${recipe.epoch}`, ...guarded.split(' '), ...mmdebstrap], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: longestMs,
-    killSignal: 'SIGKILL',
-  });
+  const child = spawn(
+    'nice',
+    [
+      '-n',
+      '5',
+      'env',
+      `TMPDIR=${temporary}`,
+      `SOURCE_DATE_EPOCH=${recipe.epoch}`,
+      ...guarded.split(' '),
+      ...mmdebstrap,
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: longestMs,
+      killSignal: 'SIGKILL',
+    },
+  );
   const log = createWriteStream(join(dirname(work), `${recipe.template}.log`));
   const read = createProgressReader();
   let failure = '';
@@ -137,7 +149,8 @@ async function debootstrap(
 
 /** Unpacks a tar into `rootfs`, and hashes and counts its bytes on the way. */
 export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked> {
-  await mkdir(rootfs, { mode: 0o755 });
+  // Nothing is awaited before the stream has its reader: Node drops what a child wrote when it ends without one.
+  mkdirSync(rootfs, { mode: 0o755 });
   const hash = createHash('sha256');
   let bytes = 0;
   const meter = new Transform({
