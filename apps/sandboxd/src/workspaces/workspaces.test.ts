@@ -38,7 +38,7 @@ for (const kind of ['xfs', 'btrfs', 'plain'] as const) {
 
   test(`${kind}: a workspace is its user's alone, and what is removed is gone`, { skip }, async (t) => {
     const it = await opened(t, options(kind));
-    assert.equal(it.kind, kind, it.reason);
+    assert.equal(it.kind, kind, it.reason ?? '');
     const path = await it.create('one', uid);
     assert.equal(path, it.path('one'));
     const [all, out] = [await stat(path), await stat(join(path, 'out'))];
@@ -127,7 +127,7 @@ test('an image that was never finished is made anew; a half made workspace is re
   await writeFile(join(dir, 'workspaces.img'), '');
   await truncate(join(dir, 'workspaces.img'), 400 * mib);
   const it = await opened(t, { dir });
-  assert.notEqual(it.kind, 'plain', it.reason);
+  assert.notEqual(it.kind, 'plain', it.reason ?? '');
   await mkdir(join(dir, 'mnt/trash/one.half'));
   await opened(t, { dir });
   assert.deepEqual(await readdir(join(dir, 'mnt/trash')), []);
