@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat, statfs } from 'node:fs/promises';
-import { run, runOk } from '../run.ts';
+import { lastLine, run, runOk } from '../run.ts';
 
 /** What makes, copies and removes the directory of a workspace. Sizes are bytes. */
 export interface Holder {
@@ -127,10 +127,14 @@ export function btrfsHolder(limits: Usage): Holder {
   };
 }
 
-/** Adds up a tree; `du` because it goes deeper than a path can be long. */
+/** Adds up a tree; `du` because it goes deeper than a path can be long. What goes away meanwhile does not count. */
 async function walkUsage(path: string): Promise<Usage> {
-  const ask = async (...how: string[]) =>
-    Number.parseInt((await runOk('du', ['-s', '-x', ...how, '--', path], { timeoutMs: 120_000 })).trim(), 10);
+  const ask = async (...how: string[]) => {
+    const { stdout, stderr } = await run('du', ['-s', '-x', ...how, '--', path], { timeoutMs: 120_000 });
+    const sum = Number.parseInt(stdout, 10);
+    if (!Number.isSafeInteger(sum)) throw new Error(lastLine(stderr) || 'du took too long');
+    return sum;
+  };
   const [bytes, inodes] = await Promise.all([ask('-B1'), ask('--inodes')]);
   return { bytes, inodes };
 }

@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run, runOk } from '../run.ts';
+import { lastLine, run, runOk } from '../run.ts';
 import type { SystemPackages } from '../system-packages.ts';
 import { kindsOfThisKernel, type VolumeKind, volumes } from './kinds.ts';
 
@@ -91,8 +91,11 @@ async function mountImage(image: string, path: string, kind: VolumeKind): Promis
     for (const attempt of attempts) {
       const { code, stderr } = await run('mount', ['-t', kind, '-o', attempt, image, path], { timeoutMs: 120_000 });
       if (code === 0) {
-        if (kind === 'btrfs') await runOk('btrfs', ['quota', 'enable', path]);
-        return;
+        if (kind === 'xfs') return;
+        const quota = await run('btrfs', ['quota', 'enable', path]);
+        if (quota.code === 0) return;
+        await run('umount', [path]);
+        throw new Error(lastLine(quota.stderr));
       }
       complaint = stderr.trim().split('\n')[0] ?? '';
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NodeError } from '../error.ts';
 import type { Workspaces } from '../parts.ts';
@@ -36,8 +36,10 @@ export interface WorkspaceOptions {
 const defaultLimits = { bytes: mostBytes + 64 * 1024 ** 2, inodes: 200_000 };
 
 /** Opens the workspaces of a machine: on a volume with quotas and shared blocks where it can be had, else plain. */
-export async function openWorkspaces(options: WorkspaceOptions): Promise<WorkspaceStore> {
-  await mkdir(options.dir, { recursive: true, mode: 0o700 });
+export async function openWorkspaces(given: WorkspaceOptions): Promise<WorkspaceStore> {
+  await mkdir(given.dir, { recursive: true, mode: 0o700 });
+  // As the kernel's list of mounts says it.
+  const options = { ...given, dir: await realpath(given.dir) };
   const volume = options.plain ? { reason: 'plain directories were asked for' } : await mountVolume(options);
   const limits = options.limits ?? defaultLimits;
   const mounted = 'path' in volume ? volume : undefined;
