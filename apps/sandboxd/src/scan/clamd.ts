@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,8 @@ export async function startClamd({ packages, databaseDir = '/var/lib/clamav' }: 
   if (missing !== undefined) throw new Error(`to scan files, ${missing}`);
   const user = process.getuid?.() === 0 ? await unprivileged() : undefined;
   // Not in the state directory: its parents may be closed to that user, and its path too long for a socket's name.
-  const dir = await mkdtemp(join(tmpdir(), 'svc-clamd-'));
+  await sweep();
+  const dir = await mkdtemp(join(tmpdir(), `svc-clamd-${process.pid}-`));
   const cleanUp = () => rm(dir, { recursive: true, force: true });
   try {
     const socket = join(dir, `${randomUUID().slice(0, 8)}.sock`);
@@ -95,6 +97,15 @@ function settings(dir: string, socket: string, database: string): string {
   return Object.entries(lines)
     .map(([name, value]) => `${name} ${value}\n`)
     .join('');
+}
+
+/** Removes what processes left that could not clean up; their clamd ended with them. */
+async function sweep(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = /^svc-clamd-(\d+)-/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 /** clamav's user, or nobody. */
