@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { link, lstat, mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { needsRoot, temporaryDirectory, textOf } from '../parts.testing.ts';
+import { createFiles, FileTooLarge, mostEntries } from './files.ts';
+
+const files = createFiles();
+const uid = process.getuid?.() === 0 ? 1000 : (process.getuid?.() ?? 0);
+const options = { uid, readOnly: false, mostBytes: 1000 };
+const of = (text: string) => Readable.from([Buffer.from(text)]);
+
+/** A workspace, and a file outside of it that must not be reached. */
+async function workspace(t: TestContext) {
+  const directory = await temporaryDirectory(t);
+  const root = join(directory, 'workspace');
+  const secret = join(directory, 'secret');
+  await mkdir(root);
+  await writeFile(secret, 'secret');
+  return { root, secret, directory };
+}
+
+test('a file that was written is read back, with its hash, its owner and its mode', async (t) => {
+  const { root } = await workspace(t);
+  const written = await files.write(root, 'in/a/ț.txt', of('hello'), options);
+  assert.deepEqual(written, {
+    path: 'in/a/ț.txt',
+    bytes: 5,
+    sha256: createHash('sha256').update('hello').digest('hex'),
+  });
+  const { bytes, body } = await files.read(root, './in//a/ț.txt');
+  assert.equal(bytes, 5);
+  assert.equal(await textOf(body), 'hello');
+  const [file, parent] = [await stat(join(root, 'in/a/ț.txt')), await stat(join(root, 'in'))];
+  assert.deepEqual([file.uid, file.mode & 0o7777], [uid, 0o644]);
+  assert.deepEqual([parent.uid, parent.mode & 0o7777], [uid, 0o755]);
+  await files.write(root, 'in/a/ț.txt', of(''), { ...options, readOnly: true });
+  assert.equal((await stat(join(root, 'in/a/ț.txt'))).mode & 0o7777, 0o444);
+  assert.equal(await textOf((await files.read(root, 'in/a/ț.txt')).body), '');
+});
+
+test('a path that leads elsewhere, or is none, is a bad request', async (t) => {
+  const { root } = await workspace(t);
+  const bad = [
+    '../secret',
+    'a/../../secret',
+    '/etc/passwd',
+    'a\0b',
+    'x'.repeat(1025),
+    'x'.repeat(256),
+    'ț'.repeat(200),
+  ];
+  for (const path of bad) {
+    await assert.rejects(files.read(root, path), { code: 'bad_request' }, path);
+    await assert.rejects(files.write(root, path, of('x'), options), { code: 'bad_request' }, path);
+    await assert.rejects(files.list(root, path), { code: 'bad_request' }, path);
+  }
+  for (const path of ['', '.', 'a/']) {
+    await assert.rejects(files.write(root, path, of('x'), options), { code: 'bad_request' }, path);
+  }
+  assert.deepEqual(await readdir(root), []);
+});
+
+test('no symbolic link is followed: not as the file, not on the way, not by a walk', async (t) => {
+  const { root, secret, directory } = await workspace(t);
+  await symlink(secret, join(root, 'file'));
+  await symlink(directory, join(root, 'way'));
+  for (const path of ['file', 'way/secret']) await assert.rejects(files.read(root, path), { code: 'not_found' });
+  await assert.rejects(files.write(root, 'way/new', of('x'), options), { code: 'not_found' });
+  await assert.rejects(files.write(root, 'way/deep/new', of('x'), options), { code: 'not_found' });
+  await assert.rejects(files.list(root, 'way'), { code: 'not_found' });
+  assert.deepEqual(await files.walk(root, ''), []);
+  assert.deepEqual(await files.walk(root, 'way'), []);
+  assert.deepEqual(await files.changed(root, '', 0), []);
+  assert.deepEqual((await readdir(directory)).sort(), ['secret', 'workspace']);
+  // A write takes the link's name, and leaves what it pointed to alone.
+  await files.write(root, 'file', of('mine'), options);
+  assert.equal(await readFile(secret, 'utf8'), 'secret');
+  assert.ok((await lstat(join(root, 'file'))).isFile());
+});
+
+test('a write goes through no hard link', async (t) => {
+  const { root, secret } = await workspace(t);
+  await link(secret, join(root, 'linked'));
+  await files.write(root, 'linked', of('mine'), options);
+  assert.equal(await readFile(secret, 'utf8'), 'secret');
+  assert.equal(await readFile(join(root, 'linked'), 'utf8'), 'mine');
+});
+
+test('a directory that becomes a link at every moment never leads out', async (t) => {
+  const { root, directory } = await workspace(t);
+  await mkdir(join(directory, 'outside'));
+  await writeFile(join(directory, 'outside/file'), 'secret');
+  execFileSync('sh', ['-c', 'mkdir a.dir; echo inside > a.dir/file; ln -s ../outside a.link'], { cwd: root });
+  const racing = `
+    const { renameSync, rmSync } = require('node:fs');
+    for (;;) for (const name of ['a.dir', 'a.link']) {
+      try { renameSync(name, 'a'); renameSync('a', name); } catch { try { rmSync('a', { recursive: true, force: true }); } catch {} }
+    }`;
+  const racer = spawn(process.execPath, ['-e', racing], { cwd: root, stdio: 'ignore' });
+  t.after(() => racer.kill('SIGKILL'));
+  let seen = 0;
+  for (let i = 0; i < 2000; i += 1) {
+    const text = await files.read(root, 'a/file').then(
+      ({ body }) => textOf(body),
+      () => undefined,
+    );
+    if (text !== undefined) seen += 1;
+    assert.notEqual(text, 'secret');
+    if (i % 10 === 0) await files.write(root, 'a/new', of('x'), options).catch(() => {});
+  }
+  assert.deepEqual(await readdir(join(directory, 'outside')), ['file']);
+  assert.ok(seen > 0);
+});
+
+test('FIFOs, sockets and directories are not read, and nothing waits for them', { timeout: 10_000 }, async (t) => {
+  const { root } = await workspace(t);
+  execFileSync('mkfifo', [join(root, 'fifo')]);
+  await mkdir(join(root, 'directory'));
+  const server = createServer().listen(join(root, 'socket'));
+  t.after(() => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  for (const path of ['fifo', 'socket', 'directory', 'absent', '', 'fifo/x']) {
+    await assert.rejects(files.read(root, path), { code: 'not_found' }, path);
+  }
+  assert.deepEqual(
+    (await files.list(root, '')).map(({ path, type }) => [path, type]),
+    [
+      ['directory', 'directory'],
+      ['fifo', 'other'],
+      ['socket', 'other'],
+    ],
+  );
+  assert.deepEqual(await files.walk(root, ''), []);
+  await files.write(root, 'fifo', of('now a file'), options);
+  await assert.rejects(files.write(root, 'directory', of('x'), options), { code: 'bad_request' });
+});
+
+test('a body that is too long, or breaks off, leaves the file that was there and nothing else', async (t) => {
+  const { root } = await workspace(t);
+  await files.write(root, 'a', of('before'), options);
+  await assert.rejects(files.write(root, 'a', of('x'.repeat(1001)), options), (error) => error instanceof FileTooLarge);
+  const broken = Readable.from(
+    (function* () {
+      yield Buffer.from('half');
+      throw new Error('connection lost');
+    })(),
+  );
+  await assert.rejects(files.write(root, 'a', broken, options), /connection lost/);
+  assert.deepEqual(await readdir(root), ['a']);
+  assert.equal(await readFile(join(root, 'a'), 'utf8'), 'before');
+});
+
+test('a full file system is workspace_too_large', { skip: needsRoot }, async (t) => {
+  const { root } = await workspace(t);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', root]);
+  try {
+    const body = Readable.from([Buffer.alloc(100_000)]);
+    await assert.rejects(files.write(root, 'a', body, { ...options, mostBytes: 1e9 }), { code: 'workspace_too_large' });
+    assert.deepEqual(await readdir(root), []);
+  } finally {
+    execFileSync('umount', ['-l', root]);
+  }
+});
+
+test('what changed since an instant is found and hashed, older files are not', async (t) => {
+  const { root } = await workspace(t);
+  await mkdir(join(root, 'out/deep'), { recursive: true });
+  await writeFile(join(root, 'out/old'), 'old');
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  const since = Date.now() - 20;
+  await writeFile(join(root, 'out/deep/new'), 'new');
+  // Set back by its owner: the ctime tells.
+  await utimes(join(root, 'out/deep/new'), 1, 1);
+  // A hole of 4 TiB must not be read through.
+  await writeFile(join(root, 'out/hole'), '');
+  await truncate(join(root, 'out/hole'), 4 * 1024 ** 4);
+  const sha256 = createHash('sha256').update('new').digest('hex');
+  assert.deepEqual(await files.changed(root, 'out', since), [{ path: 'out/deep/new', sha256, bytes: 3 }]);
+  assert.deepEqual(await files.changed(root, 'absent', 0), []);
+});
+
+test('a listing is limited, and any time a file says can be told', async (t) => {
+  const { root } = await workspace(t);
+  execFileSync(
+    'sh',
+    ['-c', `seq -f 'f%.0f' ${mostEntries + 50} | xargs touch; mkdir d; cd d; touch -d @-99999999999 a`],
+    {
+      cwd: root,
+    },
+  );
+  assert.equal((await files.list(root, '')).length, mostEntries);
+  assert.ok((await files.walk(root, '')).length <= mostEntries);
+  assert.match((await files.list(root, 'd'))[0]?.mtime ?? '', /^\d{4}-\d\d-\d\dT/);
+});
+
+test('the archive holds files, directories and links as they are', async (t) => {
+  const { root, directory } = await workspace(t);
+  await files.write(root, 'a/b', of('text'), options);
+  await symlink('/etc/passwd', join(root, 'link'));
+  execFileSync('mkfifo', [join(root, 'fifo')]);
+  const tar = join(directory, 'a.tar');
+  await writeFile(tar, files.archive(root));
+  const listed = execFileSync('tar', ['-tf', tar], { encoding: 'utf8' }).trim().split('\n').sort();
+  assert.deepEqual(listed, ['./', './a/', './a/b', './fifo', './link']);
+  await assert.rejects(textOf(files.archive(join(directory, 'absent'))), /absent/);
+});

@@ -1,0 +1,247 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { PassThrough, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { FileEntry } from '@svc/sandboxd-api';
+import { NodeError } from '../error.ts';
+import type { Files } from '../parts.ts';
+import { exited } from '../run.ts';
+import { codeOf, componentsOf, inside, itself, longestPath, notFound, openDirectory, openRegular } from './place.ts';
+
+/** The body is over `mostBytes`; nothing was written. */
+export class FileTooLarge extends NodeError {
+  override name = 'FileTooLarge';
+}
+
+/** Entries that a listing or a walk answers at most; the rest is left out. */
+export const mostEntries = 10_000;
+/** Directories below each other that a walk enters. */
+export const deepest = 64;
+/** A file with holes may say any length: what no workspace can hold is not hashed. */
+const mostHashed = 2.25 * 1024 ** 3;
+/** A file's ctime comes from a clock that ticks every 1 to 10 ms, and is that much behind. */
+const tickMs = 10;
+
+/** Files of workspaces. Symbolic links are never followed, also not to places inside: what is behind one is `not_found`. */
+export function createFiles(): Files {
+  return {
+    write,
+    async read(root, path) {
+      const handle = await openFile(root, path);
+      const { size: bytes } = await handle.stat();
+      if (bytes === 0) {
+        await handle.close();
+        return { bytes, body: Readable.from([]) };
+      }
+      // A file that grows meanwhile gives what it had; one that shrinks ends early.
+      return { bytes, body: handle.createReadStream({ start: 0, end: bytes - 1 }) };
+    },
+    async list(root, path) {
+      const components = componentsOf(path);
+      const directory = await openDirectory(root, components);
+      try {
+        const found = await entriesOf(directory, components.join('/'), mostEntries);
+        return found.map(({ entry }) => entry).sort(byPath);
+      } finally {
+        await directory.close();
+      }
+    },
+    async walk(root, path) {
+      return (await walk(root, path)).map(({ entry }) => entry);
+    },
+    async changed(root, path, sinceMs) {
+      const found = (await walk(root, path)).filter(
+        ({ stats }) => stats.ctimeMs >= sinceMs - tickMs && stats.size <= mostHashed,
+      );
+      const hashed: { path: string; sha256: string; bytes: number }[] = [];
+      for (const { entry } of found) {
+        const file = await hashOf(root, entry.path);
+        if (file) hashed.push({ path: entry.path, ...file });
+      }
+      return hashed;
+    },
+    archive,
+  };
+}
+
+interface Found {
+  entry: FileEntry;
+  stats: Stats;
+  name: string;
+}
+
+async function openFile(root: string, path: string): Promise<FileHandle> {
+  const components = componentsOf(path);
+  const name = components.pop();
+  if (name === undefined) throw notFound(path);
+  const directory = await openDirectory(root, components);
+  try {
+    return await openRegular(directory, name);
+  } finally {
+    await directory.close();
+  }
+}
+
+const write: Files['write'] = async (root, path, body, options) => {
+  try {
+    const components = componentsOf(path);
+    const name = components.pop();
+    if (name === undefined || path.endsWith('/')) throw new NodeError('bad_request', 'a file needs a name');
+    const directory = await openDirectory(root, components, { uid: options.uid });
+    try {
+      return { path: [...components, name].join('/'), ...(await writeInto(directory, name, body, options)) };
+    } finally {
+      await directory.close();
+    }
+  } catch (error) {
+    body.destroy();
+    const code = codeOf(error) ?? '';
+    if (code === 'ENOSPC' || code === 'EDQUOT') {
+      throw new NodeError('workspace_too_large', 'the workspace is full', { cause: error });
+    }
+    if (code === 'EISDIR' || code === 'ENOTEMPTY') {
+      throw new NodeError('bad_request', 'there is a directory of that name', { cause: error });
+    }
+    throw error;
+  }
+};
+
+/**
+ * A fresh file that nobody else can open (0600, ours) takes the bytes, then gets owner, mode and name: an existing inode
+ * is never written to, so neither a symbolic nor a hard link leads anywhere.
+ */
+async function writeInto(
+  directory: FileHandle,
+  name: string,
+  body: Readable,
+  { uid, readOnly, mostBytes }: Parameters<Files['write']>[3],
+): Promise<{ bytes: number; sha256: string }> {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+  const temporary = inside(directory, `.upload-${randomBytes(16).toString('hex')}`);
+  const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > mostBytes) throw new FileTooLarge('workspace_too_large', `a file has at most ${mostBytes} bytes`);
+      hash.update(chunk);
+      for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;
+    }
+    if (process.getuid?.() === 0) await handle.chown(uid, uid);
+    await handle.chmod(readOnly ? 0o444 : 0o644);
+    await rename(temporary, inside(directory, name));
+    // Code inside owns the directory: it may have put something else under the temporary name.
+    const [written, named] = [await handle.stat(), await lstat(inside(directory, name)).catch(() => undefined)];
+    if (named?.ino !== written.ino) throw new NodeError('bad_request', 'the file was replaced while it was written');
+    return { bytes, sha256: hash.digest('hex') };
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function walk(root: string, path: string): Promise<Found[]> {
+  const components = componentsOf(path);
+  const found: Found[] = [];
+  let left = mostEntries;
+  const enter = async (directory: FileHandle, at: string, depth: number): Promise<void> => {
+    for (const one of await entriesOf(directory, at, left)) {
+      left -= 1;
+      if (one.entry.type === 'file') found.push(one);
+      if (one.entry.type !== 'directory' || depth >= deepest || left <= 0) continue;
+      const next = await openDirectory(inside(directory, one.name), []).catch(ignoreGone);
+      if (!next) continue;
+      try {
+        await enter(next, one.entry.path, depth + 1);
+      } finally {
+        await next.close();
+      }
+    }
+  };
+  const top = await openDirectory(root, components).catch(ignoreGone);
+  if (!top) return [];
+  try {
+    await enter(top, components.join('/'), 0);
+  } finally {
+    await top.close();
+  }
+  return found.sort((a, b) => byPath(a.entry, b.entry));
+}
+
+/** What is in an open directory; names that are no UTF-8 and paths that nobody could ask for are left out. */
+async function entriesOf(directory: FileHandle, at: string, most: number): Promise<Found[]> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(itself(directory))) {
+    if (names.length >= most) break;
+    if (at.length + 1 + name.length <= longestPath) names.push(name);
+  }
+  const found: Found[] = [];
+  for (let i = 0; i < names.length; i += 64) {
+    const looks = names.slice(i, i + 64).map(async (name) => {
+      const stats = await lstat(inside(directory, name)).catch(ignoreGone);
+      if (stats) found.push({ entry: entryOf(at ? `${at}/${name}` : name, stats), stats, name });
+    });
+    await Promise.all(looks);
+  }
+  return found;
+}
+
+function entryOf(path: string, stats: Stats): FileEntry {
+  const type = stats.isFile()
+    ? 'file'
+    : stats.isDirectory()
+      ? 'directory'
+      : stats.isSymbolicLink()
+        ? 'symlink'
+        : 'other';
+  // Code inside sets any time it likes, also one that RFC 3339 cannot say.
+  const mtime = new Date(Math.min(Math.max(stats.mtimeMs, 0), Date.UTC(9999, 11, 31))).toISOString();
+  return { path, bytes: stats.size, type, mtime };
+}
+
+async function hashOf(root: string, path: string): Promise<{ sha256: string; bytes: number } | undefined> {
+  const handle = await openFile(root, path).catch(ignoreGone);
+  if (!handle) return undefined;
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of handle.createReadStream({ end: mostHashed, highWaterMark: 1024 * 1024 })) {
+    hash.update(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+  }
+  return { sha256: hash.digest('hex'), bytes };
+}
+
+/** Sparse: a hole of an exabyte takes no time. FIFOs and links are entries of their own kind, sockets are left out. */
+function archive(root: string): Readable {
+  const flags = ['-c', '--format=posix', '--sparse', '--one-file-system', '--numeric-owner', '--warning=none'];
+  const child = spawn('tar', [...flags, '-C', root, '.'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const out = new PassThrough();
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(0, 4096);
+  });
+  const finish = async () => {
+    const [code] = await Promise.all([exited(child), pipeline(child.stdout, out, { end: false })]);
+    // 1: a file changed while it was read; the archive is whole.
+    if (code !== 0 && code !== 1) throw new Error(complaint.split('\n')[0] || `tar ended with ${code ?? 'a signal'}`);
+    out.end();
+  };
+  finish().catch((error: unknown) => {
+    child.kill('SIGKILL');
+    out.destroy(error instanceof Error ? error : new Error(String(error)));
+  });
+  return out;
+}
+
+function ignoreGone(error: unknown): undefined {
+  if (error instanceof NodeError && error.code === 'not_found') return undefined;
+  if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(codeOf(error) ?? '')) return undefined;
+  throw error;
+}
+
+const byPath = (a: FileEntry, b: FileEntry) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);

@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { copyFile, mkdir, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Transform, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { NodeError } from '../error.ts';
+import { exited, runOk } from '../run.ts';
+import type { SystemPackages } from '../system-packages.ts';
+import { debianMirror } from './mirror.ts';
+import { createProgressReader, type Progress } from './progress.ts';
+import { type Recipe, rootfsFiles } from './recipes.ts';
+
+/** Makes the root file system of a recipe as a tar stream. */
+export interface TarBuilder {
+  /**
+   * Hands the tar to `take`, once; what it needs on the way goes below `work`. Throws with what to do about it when it
+   * cannot.
+   */
+  build(
+    recipe: Recipe,
+    work: string,
+    take: (tar: Readable) => Promise<void>,
+    onProgress: (progress: Progress) => void,
+  ): Promise<void>;
+}
+
+/** What an unpacked image is. */
+export interface Unpacked {
+  digest: string;
+  bytes: number;
+}
+
+/** Free space that a build must find: the tree while it is made, the unpacked one, and what apt fetches. */
+const neededBytes = 5 * 1024 ** 3;
+/** The slowest seen is 3 minutes for office-acte; a slow mirror gets its chance, a hanging one an end. */
+const longestMs = 60 * 60_000;
+
+export interface BuilderOptions {
+  packages: SystemPackages;
+  /** Debian mirror; default the one apt uses. */
+  mirror?: string | undefined;
+}
+
+/** Builds with mmdebstrap, which needs root. */
+export function createTarBuilder({ packages, mirror }: BuilderOptions): TarBuilder {
+  return {
+    async build(recipe, work, take, onProgress) {
+      onProgress({ progress: 0, step: 'looking for what the build needs' });
+      const from = await prepare(packages, mirror, work);
+      onProgress({ progress: 0.01, step: 'fetching Node and npm' });
+      const modules = await fetchModules(work);
+      await debootstrap(recipe, work, modules, from, take, onProgress);
+    },
+  };
+}
+
+async function prepare(packages: SystemPackages, mirror: string | undefined, work: string): Promise<string> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new NodeError('sandbox_capacity', 'images are built as root on Linux: run ./svc images build as root');
+  }
+  const missing = await packages.ensure({ mmdebstrap: 'mmdebstrap', tar: 'tar', unshare: 'util-linux' });
+  if (missing !== undefined) throw new NodeError('sandbox_capacity', `to build an image, ${missing}`);
+  const from = mirror ?? (await debianMirror());
+  if (from === undefined) {
+    throw new NodeError('sandbox_capacity', 'apt on this machine has no Debian mirror, which images are built from');
+  }
+  const { bavail, bsize } = await statfs(work);
+  if (bavail * bsize < neededBytes) {
+    throw new NodeError('sandbox_capacity', `building an image needs 5 GiB free below ${dirname(work)}`);
+  }
+  return from;
+}
+
+/** Node, npm and the libraries beside them from npm's registry, each checked against the lock file. */
+async function fetchModules(work: string): Promise<string> {
+  const modules = join(work, 'node');
+  await mkdir(modules);
+  for (const name of ['package.json', 'package-lock.json']) {
+    await copyFile(join(rootfsFiles, 'node', name), join(modules, name));
+  }
+  await runOk('npm', ['ci', '--prefix', modules, '--ignore-scripts', '--no-audit', '--no-fund'], {
+    timeoutMs: 600_000,
+    cwd: modules,
+  });
+  return modules;
+}
+
+async function debootstrap(
+  recipe: Recipe,
+  work: string,
+  modules: string,
+  mirror: string,
+  take: (tar: Readable) => Promise<void>,
+  onProgress: (progress: Progress) => void,
+): Promise<void> {
+  const temporary = join(work, 'tmp');
+  await mkdir(temporary);
+  const hook = ['sh', join(rootfsFiles, 'customize.sh')].map(quoted).join(' ');
+  const parameters = [recipe.template, rootfsFiles, modules, String(recipe.epoch), recipe.pptx].map(quoted).join(' ');
+  // In namespaces of its own, bound to our life: nothing stays mounted and nothing runs on, however this process ends.
+  const guarded = 'setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc';
+  const mmdebstrap = [
+    'mmdebstrap --mode=root --variant=minbase --components=main --format=tar --verbose'.split(' '),
+    ['--aptopt=APT::Install-Recommends "false"', '--aptopt=APT::Sandbox::User "root"'],
+    ['doc', 'man', 'locale'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`),
+    [`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
+    [recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
+  ].flat();
+  const child = spawn(
+    'nice',
+    [
+      '-n',
+      '5',
+      'env',
+      `TMPDIR=${temporary}`,
+      `SOURCE_DATE_EPOCH=${recipe.epoch}`,
+      ...guarded.split(' '),
+      ...mmdebstrap,
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: longestMs,
+      killSignal: 'SIGKILL',
+    },
+  );
+  const log = createWriteStream(join(dirname(work), `${recipe.template}.log`));
+  const read = createProgressReader();
+  let failure = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    log.write(`${line}\n`);
+    // The first complaint is the cause; what follows only says that it all failed.
+    if (/^E: |No space left on device/.test(line)) failure ||= line.replace(/^E: /, '');
+    const progress = read(line);
+    if (progress) onProgress(progress);
+  });
+  try {
+    const [code] = await Promise.all([exited(child), take(child.stdout)]);
+    if (code !== 0) throw new Error(failure || `mmdebstrap ended with ${code ?? 'a signal'}`);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw failure ? new Error(failure, { cause: error }) : error;
+  } finally {
+    log.end();
+  }
+}
+
+/** Unpacks a tar into `rootfs`, and hashes and counts its bytes on the way. */
+export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked> {
+  // Nothing is awaited before the stream has its reader: Node drops what a child wrote when it ends without one.
+  mkdirSync(rootfs, { mode: 0o755 });
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const meter = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const child = spawn('tar', ['-x', '-p', '--numeric-owner', '--same-owner', '--xattrs', '-C', rootfs], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(0, 4096);
+  });
+  const [code] = await Promise.all([
+    exited(child),
+    pipeline(tar, meter, child.stdin).catch((error: unknown) => {
+      // tar went away, and says why itself.
+      if (!complaint) throw error;
+    }),
+  ]);
+  if (code !== 0) throw new Error(complaint.split('\n')[0] || `tar ended with ${code ?? 'a signal'}`);
+  return { digest: `sha256:${hash.digest('hex')}`, bytes };
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ImageStatus, Template } from '@svc/sandboxd-api';
+import { temporaryDirectory } from '../parts.testing.ts';
+import type { TarBuilder } from './build.ts';
+import { createImages } from './images.ts';
+import { tryLock } from './lock.ts';
+import { type Recipe, recipes } from './recipes.ts';
+
+/** Makes a tar of a tree with one file, which holds `text`; `gate` holds it up half-way. */
+function fakeBuilder(text: () => string, gate?: Promise<unknown>) {
+  const built: string[] = [];
+  const builder: TarBuilder = {
+    async build(recipe, work, take, onProgress) {
+      built.push(recipe.template);
+      onProgress({ progress: 0.4, step: 'unpacking python3-pandas' });
+      await gate;
+      const tree = await mkdtemp(join(work, 'tree-'));
+      await writeFile(join(tree, 'file'), text());
+      const tar = spawn('tar', ['-c', '--mtime=@0', '-C', tree, 'file'], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await take(tar.stdout);
+    },
+  };
+  return { builder, built };
+}
+
+function withPackages(extra: string): Readonly<Record<Template, Recipe>> {
+  const more = (recipe: Recipe) => ({ ...recipe, packages: [...recipe.packages, extra] });
+  const { 'svc-base': base, 'office-acte': office, desktop } = recipes;
+  return { 'svc-base': more(base), 'office-acte': more(office), desktop: more(desktop) };
+}
+
+const visible = async (dir: string) =>
+  (await readdir(dir)).filter((name) => !/^\.[a-z-]+\.(lock|progress)$/.test(name));
+
+async function place(t: TestContext) {
+  return join(await temporaryDirectory(t), 'images');
+}
+
+test('an image is unpacked below the hash of its bytes, and found again by another process', async (t) => {
+  const dir = await place(t);
+  const { builder, built } = fakeBuilder(() => 'one');
+  const images = createImages({ dir, builder });
+  assert.equal(images.get('svc-base'), undefined);
+  const heard: ImageStatus[] = [];
+  const [image, same] = await Promise.all([images.build('svc-base', (s) => heard.push(s)), images.build('svc-base')]);
+  assert.equal(image, same);
+  assert.equal(image.rootfs, join(dir, image.digest.slice(7), 'rootfs'));
+  assert.equal(await readFile(join(image.rootfs, 'file'), 'utf8'), 'one');
+  assert.deepEqual(built, ['svc-base']);
+  assert.ok(heard.some(({ state, step }) => state === 'building' && step === 'unpacking python3-pandas'));
+  assert.equal(heard.at(-1)?.state, 'ready');
+  const again = createImages({ dir, builder });
+  assert.equal(again.get('svc-base')?.digest, image.digest);
+  assert.equal((await again.ready('svc-base', 0)).digest, image.digest);
+  assert.deepEqual(built, ['svc-base']);
+  assert.deepEqual(await visible(dir), [image.digest.slice(7)]);
+});
+
+test('who cannot wait for an image hears how far it is; the build goes on', async (t) => {
+  const dir = await place(t);
+  const gate = Promise.withResolvers<void>();
+  const images = createImages({ dir, builder: fakeBuilder(() => 'one', gate.promise).builder });
+  await assert.rejects(images.ready('svc-base', 300), (error: Error & { code?: string; retryAfterS?: number }) => {
+    assert.equal(error.code, 'sandbox_capacity');
+    assert.equal(error.message, 'image svc-base is being built: 40 % (unpacking python3-pandas)');
+    return (error.retryAfterS ?? 0) > 0;
+  });
+  gate.resolve();
+  assert.equal((await images.ready('svc-base', 10_000)).template, 'svc-base');
+});
+
+test('a build that fails leaves nothing, says why, and is not tried again at once', async (t) => {
+  const dir = await place(t);
+  const clock = { now: Date.now() };
+  let reason = 'E: write failed (28: No space left on device)';
+  const { builder, built } = fakeBuilder(() => {
+    if (reason) throw new Error(reason);
+    return 'one';
+  });
+  const images = createImages({ dir, builder, now: () => clock.now });
+  await assert.rejects(images.build('svc-base'), { code: 'sandbox_capacity', message: /the disk of .* is full/ });
+  assert.deepEqual(await visible(dir), []);
+  assert.deepEqual([images.status()[0]?.state, images.status()[1]?.state], ['failed', 'absent']);
+  await assert.rejects(images.ready('svc-base', 1000), { message: /is full/ });
+  assert.equal(built.length, 1);
+  clock.now += 60_000;
+  reason = '';
+  assert.equal((await images.ready('svc-base', 10_000)).template, 'svc-base');
+});
+
+test('what a killed build left is never an image, and goes with the next build', async (t) => {
+  const dir = await place(t);
+  await mkdir(join(dir, '.building-svc-base-x1/rootfs'), { recursive: true });
+  await mkdir(join(dir, '.building-desktop-x1/rootfs'), { recursive: true });
+  // A directory with the name of an image and nothing that says what it is.
+  await mkdir(join(dir, '0'.repeat(64), 'rootfs'), { recursive: true });
+  const images = createImages({ dir, builder: fakeBuilder(() => 'one').builder });
+  assert.deepEqual(images.list(), []);
+  const { digest } = await images.build('svc-base');
+  assert.deepEqual((await visible(dir)).sort(), ['.building-desktop-x1', '0'.repeat(64), digest.slice(7)].sort());
+  await images.prune(new Set());
+  assert.ok(!(await visible(dir)).includes('.building-desktop-x1'));
+});
+
+test('a changed recipe makes a new image; the old one stays while something keeps it', async (t) => {
+  const dir = await place(t);
+  let text = 'one';
+  const { builder } = fakeBuilder(() => text);
+  const old = await createImages({ dir, builder }).build('svc-base');
+  text = 'two';
+  const images = createImages({ dir, builder, recipes: withPackages('cowsay') });
+  assert.equal(images.get('svc-base'), undefined);
+  const next = await images.build('svc-base');
+  assert.notEqual(next.digest, old.digest);
+  assert.deepEqual(await images.prune(new Set([old.digest])), []);
+  assert.ok(await stat(old.rootfs));
+  assert.deepEqual(await images.prune(new Set()), [old.digest]);
+  assert.deepEqual(await visible(dir), [next.digest.slice(7)]);
+});
+
+test('one process builds, the others wait for its image and see how far it is', async (t) => {
+  const dir = await place(t);
+  const gate = Promise.withResolvers<void>();
+  const first = createImages({ dir, builder: fakeBuilder(() => 'one', gate.promise).builder });
+  const second = fakeBuilder(() => 'other');
+  const waiting = createImages({ dir, builder: second.builder });
+  const built = first.build('svc-base');
+  while (waiting.status()[0]?.step !== 'unpacking python3-pandas') await new Promise((r) => setTimeout(r, 50));
+  const joined = waiting.build('svc-base');
+  gate.resolve();
+  assert.equal((await joined).digest, (await built).digest);
+  assert.deepEqual(second.built, []);
+});
+
+test('a lock is gone with the process that held it', async (t) => {
+  const path = join(await temporaryDirectory(t), 'lock');
+  const lock = await tryLock(path);
+  assert.ok(lock);
+  assert.equal(await tryLock(path), undefined);
+  await lock.release();
+  const script = `import { tryLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))};
+    if (!(await tryLock(${JSON.stringify(path)}))) process.exit(3);
+    process.kill(process.pid, 'SIGKILL');`;
+  assert.throws(() => execFileSync(process.execPath, ['--input-type=module', '-e', script]), { signal: 'SIGKILL' });
+  let again = await tryLock(path);
+  for (let i = 0; !again && i < 100; i += 1) again = await tryLock(path);
+  assert.ok(again);
+  await again.release();
+});

@@ -1,0 +1,255 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ImageStatus, type Template, template } from '@svc/sandboxd-api';
+import { z } from 'zod';
+import { NodeError } from '../error.ts';
+import type { Image, Images } from '../parts.ts';
+import { type TarBuilder, unpackTar } from './build.ts';
+import { type FileLock, tryLock } from './lock.ts';
+import type { Progress } from './progress.ts';
+import { type Recipe, recipeHash, recipes } from './recipes.ts';
+import { createImageStore, type ImageStore, type StoredImage } from './store.ts';
+
+/** The images of a machine, with what an operator does to them. */
+export interface ImageShelf extends Images {
+  list(): StoredImage[];
+  /** Removes the images that no recipe makes any more and that are not among `keep` (digests); answers the removed. */
+  prune(keep: ReadonlySet<string>): Promise<string[]>;
+  remove(digest: string): Promise<void>;
+}
+
+export interface ImagesOptions {
+  dir: string;
+  builder: TarBuilder;
+  /** Default: the product's. */
+  recipes?: Readonly<Record<Template, Recipe>>;
+  /** Clock, epoch milliseconds. */
+  now?: () => number;
+}
+
+/** A build under way here, or the last one's failure. */
+interface Work {
+  status: ImageStatus;
+  listeners: Set<(status: ImageStatus) => void>;
+  done: Promise<Image>;
+  failedAt?: number;
+}
+
+/** How often who waits for another process looks; its progress is written as often. */
+const pollMs = 500;
+/** A progress that was not written for so long belongs to a process that is gone. */
+const staleMs = 10_000;
+/** After a failure, callers hear its reason for so long before one of them starts anew. */
+const retryMs = 30_000;
+/** What a build takes on two cores, seconds; for Retry-After. */
+const typicalS = 180;
+
+const progressFile = z.object({ progress: z.number(), step: z.string() });
+
+/** Opens the images below `dir`. Several processes may: one builds, the others wait for it and see how far it is. */
+export function createImages(options: ImagesOptions): ImageShelf {
+  const shelf = new Shelf(options);
+  return {
+    status: () => template.options.map((name) => shelf.status(name)),
+    get: (name) => shelf.get(name),
+    ready: (name, waitMs) => shelf.ready(name, waitMs),
+    build: (name, onProgress) => shelf.build(name, onProgress),
+    list: () => shelf.store.list(),
+    prune: (keep) => shelf.prune(keep),
+    remove: (digest) => shelf.store.remove(digest),
+  };
+}
+
+class Shelf {
+  readonly store: ImageStore;
+  readonly #dir: string;
+  readonly #builder: TarBuilder;
+  readonly #recipes: Readonly<Record<Template, Recipe>>;
+  readonly #hashes: Readonly<Record<Template, string>>;
+  readonly #now: () => number;
+  readonly #works = new Map<Template, Work>();
+  readonly #found = new Map<Template, StoredImage>();
+
+  constructor(options: ImagesOptions) {
+    this.#dir = options.dir;
+    this.#builder = options.builder;
+    this.#recipes = options.recipes ?? recipes;
+    this.#now = options.now ?? Date.now;
+    this.store = createImageStore(options.dir);
+    const hash = (name: Template) => recipeHash(this.#recipes[name]);
+    this.#hashes = { 'svc-base': hash('svc-base'), 'office-acte': hash('office-acte'), desktop: hash('desktop') };
+  }
+
+  get(name: Template): StoredImage | undefined {
+    const known = this.#found.get(name);
+    if (known && statSync(known.rootfs, { throwIfNoEntry: false })) return known;
+    const image = this.store
+      .list()
+      .filter((image) => image.template === name && image.recipe === this.#hashes[name])
+      .sort((a, b) => b.built_at.localeCompare(a.built_at))[0];
+    if (image) this.#found.set(name, image);
+    else this.#found.delete(name);
+    return image;
+  }
+
+  status(name: Template): ImageStatus {
+    const work = this.#works.get(name);
+    if (work?.status.state === 'building') return work.status;
+    const image = this.get(name);
+    if (image) {
+      const { digest, bytes } = image;
+      return { template: name, state: 'ready', progress: 1, step: 'ready', digest, bytes };
+    }
+    const elsewhere = this.#elsewhere(name);
+    if (elsewhere) return { template: name, state: 'building', ...elsewhere };
+    return work?.status ?? { template: name, state: 'absent', progress: 0, step: 'not built yet' };
+  }
+
+  async ready(name: Template, waitMs: number): Promise<Image> {
+    const image = this.get(name);
+    if (image) return image;
+    const failed = this.#works.get(name);
+    if (failed?.failedAt !== undefined && this.#now() - failed.failedAt < retryMs) {
+      throw new NodeError('sandbox_capacity', `image ${name} cannot be built: ${failed.status.step}`, {
+        retryAfterS: Math.ceil(retryMs / 1000),
+      });
+    }
+    const build = this.build(name);
+    const late = new AbortController();
+    try {
+      const built = await Promise.race([build, sleep(waitMs, undefined, { signal: late.signal, ref: false })]);
+      if (built) return built;
+    } finally {
+      late.abort();
+      build.catch(() => {});
+    }
+    const { progress, step } = this.status(name);
+    const percent = Math.floor(progress * 100);
+    throw new NodeError('sandbox_capacity', `image ${name} is being built: ${percent} % (${step})`, {
+      retryAfterS: Math.max(5, Math.ceil((1 - progress) * typicalS)),
+    });
+  }
+
+  build(name: Template, onProgress?: (status: ImageStatus) => void): Promise<Image> {
+    const image = this.get(name);
+    if (image) return Promise.resolve(image);
+    let work = this.#works.get(name);
+    if (work?.status.state !== 'building') {
+      const status: ImageStatus = { template: name, state: 'building', progress: 0, step: 'starting' };
+      const done = Promise.withResolvers<Image>();
+      const started: Work = { status, listeners: new Set(), done: done.promise };
+      this.#works.set(name, started);
+      done.resolve(this.#obtain(name, started));
+      work = started;
+    }
+    if (onProgress) {
+      work.listeners.add(onProgress);
+      onProgress(work.status);
+    }
+    return work.done;
+  }
+
+  async prune(keep: ReadonlySet<string>): Promise<string[]> {
+    const current = new Set(template.options.flatMap((name) => this.get(name)?.digest ?? []));
+    const spare = this.store.list().filter(({ digest }) => !current.has(digest) && !keep.has(digest));
+    for (const { digest } of spare) await this.store.remove(digest);
+    for (const name of template.options) {
+      const lock = await tryLock(this.#path(name, 'lock')).catch(() => undefined);
+      if (!lock) continue;
+      await this.store.sweep(name);
+      await lock.release();
+    }
+    return spare.map(({ digest }) => digest);
+  }
+
+  /** Builds it under the lock of its template, or waits for the process that does. */
+  async #obtain(name: Template, work: Work): Promise<Image> {
+    const tell = (next: Partial<ImageStatus>) => {
+      work.status = { ...work.status, ...next };
+      for (const listener of work.listeners) listener(work.status);
+    };
+    try {
+      await mkdir(this.#dir, { recursive: true, mode: 0o755 });
+      const lock = await this.#locked(name, tell);
+      try {
+        const image = this.get(name) ?? (await this.#make(name, tell));
+        const { digest, bytes } = image;
+        tell({ state: 'ready', progress: 1, step: 'ready', digest, bytes });
+        return image;
+      } finally {
+        await lock?.release();
+      }
+    } catch (error) {
+      work.failedAt = this.#now();
+      const step = explain(error, this.#dir);
+      tell({ state: 'failed', step });
+      throw new NodeError('sandbox_capacity', `image ${name} cannot be built: ${step}`, { cause: error });
+    }
+  }
+
+  /** The template's lock; undefined when another process finished the image meanwhile. */
+  async #locked(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<FileLock | undefined> {
+    for (;;) {
+      const lock = await tryLock(this.#path(name, 'lock'));
+      if (lock) return lock;
+      if (this.get(name)) return undefined;
+      const elsewhere = this.#elsewhere(name);
+      tell(elsewhere ?? { step: 'another process builds it' });
+      await sleep(pollMs, undefined, { ref: false });
+    }
+  }
+
+  async #make(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<StoredImage> {
+    await this.store.sweep(name);
+    const work = await this.store.begin(name);
+    let latest: Progress = { progress: 0, step: 'starting' };
+    const beat = setInterval(() => void this.#publish(name, latest), pollMs);
+    try {
+      let unpacked = { digest: '', bytes: 0 };
+      const take = async (tar: Parameters<typeof unpackTar>[0]) => {
+        unpacked = await unpackTar(tar, join(work, 'rootfs'));
+      };
+      await this.#builder.build(this.#recipes[name], work, take, (progress) => {
+        latest = progress;
+        tell(progress);
+      });
+      // What the builder needed on the way is no part of the image.
+      await this.store.clean(work);
+      const built_at = new Date(this.#now()).toISOString();
+      return await this.store.commit(work, { template: name, ...unpacked, recipe: this.#hashes[name], built_at });
+    } finally {
+      clearInterval(beat);
+      await this.store.sweep(name);
+    }
+  }
+
+  /** What the process that builds it wrote last; undefined when none does. */
+  #elsewhere(name: Template): Progress | undefined {
+    const path = this.#path(name, 'progress');
+    try {
+      if (this.#now() - statSync(path).mtimeMs > staleMs) return undefined;
+      return progressFile.parse(JSON.parse(readFileSync(path, 'utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #publish(name: Template, progress: Progress): Promise<void> {
+    const path = this.#path(name, 'progress');
+    await writeFile(`${path}.new`, JSON.stringify(progress)).catch(() => {});
+    await rename(`${path}.new`, path).catch(() => {});
+  }
+
+  #path(name: Template, kind: 'lock' | 'progress'): string {
+    return join(this.#dir, `.${name}.${kind}`);
+  }
+}
+
+/** One line that says what went wrong, and what to do where that is known. */
+function explain(error: unknown, dir: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/No space left on device|ENOSPC|not enough free space/i.test(message)) return `the disk of ${dir} is full`;
+  return message.split('\n')[0] ?? '';
+}

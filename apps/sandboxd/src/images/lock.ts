@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+
+/** A held lock; the kernel gives it back when this process dies, however it dies. */
+export interface FileLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the lock of a file, shared with every process of the machine; undefined when another holds it. Node has no
+ * `flock`: the command holds it for as long as its stdin, our end of a pipe, is open.
+ */
+export async function tryLock(path: string): Promise<FileLock | undefined> {
+  const child = spawn('flock', ['-n', '-E', '75', path, 'sh', '-c', 'echo; exec cat >/dev/null'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const taken = new Promise<'taken'>((resolve) => child.stdout.once('data', () => resolve('taken')));
+  const first = await Promise.race([taken, closed]);
+  if (first === 75) return undefined;
+  if (first !== 'taken') throw new Error(`cannot lock ${path}`);
+  child.unref();
+  return {
+    async release() {
+      child.ref();
+      child.stdin.end();
+      await closed;
+    },
+  };
+}

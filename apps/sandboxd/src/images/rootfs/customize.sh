@@ -1,0 +1,73 @@
+#!/bin/sh
+# What makes a Debian tree the root file system of a sandbox. mmdebstrap runs it when every package is configured:
+#   customize.sh <root> <template> <directory of this script> <directory with node_modules> <newest mtime, seconds>
+#                <line of a pip requirements file>
+set -eu
+root=$1 template=$2 here=$3 node=$4 epoch=$5 pptx=$6
+step() { echo "svc-step: $*" >&2; }
+# What runs inside sees nothing of this machine's environment; only pip learns which index the machine uses.
+inside() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 chroot "$root" "$@"; }
+
+step 'Node and npm'
+modules="$root/usr/local/lib/node_modules"
+mkdir -p "$modules"
+cp -R --no-preserve=ownership "$node/node_modules/." "$modules/"
+install -m 0755 "$modules"/node-linux-*/bin/node "$root/usr/local/bin/node"
+rm -rf "$modules"/node-linux-* "$modules/.bin" "$modules/.package-lock.json"
+ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
+ln -s ../lib/node_modules/npm/bin/npx-cli.js "$root/usr/local/bin/npx"
+chmod 0755 "$modules"/npm/bin/*.js
+# `prefix` in npm's own file: `npm install -g` of the user lands below HOME.
+printf '%s\n' 'prefix=${HOME}/.local' 'update-notifier=false' 'fund=false' 'audit=false' > "$modules/npm/npmrc"
+# Both require() and import find it, from any directory: NODE_PATH does not count for import.
+ln -s usr/local/lib/node_modules "$root/node_modules"
+
+step 'python-pptx'
+# Not in Debian. Where the index cannot be reached the image goes without; PowerPoint files are written by pptxgenjs.
+echo "$pptx" > "$root/tmp/pin.txt"
+timeout -k 3 60 env ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} PIP_CONFIG_FILE=/dev/null chroot "$root" \
+  python3 -m pip install --break-system-packages --no-deps --require-hashes --no-compile --retries 0 --timeout 15 \
+  -r /tmp/pin.txt </dev/null >&2 || step 'python-pptx left out: the Python index cannot be reached'
+
+if [ "$template" = desktop ]; then
+  step 'noVNC'
+  # Its package depends on Debian's nodejs (100 MB more) for a proxy that nothing uses: only its files.
+  (cd "$root/tmp" && inside sh -c 'cd /tmp && apt-get download -q novnc' >&2 && dpkg-deb -x novnc_*.deb novnc)
+  mkdir -p "$root/usr/share/novnc"
+  cp -R "$root/tmp/novnc/usr/share/novnc/." "$root/usr/share/novnc/"
+fi
+
+step 'files of the image'
+for layer in base "$template"; do
+  [ -d "$here/$layer" ] || continue
+  (cd "$here/$layer" && find . -type f) | while read -r file; do
+    mode=0644
+    case $file in ./usr/local/bin/*) mode=0755 ;; esac
+    rm -f "$root/$file"
+    install -D -m $mode "$here/$layer/$file" "$root/$file"
+  done
+done
+inside env SOURCE_DATE_EPOCH="$epoch" useradd --uid 1000 --user-group --no-create-home --home-dir /home/user --shell /bin/bash user
+mkdir -p "$root/workspace" "$root/home/user"
+chown 1000:1000 "$root/workspace" "$root/home/user"
+
+step 'clean up'
+rm -rf "$root"/tmp/pin.txt "$root"/tmp/novnc* "$root"/root/.cache "$root"/root/.npm "$root"/var/log/* "$root"/var/cache/ldconfig/*
+# The mirror is this machine's business.
+rm -f "$root"/etc/apt/apt.conf.d/99mmdebstrap "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/machine-id "$root"/etc/*- "$root"/var/lib/dpkg/*-old
+: > "$root/etc/machine-id"
+# Nothing inside may gain rights over the user that runs it.
+find "$root" -xdev -type f -perm /6000 -exec chmod ug-s {} +
+
+step 'font caches'
+# fontconfig believes its cache while the directory keeps its mtime, and the tar clamps what is newer than the epoch.
+find "$root/usr/share/fonts" "$root/usr/local/share/fonts" -newermt "@$epoch" -exec touch -h -d "@$epoch" {} + 2>/dev/null || true
+inside fc-cache -f -s
+# HOME starts empty: who sets it up copies /etc/skel, and the first plot takes 0.4 s less.
+inside env MPLCONFIGDIR=/etc/skel/.cache/matplotlib python3 -c 'import matplotlib.font_manager'
+mkdir -p "$root/etc/skel/.config/matplotlib"
+
+step 'Python byte code'
+# Unchecked: nothing inside changes these sources, an import reads one file less, and the bytes depend on no mtime.
+inside python3 -m compileall -q -f -j 0 --invalidation-mode unchecked-hash \
+  /usr/lib/python3 /usr/lib/python3.13 /usr/local/lib/python3.13 >/dev/null 2>&1 || true

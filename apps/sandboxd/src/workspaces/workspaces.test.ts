@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
+import { createSystemPackages } from '../system-packages.ts';
+import { kindsOfThisKernel, type VolumeKind } from './kinds.ts';
+import { openWorkspaces, type WorkspaceOptions } from './workspaces.ts';
+
+const packages = createSystemPackages(true);
+const mib = 1024 ** 2;
+const limits = { bytes: 64 * mib, inodes: 2000 };
+const uid = process.getuid?.() === 0 ? 1000 : (process.getuid?.() ?? 0);
+
+async function opened(t: TestContext, options: Partial<WorkspaceOptions> = {}) {
+  const dir = options.dir ?? (await mkdtempFor(t));
+  const volume = { sizeBytes: 1024 * mib, reserveBytes: 0, ...options.volume };
+  return openWorkspaces({ dir, packages, limits, ...options, volume });
+}
+
+/** Unmounted before it goes. */
+async function mkdtempFor(t: TestContext): Promise<string> {
+  let dir = '';
+  t.after(() => {
+    execFileSync('sh', ['-c', 'umount "$1/mnt" 2>/dev/null || true', 'sh', dir]);
+  });
+  dir = await temporaryDirectory(t);
+  return dir;
+}
+
+const inside = (path: string, script: string) =>
+  execFileSync('sh', ['-c', script], { cwd: path, encoding: 'utf8', stdio: 'pipe' }).trim();
+
+for (const kind of ['xfs', 'btrfs', 'plain'] as const) {
+  const skip = kind === 'plain' ? false : needsRoot;
+  const options = (name: VolumeKind | 'plain') => (name === 'plain' ? { plain: true } : { volume: volumeOf(name) });
+
+  test(`${kind}: a workspace is its user's alone, and what is removed is gone`, { skip }, async (t) => {
+    const it = await opened(t, options(kind));
+    assert.equal(it.kind, kind, it.reason ?? '');
+    const path = await it.create('one', uid);
+    assert.equal(path, it.path('one'));
+    const [all, out] = [await stat(path), await stat(join(path, 'out'))];
+    assert.deepEqual([all.uid, all.gid, all.mode & 0o7777, out.uid], [uid, all.gid, 0o700, uid]);
+    await assert.rejects(it.create('one', uid), /there already/);
+    assert.deepEqual(await it.list(), ['one']);
+    // Deeper than a path can be long, names of any bytes, nothing readable.
+    inside(
+      path,
+      `i=0; while [ $i -lt 300 ]; do mkdir ddddddddddddddddddddd && cd -P ddddddddddddddddddddd; i=$((i+1)); done; touch x`,
+    );
+    inside(path, `touch -- "$(printf '\\377\\n-rf')" '-f'; mkdir closed; touch closed/x; chmod 0 closed`);
+    await it.remove('one');
+    await it.remove('one');
+    assert.deepEqual(await it.list(), []);
+    assert.deepEqual(await readdir(join(path, '..', '..', 'trash')), []);
+    for (const id of ['', '..', 'a/b', '.x', '-x']) assert.throws(() => it.path(id), { code: 'bad_request' });
+  });
+
+  test(`${kind}: a copy is the same and is its own`, { skip }, async (t) => {
+    const it = await opened(t, options(kind));
+    const from = await it.create('from', uid);
+    await writeFile(join(from, 'a'), 'text');
+    inside(from, 'ln a linked; ln -s /etc/passwd link; mkfifo fifo; mkdir d; touch -d @1000 d/old; chmod 0511 d');
+    const to = await it.clone('from', 'to');
+    const look = (path: string) => inside(path, "find . -printf '%p %y %l %m %U %T@ %n\\n' | sort");
+    assert.equal(look(to), look(from));
+    await writeFile(join(to, 'a'), 'other');
+    assert.equal(await readFile(join(to, 'linked'), 'utf8'), 'other');
+    assert.equal(await readFile(join(from, 'a'), 'utf8'), 'text');
+    await assert.rejects(it.clone('absent', 'new'));
+    assert.deepEqual((await it.list()).sort(), ['from', 'to']);
+    for (const id of await it.list()) await it.remove(id);
+  });
+
+  test(`${kind}: what a workspace takes is counted`, { skip }, async (t) => {
+    const it = await opened(t, options(kind));
+    const path = await it.create('one', uid);
+    await writeFile(join(path, 'a'), Buffer.alloc(4 * mib, 1));
+    inside(path, 'sync -f .');
+    const { bytes, inodes } = await it.usage('one');
+    assert.ok(bytes >= 4 * mib && bytes < 6 * mib, String(bytes));
+    assert.equal(inodes, 3);
+    assert.equal(await it.isTooLarge('one'), false);
+  });
+}
+
+function volumeOf(kind: VolumeKind) {
+  return { kind, sizeBytes: 1024 * mib, reserveBytes: 0 };
+}
+
+test('a workspace that is full leaves room for the others, a copy has the same limit', {
+  skip: needsRoot,
+}, async (t) => {
+  const it = await opened(t);
+  if (!it.limited) return t.skip(it.reason ?? 'no limits');
+  const path = await it.create('one', uid);
+  assert.throws(() => inside(path, 'dd if=/dev/zero of=big bs=1M count=100'), /quota|space/i);
+  await it.clone('one', 'two');
+  assert.throws(() => inside(it.path('two'), 'dd if=/dev/zero of=more bs=1M count=100'), /quota|space/i);
+  const other = await it.create('other', uid);
+  inside(other, 'dd if=/dev/zero of=big bs=1M count=40 2>&1');
+  await it.remove('one');
+  await it.create('one', uid);
+  inside(it.path('one'), 'dd if=/dev/zero of=big bs=1M count=40 2>&1');
+});
+
+test('workspaces are there after the process, and after the machine, was restarted', { skip: needsRoot }, async (t) => {
+  const dir = await mkdtempFor(t);
+  const first = await opened(t, { dir });
+  await writeFile(join(await first.create('one', uid), 'a'), 'kept');
+  await first.close();
+  const second = await opened(t, { dir });
+  assert.equal(await readFile(join(second.path('one'), 'a'), 'utf8'), 'kept');
+  await second.unmount();
+  const third = await opened(t, { dir });
+  assert.equal(third.kind, first.kind);
+  assert.equal(await readFile(join(third.path('one'), 'a'), 'utf8'), 'kept');
+});
+
+test('an image that was never finished is made anew; a half made workspace is removed', {
+  skip: needsRoot,
+}, async (t) => {
+  const dir = await mkdtempFor(t);
+  await writeFile(join(dir, 'workspaces.img.new'), 'half');
+  await writeFile(join(dir, 'workspaces.img'), '');
+  await truncate(join(dir, 'workspaces.img'), 400 * mib);
+  const it = await opened(t, { dir });
+  assert.notEqual(it.kind, 'plain', it.reason ?? '');
+  await mkdir(join(dir, 'mnt/trash/one.half'));
+  await opened(t, { dir });
+  assert.deepEqual(await readdir(join(dir, 'mnt/trash')), []);
+});
+
+test('without the tools, and without permission to install them, it says what to do', async (t) => {
+  const missing = { ensure: () => Promise.resolve('run as root: apt-get install xfsprogs') };
+  const it = await opened(t, { dir: await mkdtempFor(t), packages: missing });
+  assert.equal(it.kind, 'plain');
+  assert.equal(it.limited, false);
+  if (!needsRoot && (await kindsOfThisKernel()).length > 0) assert.match(it.reason ?? '', /apt-get install xfsprogs/);
+  await it.create('one', uid);
+  await it.remove('one');
+});

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, chown, mkdir, readdir, realpath, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NodeError } from '../error.ts';
+import type { Workspaces } from '../parts.ts';
+import type { SystemPackages } from '../system-packages.ts';
+import { btrfsHolder, directoryHolder, type Holder, type Usage, type VolumeKind, xfsHolder } from './kinds.ts';
+import { mountVolume, unmountVolume, type VolumeOptions } from './volume.ts';
+
+/** More than this is `workspace_too_large` (spec). */
+export const mostBytes = 2 * 1024 ** 3;
+
+/** The directories of workspaces, and how they are held. */
+export interface WorkspaceStore extends Workspaces {
+  /** A volume of their own, on which a copy shares blocks; or `plain` directories. */
+  kind: VolumeKind | 'plain';
+  /** Whether the file system stops a workspace at its limit; if not, somebody has to look at `usage`. */
+  limited: boolean;
+  /** Why it is plain, or not limited, and what to do about it. */
+  reason?: string;
+  /** Takes the volume out of the tree; for tests and for who removes the state directory. */
+  unmount(): Promise<void>;
+}
+
+export interface WorkspaceOptions {
+  /** Directory of their own; the volume is `workspaces.img` in it. */
+  dir: string;
+  packages: SystemPackages;
+  volume?: Partial<VolumeOptions>;
+  /** Hard limits of one workspace; the blocks' is a little above what is allowed, so that going over can be seen. */
+  limits?: Usage;
+  /** Plain directories also where the volume could be mounted. */
+  plain?: boolean;
+}
+
+const defaultLimits = { bytes: mostBytes + 64 * 1024 ** 2, inodes: 200_000 };
+
+/** Opens the workspaces of a machine: on a volume with quotas and shared blocks where it can be had, else plain. */
+export async function openWorkspaces(given: WorkspaceOptions): Promise<WorkspaceStore> {
+  await mkdir(given.dir, { recursive: true, mode: 0o700 });
+  // As the kernel's list of mounts says it.
+  const options = { ...given, dir: await realpath(given.dir) };
+  const volume = options.plain ? { reason: 'plain directories were asked for' } : await mountVolume(options);
+  const limits = options.limits ?? defaultLimits;
+  const mounted = 'path' in volume ? volume : undefined;
+  const limited = mounted?.limited === true;
+  const holder = !limited
+    ? directoryHolder()
+    : mounted.kind === 'xfs'
+      ? xfsHolder(mounted.path, limits)
+      : btrfsHolder(limits);
+  const places = new Places(mounted?.path ?? join(options.dir, 'plain'), holder);
+  await places.open();
+  const usage = (id: string) => holder.usage(places.path(id));
+  return {
+    kind: mounted?.kind ?? 'plain',
+    limited,
+    ...('reason' in volume && { reason: volume.reason }),
+    ...(mounted && !limited && { reason: 'this kernel has XFS without quotas, and no btrfs or no btrfs-progs' }),
+    path: (id) => places.path(id),
+    create: (id, uid) => places.create(id, uid),
+    clone: (from, to) => places.clone(from, to),
+    remove: (id) => places.remove(id),
+    list: () => places.list(),
+    usage,
+    isTooLarge: async (id) => (await usage(id)).bytes > mostBytes,
+    // Sandboxes outlive this process, and have it mounted.
+    close: async () => {},
+    unmount: () => unmountVolume(options.dir),
+  };
+}
+
+/** Directories with names, made whole and removed whole. */
+class Places {
+  readonly #at: string;
+  readonly #trash: string;
+  readonly #holder: Holder;
+
+  constructor(root: string, holder: Holder) {
+    this.#at = join(root, 'workspaces');
+    this.#trash = join(root, 'trash');
+    this.#holder = holder;
+  }
+
+  /** Makes what is missing, and removes what an ended process was about to. */
+  async open(): Promise<void> {
+    for (const path of [this.#at, this.#trash]) await mkdir(path, { recursive: true, mode: 0o711 });
+    for (const name of await readdir(this.#trash)) await this.#holder.remove(join(this.#trash, name));
+  }
+
+  path(id: string): string {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(id)) throw new NodeError('bad_request', 'not the id of a workspace');
+    return join(this.#at, id);
+  }
+
+  create(id: string, uid: number): Promise<string> {
+    return this.#make(id, async (path) => {
+      await this.#holder.make(path);
+      await chmod(path, 0o700);
+      await own(path, uid);
+      await mkdir(join(path, 'out'), { mode: 0o755 });
+      await own(join(path, 'out'), uid);
+    });
+  }
+
+  clone(from: string, to: string): Promise<string> {
+    const source = this.path(from);
+    return this.#make(to, (path) => this.#holder.copy(source, path));
+  }
+
+  async remove(id: string): Promise<void> {
+    const gone = join(this.#trash, `${id}.${randomUUID()}`);
+    try {
+      await rename(this.path(id), gone);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    await this.#holder.remove(gone);
+  }
+
+  async list(): Promise<string[]> {
+    return (await readdir(this.#at)).filter((name) => !name.startsWith('.'));
+  }
+
+  /** It gets its name when it is complete: a half copied one is never seen. */
+  async #make(id: string, fill: (path: string) => Promise<void>): Promise<string> {
+    const path = this.path(id);
+    if (await stat(path).catch(() => undefined)) throw new Error(`workspace ${id} is there already`);
+    const making = join(this.#trash, `${id}.${randomUUID()}`);
+    try {
+      await fill(making);
+      await rename(making, path);
+      return path;
+    } catch (error) {
+      if (await stat(making).catch(() => undefined)) await this.#holder.remove(making).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** Only root can give it away; elsewhere the sandbox's user is the one that runs this. */
+async function own(path: string, uid: number): Promise<void> {
+  if (process.getuid?.() === 0) await chown(path, uid, uid);
+}
