@@ -1,0 +1,163 @@
+/**
+ * The shim: holds one sandbox. It starts the runtime, keeps the pipes to the guest agent, lets sandboxd speak through a
+ * socket, is the only way out for what runs inside, and ends the sandbox when its time is over, whether sandboxd lives
+ * or not. Its imports are few: every sandbox pays for them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { createDecoder, encodeFrame, encodeJson, type Frame, frameType, parseJson } from '../wire/frames.ts';
+import { createEgress, type EgressTable } from './egress.ts';
+import type { ShimEnd, ShimMessage, ShimSpec } from './spec.ts';
+
+/** A timer takes at most 2^31 - 1 ms; a sandbox may live for 7 days, which fits, but a test's clock may not. */
+const longestTimer = 2_000_000_000;
+
+interface Held {
+  spec: ShimSpec;
+  child: ChildProcess;
+  connection: Socket | undefined;
+  /** Channel of the guest -> channel of the connection, and back. */
+  toConnection: Map<number, number>;
+  toGuest: Map<number, number>;
+  next: number;
+  reason: ShimEnd['reason'];
+  timer: NodeJS.Timeout | undefined;
+  egress: EgressTable;
+}
+
+function main(): void {
+  const spec = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as ShimSpec;
+  const [command, ...words] = spec.command;
+  const child = spawn(command as string, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const toGuest = (frame: Buffer): void => void child.stdin?.write(frame);
+  const held: Held = {
+    spec,
+    child,
+    connection: undefined,
+    toConnection: new Map(),
+    toGuest: new Map(),
+    next: 1,
+    reason: 'exited',
+    timer: undefined,
+    egress: createEgress(spec, toGuest),
+  };
+  child.stdin?.on('error', () => {});
+  child.on('error', () => finish(held, null, null));
+  child.on('exit', (code, signal) => finish(held, code, signal));
+  const decode = createDecoder((frame) => fromGuest(held, frame));
+  child.stdout?.on('data', (chunk: Buffer) => {
+    try {
+      decode(chunk);
+    } catch {
+      end(held, 'exited');
+    }
+  });
+  // A restart of sandboxd must not end what it holds.
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
+  process.on('SIGTERM', () => end(held, 'stopped'));
+  arm(held);
+  rmSync(spec.socket, { force: true });
+  createServer((socket) => accept(held, socket)).listen(spec.socket);
+}
+
+/** Takes a connection of sandboxd; the one before it is replaced. */
+function accept(held: Held, socket: Socket): void {
+  held.connection?.destroy();
+  drop(held);
+  held.connection = socket;
+  const decode = createDecoder((frame) => {
+    if (held.connection === socket) fromConnection(held, frame);
+  });
+  socket.on('data', (chunk) => {
+    try {
+      decode(chunk);
+    } catch {
+      socket.destroy();
+    }
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    if (held.connection !== socket) return;
+    held.connection = undefined;
+    drop(held);
+  });
+}
+
+/** Gives up every channel of a connection that is gone: a command nobody listens to is ended. */
+function drop(held: Held): void {
+  for (const channel of held.toConnection.keys()) held.child.stdin?.write(encodeJson(channel, frameType.close, {}));
+  held.toConnection.clear();
+  held.toGuest.clear();
+}
+
+function fromConnection(held: Held, { channel, type, payload }: Frame): void {
+  if (channel === 0) {
+    obey(held, parseJson(payload) as ShimMessage);
+    return;
+  }
+  let inside = held.toGuest.get(channel);
+  if (type === frameType.open) {
+    inside = held.next;
+    held.next += 2;
+    held.toGuest.set(channel, inside);
+    held.toConnection.set(inside, channel);
+  }
+  if (inside === undefined) return;
+  if (type === frameType.close) forget(held, inside, channel);
+  held.child.stdin?.write(encodeFrame(inside, type, payload));
+}
+
+function fromGuest(held: Held, frame: Frame): void {
+  const { channel, type, payload } = frame;
+  if (channel % 2 === 0) {
+    held.egress.receive(frame);
+    return;
+  }
+  const outside = held.toConnection.get(channel);
+  if (outside === undefined) return;
+  if (type === frameType.close) forget(held, channel, outside);
+  held.connection?.write(encodeFrame(outside, type, payload));
+}
+
+function forget(held: Held, inside: number, outside: number): void {
+  held.toConnection.delete(inside);
+  held.toGuest.delete(outside);
+}
+
+function obey(held: Held, message: ShimMessage): void {
+  if (message.egress) held.spec.egress = message.egress;
+  if (message.expires_at !== undefined) {
+    held.spec.expiresAt = message.expires_at;
+    arm(held);
+  }
+  if (message.stop) end(held, 'stopped');
+  held.connection?.write(encodeJson(0, frameType.event, { ok: true }));
+}
+
+/** Ends the sandbox at `expiresAt`. */
+function arm(held: Held): void {
+  clearTimeout(held.timer);
+  const left = held.spec.expiresAt - Date.now();
+  if (left <= 0) end(held, 'expired');
+  else held.timer = setTimeout(() => arm(held), Math.min(left, longestTimer));
+}
+
+function end(held: Held, reason: ShimEnd['reason']): void {
+  if (held.reason === 'exited') held.reason = reason;
+  held.child.kill('SIGKILL');
+}
+
+function finish(held: Held, code: number | null, signal: string | null): void {
+  const ended: ShimEnd = { reason: held.reason, code, signal };
+  try {
+    writeFileSync(`${held.spec.ended}.new`, JSON.stringify(ended));
+    renameSync(`${held.spec.ended}.new`, held.spec.ended);
+  } catch {
+    // The directory went first: the sandbox is being destroyed.
+  }
+  rmSync(held.spec.socket, { force: true });
+  process.exit(0);
+}
+
+main();
