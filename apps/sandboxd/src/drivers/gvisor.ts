@@ -71,9 +71,8 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
       await verify(snapshot);
     },
     async destroy({ id }) {
-      await run([...(await runsc()), 'delete', '--force', id], deleteMs);
-      // What a killed runsc leaves of its state is a file and a lock of this name.
-      for (const name of [`${id}_sandbox:${id}.state`, `${id}_sandbox:${id}.lock`]) {
+      // Its processes are gone: what is left of it are these. `runsc delete` would wait 1.5 s for the dead (measured).
+      for (const name of [`${id}_sandbox:${id}.state`, `${id}_sandbox:${id}.lock`, `runsc-${id}.sock`]) {
         await rm(join(stateDir, name), { force: true });
       }
     },

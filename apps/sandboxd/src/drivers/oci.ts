@@ -39,7 +39,8 @@ export function ociSpec(instance: Instance): object {
       cwd: '/',
       noNewPrivileges: true,
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
-      rlimits: [rlimit('RLIMIT_NOFILE', 4096), rlimit('RLIMIT_CORE', 0)],
+      // gVisor counts a user's processes and threads; the agent is another user, so it can always start one more.
+      rlimits: [rlimit('RLIMIT_NOFILE', 4096), rlimit('RLIMIT_CORE', 0), rlimit('RLIMIT_NPROC', mostProcesses)],
     },
     root: { path: instance.rootfs, readonly: true },
     hostname: 'sandbox',

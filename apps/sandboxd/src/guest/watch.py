@@ -9,8 +9,9 @@ import system
 FASTEST = 4_000_000_000
 IDLE_S = 1.0
 SHORTEST_S = 0.02
-# Before it may fork, a process has to live: 20 ms of a fork bomb are some hundred processes.
 BUSY_S = 0.05
+# RLIMIT_NPROC makes forks fail at the limit; what stands just below it is a bomb that would leave room for nothing.
+NEAR = 6
 
 
 class Watch:
@@ -23,7 +24,7 @@ class Watch:
         table = system.processes()
         used = sum(resident for _, _, _, resident in table.values())
         threads = sum(row[2] for row in table.values())
-        if threads > self.processes:
+        if threads >= self.processes - NEAR:
             self.end_all(table)
         elif used > self.memory_bytes:
             self.end_largest(table)

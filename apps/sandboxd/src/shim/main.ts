@@ -4,7 +4,7 @@
  * or not. Its imports are few: every sandbox pays for them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createDecoder, encodeFrame, encodeJson, type Frame, frameType, parseJson } from '../wire/frames.ts';
 import { createEgress, type EgressTable } from './egress.ts';
@@ -26,10 +26,30 @@ interface Held {
   egress: EgressTable;
 }
 
+/**
+ * Waits for a spec on standard input, so that sandboxd can have shims in store; without one it ends with sandboxd. From
+ * the spec on it depends on nobody.
+ */
 function main(): void {
-  const spec = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as ShimSpec;
+  let text = '';
+  // A restart of sandboxd must not end what it holds.
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
+  process.stdin.on('end', () => process.exit(0));
+  process.stdin.on('data', (chunk) => {
+    text += chunk.toString();
+    if (!text.includes('\n')) return;
+    process.stdin.removeAllListeners();
+    process.stdin.on('error', () => {});
+    process.stdin.destroy();
+    hold(JSON.parse(text) as ShimSpec);
+  });
+}
+
+function hold(spec: ShimSpec): void {
   const [command, ...words] = spec.command;
-  const child = spawn(command as string, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const log = openSync(spec.log, 'a', 0o600);
+  const child = spawn(command as string, words, { stdio: ['pipe', 'pipe', log] });
+  closeSync(log);
   const toGuest = (frame: Buffer): void => void child.stdin?.write(frame);
   const held: Held = {
     spec,
@@ -53,12 +73,13 @@ function main(): void {
       end(held, 'exited');
     }
   });
-  // A restart of sandboxd must not end what it holds.
-  for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
   process.on('SIGTERM', () => end(held, 'stopped'));
   arm(held);
   rmSync(spec.socket, { force: true });
-  createServer((socket) => accept(held, socket)).listen(spec.socket);
+  createServer((socket) => accept(held, socket)).listen(spec.socket, () => {
+    process.stdout.on('error', () => {});
+    process.stdout.write('ready\n', () => process.stdout.destroy());
+  });
 }
 
 /** Takes a connection of sandboxd; the one before it is replaced. */

@@ -9,7 +9,7 @@ export interface EgressRules {
   presets: { pypi: string[]; npm: string[] };
 }
 
-/** Everything that a shim is told; read once from a file only root can read. */
+/** Everything that a shim is told; one line of JSON on its standard input. */
 export interface ShimSpec {
   /** Starts the sandbox; its standard input and output are the agent's. */
   command: string[];
@@ -17,6 +17,8 @@ export interface ShimSpec {
   socket: string;
   /** Where it writes why it ended. */
   ended: string;
+  /** Takes what the runtime and the agent write on standard error. */
+  log: string;
   expiresAt: number;
   egress: Egress;
   rules: EgressRules;
