@@ -1,6 +1,7 @@
 """The guest agent: PID 1 of every sandbox. It speaks frames over its own stdin and stdout and decides nothing."""
 
 import os
+import resource
 import signal
 import sys
 
@@ -131,6 +132,9 @@ def main():
     os.makedirs(HOME, exist_ok=True)
     if os.getuid() == 0:
         os.chown(HOME, options['uid'], options['uid'])
+    else:
+        resource.setrlimit(resource.RLIMIT_NPROC, (options['processes'], options['processes']))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     agent = Agent(options)
     agent.loop.run()
 
