@@ -14,7 +14,13 @@ const run = promisify(execFile);
 export function standIns(dir: string, rootfs: string, runsc: string): NodeParts {
   const path = (id: string): string => join(dir, id);
   const image = { template: 'svc-base', digest: `sha256:${'0'.repeat(64)}`, rootfs } as const;
-  const status = { template: image.template, state: 'ready', progress: 1, step: 'ready', digest: image.digest } as const;
+  const status = {
+    template: image.template,
+    state: 'ready',
+    progress: 1,
+    step: 'ready',
+    digest: image.digest,
+  } as const;
   return {
     images: {
       status: () => [status],
@@ -82,7 +88,10 @@ function createGroups(dir: string): NodeParts['groups'] {
   const processesOf = async (group: string): Promise<number[]> =>
     (await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
   return {
-    list: async () => (await readdir(parent, { withFileTypes: true }).catch(() => [])).filter((entry) => entry.isDirectory()).map(({ name }) => name),
+    list: async () =>
+      (await readdir(parent, { withFileTypes: true }).catch(() => []))
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name),
     async open(id) {
       const group = join(parent, id);
       const kill = async (): Promise<void> => {

@@ -11,7 +11,8 @@ import type { CodeResult, ExecEvent, NewSandbox } from '@svc/sandboxd-api';
 
 /** A directory with `image` (a root file system of svc-base) and `runsc`. */
 const given = process.env['SVC_TEST_SANDBOXES'] ?? '/root/probe-core';
-const missing = process.getuid?.() !== 0 ? 'needs root' : existsSync(join(given, 'image')) ? false : `no image in ${given}`;
+const missing =
+  process.getuid?.() !== 0 ? 'needs root' : existsSync(join(given, 'image')) ? false : `no image in ${given}`;
 
 /** Why sandboxes cannot be tested here; false where they can. */
 export const skip: string | false = missing;
@@ -89,8 +90,12 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
       if (typeof answer.body !== 'string') {
         return { status: answer.status, events: [], stdout: '', stderr: JSON.stringify(answer.body), last: undefined };
       }
-      const events = answer.body.split('\n').filter(Boolean).map((line) => JSON.parse(line) as ExecEvent);
-      const joined = (type: string) => events.map((event) => (event.type === type && 'data' in event ? event.data : '')).join('');
+      const events = answer.body
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as ExecEvent);
+      const joined = (type: string) =>
+        events.map((event) => (event.type === type && 'data' in event ? event.data : '')).join('');
       return { status: answer.status, events, stdout: joined('stdout'), stderr: joined('stderr'), last: events.at(-1) };
     },
     code: async (id, code, timeoutMs = 30_000) =>

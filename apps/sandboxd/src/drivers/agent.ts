@@ -26,7 +26,11 @@ export const agentCommand = (limits: Limits & { processes: number }): string[] =
 export async function publishAgent(dir: string): Promise<{ path: string; hash: string }> {
   const names = (await readdir(source)).filter((name) => name.endsWith('.py')).sort();
   const hash = createHash('sha256');
-  for (const name of names) hash.update(name).update('\0').update(await readFile(join(source, name)));
+  for (const name of names)
+    hash
+      .update(name)
+      .update('\0')
+      .update(await readFile(join(source, name)));
   const digest = hash.digest('hex').slice(0, 32);
   const path = join(dir, digest);
   await mkdir(dir, { recursive: true, mode: 0o711 });

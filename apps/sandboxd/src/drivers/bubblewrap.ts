@@ -63,14 +63,24 @@ export function createBubblewrap(): Driver {
     async destroy() {},
     version: async () => (await run(['bwrap', '--version'], probeMs)).output.trim(),
     async check() {
-      const who = isRoot ? ['setpriv', '--reuid', String(probeUid), '--regid', String(probeUid), '--clear-groups', '--'] : [];
+      const who = isRoot
+        ? ['setpriv', '--reuid', String(probeUid), '--regid', String(probeUid), '--clear-groups', '--']
+        : [];
       const { code, output } = await run([...who, 'bwrap', ...isolation, '--ro-bind', '/', '/', 'true'], probeMs);
       if (code !== 0) throw new NodeError('sandbox_capacity', adviceFor(output));
     },
   };
 }
 
-const isolation = ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--disable-userns', '--cap-drop', 'ALL'];
+const isolation = [
+  '--unshare-all',
+  '--unshare-user',
+  '--die-with-parent',
+  '--new-session',
+  '--disable-userns',
+  '--cap-drop',
+  'ALL',
+];
 
 function bwrap(instance: Instance, places: { rootfs: string; workspace: string; guest: string }): string[] {
   const memory = Object.entries(tmpfsSizes).filter(([path]) => path !== '/dev/shm');

@@ -48,7 +48,12 @@ export function ociSpec(instance: Instance): object {
       { destination: '/proc', type: 'proc', source: 'proc' },
       { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
       { destination: '/dev', type: 'tmpfs', source: 'tmpfs' },
-      { destination: '/run', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'mode=755', 'size=16777216'] },
+      {
+        destination: '/run',
+        type: 'tmpfs',
+        source: 'tmpfs',
+        options: ['nosuid', 'nodev', 'mode=755', 'size=16777216'],
+      },
       ...Object.entries(tmpfsSizes).map(([destination, size]) => ({
         destination,
         type: 'tmpfs',

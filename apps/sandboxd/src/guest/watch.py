@@ -21,11 +21,12 @@ class Watch:
         self.agent.loop.after(IDLE_S, self.look)
 
     def look(self):
-        table = system.processes()
+        count, table = system.count(), system.processes()
         used = sum(resident for _, _, _, resident in table.values())
-        threads = sum(row[2] for row in table.values())
+        # While the table was read, processes of a bomb came and went: their number was read at once.
+        threads = max(count, sum(row[2] for row in table.values()))
         if threads >= self.processes - NEAR:
-            self.end_all(table)
+            self.end_all()
         elif used > self.memory_bytes:
             self.end_largest(table)
             used = 0
@@ -40,14 +41,13 @@ class Watch:
         pid = max(table, key=lambda pid: table[pid][3])
         self.kill(pid)
 
-    def end_all(self, table):
-        """A fork bomb: stopping first keeps it from outrunning the look."""
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in system.processes() if number == signal.SIGKILL else table:
-                try:
-                    os.kill(pid, number)
-                except OSError:
-                    pass
+    @staticmethod
+    def end_all():
+        """A fork bomb: one call ends every process but this one, so that none can outrun it."""
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except OSError:
+            pass
 
     @staticmethod
     def kill(pid):

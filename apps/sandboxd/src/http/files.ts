@@ -26,7 +26,11 @@ export const fileRoutes: Route[] = [
     async run(call) {
       const { root, entry, path } = placeOf(call);
       const readOnly = call.query.get('read_only') === '1';
-      return await call.node.parts.files.write(root, path, call.request, { uid: entry.record.uid, readOnly, mostBytes });
+      return await call.node.parts.files.write(root, path, call.request, {
+        uid: entry.record.uid,
+        readOnly,
+        mostBytes,
+      });
     },
   },
   {

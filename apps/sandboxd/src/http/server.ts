@@ -59,7 +59,8 @@ async function upgrade(node: SandboxNode, request: IncomingMessage, socket: Dupl
     if (!found || request.headers.upgrade !== 'tcp') throw new NodeError('not_found', 'no such route');
     const port = Number(found[2]);
     // 8080 is the agent's own door to the outside.
-    if (port < 1024 || port > 65_535 || port === 8080) throw new NodeError('bad_request', 'port 1024 to 65535, not 8080');
+    if (port < 1024 || port > 65_535 || port === 8080)
+      throw new NodeError('bad_request', 'port 1024 to 65535, not 8080');
     const inside = await openPort(node.context, found[1] as string, port);
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
     if (head.length > 0) inside.write(head);
@@ -87,5 +88,7 @@ function asNodeError(error: unknown): NodeError {
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text);
 }

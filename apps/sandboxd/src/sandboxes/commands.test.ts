@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { globSync, unlinkSync } from 'node:fs';
+import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, type Executed, skip, startDaemon, until } from '../testing.ts';
 
-const exitOf = ({ last }: Executed) => (last?.type === 'exit' ? { code: last.exit_code, late: last.timed_out } : last);
+const exitOf = ({ last }: Executed) =>
+  last?.type === 'exit' ? { code: last.exit_code, late: last.timed_out } : undefined;
 
 for (const backend of ['v2', 'v1'] as const) {
   describe(`commands on ${backend}`, { skip }, () => {
@@ -18,7 +21,11 @@ for (const backend of ['v2', 'v1'] as const) {
     after(() => daemon.stop());
 
     test('a command has its streams, its input and its exit code', async () => {
-      const done = await daemon.exec(id, { shell: 'cat; echo oops >&2; echo $WORD; exit 7', stdin: 'in\n', env: { WORD: 'w' } });
+      const done = await daemon.exec(id, {
+        shell: 'cat; echo oops >&2; echo $WORD; exit 7',
+        stdin: 'in\n',
+        env: { WORD: 'w' },
+      });
       assert.deepEqual([done.stdout, done.stderr, exitOf(done)], ['in\nw\n', 'oops\n', { code: 7, late: false }]);
       assert.equal(done.events[0]?.type, 'start');
     });
@@ -42,20 +49,28 @@ for (const backend of ['v2', 'v1'] as const) {
     test('past its time a command is ended with everything it started', async () => {
       const done = await daemon.exec(id, { shell: 'sleep 4321 & sleep 4322', timeout_ms: 500 });
       assert.deepEqual(exitOf(done), { code: null, late: true });
-      const left = await daemon.exec(id, { shell: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "432[1]" || true' });
+      const left = await daemon.exec(id, {
+        shell: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "432[1]" || true',
+      });
       assert.equal(left.stdout.trim(), '0');
     });
 
     test('what a command leaves in the background holds nothing open and lives on', async () => {
       const done = await daemon.exec(id, { shell: '(sleep 1; touch later; sleep 60) & echo started' });
       assert.equal(done.stdout, 'started\n');
-      await until(async () => (await daemon.exec(id, { shell: 'ls later' })).stdout === 'later\n', 'the file of the background');
+      await until(
+        async () => (await daemon.exec(id, { shell: 'ls later' })).stdout === 'later\n',
+        'the file of the background',
+      );
     });
 
     test('each stream is cut at 1 MiB, said once, and the command goes on', async () => {
       const done = await daemon.exec(id, { shell: 'head -c 3000000 /dev/zero | tr "\\0" a; echo end >&2' });
       assert.equal(done.stdout.length, 1_048_576);
-      assert.deepEqual(done.events.filter(({ type }) => type === 'truncated'), [{ type: 'truncated', stream: 'stdout' }]);
+      assert.deepEqual(
+        done.events.filter(({ type }) => type === 'truncated'),
+        [{ type: 'truncated', stream: 'stdout' }],
+      );
       assert.deepEqual([done.stderr, exitOf(done)], ['end\n', { code: 0, late: false }]);
     });
 
@@ -79,10 +94,9 @@ for (const backend of ['v2', 'v1'] as const) {
       await until(async () => (await daemon.exec(id, { cmd: ['true'] })).status === 409, 'the sandbox to be busy');
       const cell = await daemon.call('POST', `/v1/sandboxes/${id}/run_code`, { code: '1', timeout_ms: 1000 });
       assert.equal(cell.status, 409);
-      await daemon.call('PUT', `/v1/sandboxes/${id}/files?path=x`, '');
-      const { unlink } = await import('node:fs/promises');
-      const { glob } = await import('node:fs/promises');
-      for await (const path of glob(`${daemon.dir}/workspaces/*/busy`)) await unlink(path);
+      const busy = () => globSync(`${daemon.dir}/workspaces/*/busy`);
+      await until(() => busy().length === 1, 'the command to begin');
+      for (const path of busy()) unlinkSync(path);
       assert.deepEqual(exitOf(await first), { code: 0, late: false });
     });
 
@@ -95,7 +109,8 @@ for (const backend of ['v2', 'v1'] as const) {
 
     test('user code is user 1000 and neither reads nor ends the agent', async () => {
       const done = await daemon.exec(id, {
-        shell: 'id -u; head -c1 /proc/1/mem; for fd in /proc/1/fd/*; do [ "$(readlink $fd)" = /dev/null ] || (echo > $fd) && echo reached $fd; done; kill -9 1; kill -STOP 1; echo alive',
+        shell:
+          'id -u; head -c1 /proc/1/mem; for fd in /proc/1/fd/*; do [ "$(readlink $fd)" = /dev/null ] || (echo > $fd) && echo reached $fd; done; kill -9 1; kill -STOP 1; echo alive',
       });
       assert.doesNotMatch(done.stdout, /reached \/proc\/1\/fd\/[0-9].*(?:pipe|host)/);
       assert.match(done.stdout, /^1000\n[\s\S]*alive\n$/);
@@ -103,9 +118,14 @@ for (const backend of ['v2', 'v1'] as const) {
     });
 
     test('memory hogs, fork bombs and full disks end inside', async () => {
-      const hog = await daemon.exec(id, { language: 'python', code: 'x = []\nwhile True: x.append(bytearray(30_000_000))' });
+      const hog = await daemon.exec(id, {
+        language: 'python',
+        code: 'x = []\nwhile True: x.append(bytearray(30_000_000))',
+      });
       assert.deepEqual(exitOf(hog), { code: 137, late: false });
       await daemon.exec(id, { shell: ':(){ :|:& };:; sleep 2', timeout_ms: 8000 });
+      const calm = async () => exitOf(await daemon.exec(id, { shell: 'sleep 1; true' }))?.code === 0;
+      await until(calm, 'the bomb to be ended');
       const full = await daemon.exec(id, { shell: 'head -c 2G /dev/zero > /tmp/full; echo $?; rm /tmp/full' });
       assert.match(full.stdout, /^1\n$/);
       assert.equal((await daemon.exec(id, { cmd: ['echo', 'here'] })).stdout, 'here\n');
@@ -128,7 +148,11 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.equal((await daemon.code(id, 'kept')).error?.name, 'NameError');
       const dead = await daemon.code(id, 'import os; print("last words", flush=True); os._exit(3)');
       assert.deepEqual([dead.kernel_restarted, dead.stdout], [true, 'last words\n']);
-      const stubborn = await daemon.code(id, 'while True:\n  try:\n    while True: pass\n  except BaseException: pass', 500);
+      const stubborn = await daemon.code(
+        id,
+        'while True:\n  try:\n    while True: pass\n  except BaseException: pass',
+        500,
+      );
       assert.equal(stubborn.kernel_restarted, true);
       assert.equal((await daemon.code(id, '1 + 1')).result, '2');
     });
@@ -140,8 +164,12 @@ for (const backend of ['v2', 'v1'] as const) {
     });
 
     test('a connection to a port inside carries bytes both ways and its half-close', async () => {
-      const code = 'import socket\ns = socket.create_server(("127.0.0.1", 3210))\nprint("up", flush=True)\nwhile True:\n  c, _ = s.accept()\n  data = b""\n  while (part := c.recv(65536)): data += part\n  c.sendall(data[::-1]); c.close()';
-      await daemon.exec(id, { shell: `cat > server.py; setsid python3 server.py > up 2>&1 & until grep -q up up; do sleep 0.05; done`, stdin: code });
+      const code =
+        'import socket\ns = socket.create_server(("127.0.0.1", 3210))\nprint("up", flush=True)\nwhile True:\n  c, _ = s.accept()\n  data = b""\n  while (part := c.recv(65536)): data += part\n  c.sendall(data[::-1]); c.close()';
+      await daemon.exec(id, {
+        shell: `cat > server.py; setsid python3 server.py > up 2>&1 & until grep -q up up; do sleep 0.05; done`,
+        stdin: code,
+      });
       const stream = await daemon.port(id, 3210);
       const sent = `${'ab'.repeat(500_000)}!`;
       let got = '';
@@ -155,15 +183,20 @@ for (const backend of ['v2', 'v1'] as const) {
     });
 
     test('a caller that goes away takes its command with it', async () => {
-      const { request } = await import('node:http');
-      const asked = request({ socketPath: `${daemon.dir}/sandboxd.sock`, method: 'POST', path: `/v1/sandboxes/${id}/exec` });
+      const asked = request({
+        socketPath: `${daemon.dir}/sandboxd.sock`,
+        method: 'POST',
+        path: `/v1/sandboxes/${id}/exec`,
+      });
       asked.on('error', () => {});
       asked.end(JSON.stringify({ shell: 'echo go; sleep 4777', timeout_ms: 60_000 }));
       const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
       await once(response, 'data');
       asked.destroy();
       await until(async () => (await daemon.exec(id, { cmd: ['true'] })).status === 200, 'the sandbox to be free');
-      const left = await daemon.exec(id, { shell: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "477[7]" || true' });
+      const left = await daemon.exec(id, {
+        shell: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "477[7]" || true',
+      });
       assert.equal(left.stdout.trim(), '0');
     });
   });

@@ -120,7 +120,10 @@ function errorOf(payload: Record<string, unknown>): NodeError | undefined {
   const error = payload['error'] as { code?: string; message?: string } | undefined;
   // A cell's own error has a name, a refusal has a code.
   if (typeof error?.code !== 'string') return undefined;
-  return new NodeError(error.code in nodeErrors ? (error.code as NodeErrorCode) : 'internal_error', String(error.message));
+  return new NodeError(
+    error.code in nodeErrors ? (error.code as NodeErrorCode) : 'internal_error',
+    String(error.message),
+  );
 }
 
 /** Runs a cell in the Python kernel. */

@@ -119,8 +119,7 @@ export function createPool(parts: PoolParts): Pool {
 
   const pool: Pool = {
     golden,
-    prepare: (image) =>
-      (making = (making ?? Promise.resolve()).catch(() => {}).then(() => make(image))),
+    prepare: (image) => (making = (making ?? Promise.resolve()).catch(() => {}).then(() => make(image))),
     take: () => waiting.shift(),
     refill() {
       if (isClosed || filling || parts.size === 0) return;

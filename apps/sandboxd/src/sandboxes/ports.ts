@@ -7,7 +7,8 @@ import { type Context, entryOf, liveOf } from './context.ts';
 export function openPort(context: Context, id: string, port: number): Promise<Duplex> {
   const entry = entryOf(context, id);
   const live = liveOf(entry);
-  if (entry.busy === 'pause' || entry.busy === 'fork') throw new NodeError('sandbox_busy', `a ${entry.busy} is under way`);
+  if (entry.busy === 'pause' || entry.busy === 'fork')
+    throw new NodeError('sandbox_busy', `a ${entry.busy} is under way`);
   return new Promise((resolve, reject) => {
     let waiting: (() => void) | undefined;
     let returned: (() => void)[] = [];

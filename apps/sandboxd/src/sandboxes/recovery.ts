@@ -26,7 +26,9 @@ export async function recover(context: Context, groups: ControlGroups): Promise<
   }
   for (const id of await others(groups.list())) await context.instances.end(id, 'v2');
   for (const id of await others(context.workspaces.list())) await context.workspaces.remove(id);
-  const kept = new Set(records.flatMap(({ status, instance }) => (status === 'paused' || status === 'pausing' ? [instance] : [])));
+  const kept = new Set(
+    records.flatMap(({ status, instance }) => (status === 'paused' || status === 'pausing' ? [instance] : [])),
+  );
   for (const name of await readdir(context.snapshots)) {
     if (!kept.has(name)) await rm(join(context.snapshots, name), { recursive: true, force: true });
   }

@@ -15,7 +15,8 @@ export async function pause(context: Context, id: string): Promise<Paused> {
   return await serially(entry, async () => {
     const { record } = entry;
     needSnapshots(record);
-    if (record.status === 'paused') return { memory: record.snapshot?.memory ?? false, snapshot_bytes: record.snapshot?.bytes ?? 0 };
+    if (record.status === 'paused')
+      return { memory: record.snapshot?.memory ?? false, snapshot_bytes: record.snapshot?.bytes ?? 0 };
     const live = liveOf(entry);
     const release = occupy(entry, 'pause');
     try {

@@ -14,7 +14,9 @@ export function isAllowed(host: string, egress: Egress, rules: EgressRules): boo
   const names = egress.mode === 'preset' ? rules.presets[egress.preset] : egress.domains;
   return names.some((name) => {
     const wanted = name.toLowerCase().replace(/:\d+$/, '');
-    return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1 : host === wanted;
+    return wanted.startsWith('*.')
+      ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
+      : host === wanted;
   });
 }
 

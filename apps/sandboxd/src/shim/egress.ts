@@ -1,5 +1,13 @@
 import type { Socket } from 'node:net';
-import { encodeCredit, encodeFrame, encodeJson, type Frame, frameType, parseJson, windowBytes } from '../wire/frames.ts';
+import {
+  encodeCredit,
+  encodeFrame,
+  encodeJson,
+  type Frame,
+  frameType,
+  parseJson,
+  windowBytes,
+} from '../wire/frames.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ShimSpec } from './spec.ts';
 

@@ -47,7 +47,8 @@ function judgeHello(held: Buffer, host: string): number | 'more' | undefined {
     at += 5 + length;
   }
   const hello = Buffer.concat(parts);
-  if (hello.length < 4 || hello.length < 4 + hello.readUIntBE(1, 3)) return held.length > mostHello ? undefined : 'more';
+  if (hello.length < 4 || hello.length < 4 + hello.readUIntBE(1, 3))
+    return held.length > mostHello ? undefined : 'more';
   try {
     return hello[0] === 1 && serverName(hello.subarray(4, 4 + hello.readUIntBE(1, 3))) === host ? Infinity : undefined;
   } catch {
@@ -69,8 +70,13 @@ export function serverName(body: Buffer): string | undefined {
     if (type === 0) {
       const size = body.readUInt16BE(at + 7);
       // A list of more than the one name has no meaning that two readers share.
-      if (body.readUInt8(at + 6) !== 0 || size + 5 !== length || body.readUInt16BE(at + 4) !== size + 3) return undefined;
-      return body.subarray(at + 9, at + 9 + size).toString('latin1').toLowerCase().replace(/\.$/, '');
+      if (body.readUInt8(at + 6) !== 0 || size + 5 !== length || body.readUInt16BE(at + 4) !== size + 3)
+        return undefined;
+      return body
+        .subarray(at + 9, at + 9 + size)
+        .toString('latin1')
+        .toLowerCase()
+        .replace(/\.$/, '');
     }
     at += 4 + length;
   }
@@ -93,7 +99,8 @@ function judgeHead(held: Buffer, host: string): number | 'more' | undefined {
   const named = hosts[0]?.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
   if (hosts.length !== 1 || named !== host) return undefined;
   const lengths = valuesOf('content-length');
-  if (lengths.length > 1 || valuesOf('transfer-encoding').length > 0 || valuesOf('upgrade').length > 0) return undefined;
+  if (lengths.length > 1 || valuesOf('transfer-encoding').length > 0 || valuesOf('upgrade').length > 0)
+    return undefined;
   const length = lengths.length === 0 ? 0 : /^\d{1,12}$/.test(lengths[0] ?? '') ? Number(lengths[0]) : undefined;
   if (length === undefined) return undefined;
   const body = held.length - end - 4;
