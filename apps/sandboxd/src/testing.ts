@@ -69,7 +69,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
   await start();
   const daemon: Daemon = {
     dir,
-    async call<T>(method: string, path: string, body?: unknown) {
+    async call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
       const asked = request({ socketPath: socket, method, path });
       asked.end(body === undefined ? undefined : JSON.stringify(body));
       const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];

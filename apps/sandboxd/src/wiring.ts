@@ -10,5 +10,5 @@ export async function openParts(options: {
   log(message: string, details?: object): void;
 }): Promise<NodeParts> {
   const parts = standIns(join(options.dir, 'workspaces'), options.images, join(options.images, '../runsc'));
-  return { ...parts, log: options.log };
+  return { ...parts, log: (message, details) => options.log(message, details) };
 }

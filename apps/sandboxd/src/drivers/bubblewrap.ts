@@ -50,12 +50,9 @@ export function createBubblewrap(): Driver {
         return [...shell, '/bin/sh', '-c', asSelf, 'sh', filter, ...bwrap(instance, { rootfs, workspace, guest })];
       }
       const places = { rootfs: '/mnt/root', workspace: '/mnt/workspace', guest: '/mnt/guest' };
-      return [
-        ...shell,
-        ...['setpriv', '--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c'],
-        ...[asUser, 'sh', rootfs, workspace, guest, String(instance.uid), filter],
-        ...bwrap(instance, places),
-      ];
+      const unshared = ['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', asUser, 'sh'];
+      const placed = [rootfs, workspace, guest, String(instance.uid), filter];
+      return [shell, ['setpriv', '--pdeathsig', 'KILL', '--'], unshared, placed, bwrap(instance, places)].flat();
     },
     restore: none,
     checkpoint: none,
@@ -85,23 +82,24 @@ const isolation = [
 function bwrap(instance: Instance, places: { rootfs: string; workspace: string; guest: string }): string[] {
   const memory = Object.entries(tmpfsSizes).filter(([path]) => path !== '/dev/shm');
   return [
-    'bwrap',
-    ...isolation,
+    ['bwrap'],
+    isolation,
     // For the agent's name server; it gives the capability up before it starts anything.
-    ...['--cap-add', 'CAP_NET_BIND_SERVICE'],
-    ...['--uid', String(guestUid), '--gid', String(guestUid), '--hostname', 'sandbox', '--as-pid-1', '--clearenv'],
-    ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'LANG', 'C.UTF-8'],
-    ...['--ro-bind', places.rootfs, '/', '--proc', '/proc', '--dev', '/dev'],
-    ...memory.flatMap(([path, size]) => [
-      ...['--perms', path === '/home' ? '0755' : '1777', '--size', String(size), '--tmpfs', path],
-    ]),
-    ...['--size', String(tmpfsSizes['/dev/shm']), '--tmpfs', '/dev/shm'],
-    ...['--size', '16777216', '--tmpfs', '/run', '--ro-bind', places.guest, agentPath],
+    ['--cap-add', 'CAP_NET_BIND_SERVICE'],
+    ['--uid', String(guestUid), '--gid', String(guestUid), '--hostname', 'sandbox', '--as-pid-1', '--clearenv'],
+    ['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'LANG', 'C.UTF-8'],
+    ['--ro-bind', places.rootfs, '/', '--proc', '/proc', '--dev', '/dev'],
+    ...memory.map(([path, size]) => {
+      const mode = path === '/home' ? '0755' : '1777';
+      return ['--perms', mode, '--size', String(size), '--tmpfs', path];
+    }),
+    ['--size', String(tmpfsSizes['/dev/shm']), '--tmpfs', '/dev/shm'],
+    ['--size', '16777216', '--tmpfs', '/run', '--ro-bind', places.guest, agentPath],
     // Its owner is the user of the sandbox: nobody may put another agent in the place of this one.
-    ...['--remount-ro', '/run'],
-    ...['--bind', places.workspace, '/workspace', '--chdir', '/workspace', '--seccomp', '3', '--'],
-    ...agentCommand({ ...instance.limits, processes: mostProcesses }),
-  ];
+    ['--remount-ro', '/run'],
+    ['--bind', places.workspace, '/workspace', '--chdir', '/workspace', '--seccomp', '3', '--'],
+    agentCommand({ ...instance.limits, processes: mostProcesses }),
+  ].flat();
 }
 
 /** What to do, in one line, from what bubblewrap said. */

@@ -9,6 +9,23 @@ import { run } from './run.ts';
 const checkpointMs = 120_000;
 const deleteMs = 20_000;
 
+/** Enters the control group, and dies with the shim: an orphan would be nobody's. */
+const started = (instance: Instance, words: string[]): string[] => [
+  '/bin/sh',
+  '-c',
+  `${instance.enter === '' ? ':' : instance.enter}\nexec setpriv --pdeathsig KILL -- "$@"`,
+  'sh',
+  ...words,
+];
+
+async function prepare(instance: Instance, stateDir: string): Promise<string> {
+  const bundle = join(instance.dir, 'bundle');
+  await mkdir(bundle, { recursive: true });
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await writeFile(join(bundle, 'config.json'), JSON.stringify(ociSpec(instance)));
+  return bundle;
+}
+
 /** gVisor (v2): its own kernel in user space, and snapshots of memory and processes. */
 export function createGvisor(runtime: Runtime, stateDir: string): Driver {
   /** Flags that every call needs, the same when a snapshot is made and when it is read. */
@@ -27,30 +44,13 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
     '--host-fifo=none',
   ];
 
-  /** Enters the control group, and dies with the shim: an orphan would be nobody's. */
-  const started = (instance: Instance, words: string[]): string[] => [
-    '/bin/sh',
-    '-c',
-    `${instance.enter === '' ? ':' : instance.enter}\nexec setpriv --pdeathsig KILL -- "$@"`,
-    'sh',
-    ...words,
-  ];
-
-  async function prepare(instance: Instance): Promise<string> {
-    const bundle = join(instance.dir, 'bundle');
-    await mkdir(bundle, { recursive: true });
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
-    await writeFile(join(bundle, 'config.json'), JSON.stringify(ociSpec(instance)));
-    return bundle;
-  }
-
   return {
     async create(instance) {
-      const bundle = await prepare(instance);
+      const bundle = await prepare(instance, stateDir);
       return started(instance, [...(await runsc()), 'run', '--bundle', bundle, instance.id]);
     },
     async restore(instance, snapshot) {
-      const bundle = await prepare(instance);
+      const bundle = await prepare(instance, stateDir);
       return started(instance, [
         ...(await runsc()),
         'restore',

@@ -75,6 +75,18 @@ export function usedSlots(context: Context): number {
   return [...context.entries.values()].filter(({ live }) => live !== undefined).length + context.creating.size;
 }
 
+const idleLookMs = 100;
+const idleLooks = 50;
+
+/** Settles when nothing runs that somebody waits for, or after some seconds: work of its own comes after theirs. */
+export async function idle(context: Context): Promise<void> {
+  for (let look = 0; look < idleLooks; look += 1) {
+    const isBusy = context.creating.size > 0 || [...context.entries.values()].some(({ busy }) => busy !== undefined);
+    if (!isBusy) return;
+    await new Promise((resolve) => setTimeout(resolve, idleLookMs));
+  }
+}
+
 /** Throws `sandbox_capacity` when `count` more cannot run. */
 export function needSlots(context: Context, count: number): void {
   if (usedSlots(context) + count > context.slots) {

@@ -9,7 +9,7 @@ import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
 import type { EgressRules } from '../shim/spec.ts';
-import { type Context, usedSlots } from './context.ts';
+import { type Context, idle, usedSlots } from './context.ts';
 import { createInstances } from './instances.ts';
 import { createPool } from './pool.ts';
 import { createRecords } from './record.ts';
@@ -55,15 +55,17 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const id = await nodeId(place('node-id'));
   const guest = await publishAgent(place('guest'));
-  const shims = createShims(options.spares);
+  const shims = createShims(options.spares, dir);
   const drivers: Record<Backend, Driver> = {
     v1: createBubblewrap(),
     v2: createGvisor(parts.runtime, place('runsc')),
   };
-  const { workspaces, images, files, groups, log } = parts;
+  const { workspaces, images, files, groups } = parts;
+  const log = parts.log.bind(parts);
   const instances = createInstances({ dir: place('live'), drivers, groups, workspaces, shims, limits, rules });
   const shared = { instances, workspaces, images, guest, log };
-  const pool = createPool({ ...shared, dir: place('golden'), size: options.warm, driver: drivers.v2 });
+  const pooled = { dir: place('golden'), size: options.warm, driver: drivers.v2 };
+  const pool = createPool({ ...shared, ...pooled, idle: () => idle(context) });
   const context: Context = {
     ...shared,
     snapshots: place('snapshots'),

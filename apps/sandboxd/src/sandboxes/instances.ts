@@ -56,68 +56,32 @@ const readyMs = 30_000;
 const adoptMs = 5_000;
 
 export function createInstances(parts: InstanceParts): Instances {
-  const { groups, workspaces, drivers } = parts;
-  const dirOf = (id: string): string => join(parts.dir, id);
-
-  async function instanceOf(start: Omit<Start, 'expiresAt' | 'egress'>, group: ControlGroup): Promise<Instance> {
-    const { id, rootfs, guest, uid } = start;
-    const workspace = workspaces.path(id);
-    return { id, dir: dirOf(id), rootfs, guest, uid, workspace, limits: parts.limits, enter: group.enter };
-  }
-
-  async function launch(start: Start): Promise<Live> {
-    const group = await groups.open(start.id, hardLimits(parts.limits, start.backend));
-    const instance = await instanceOf(start, group);
-    await mkdir(instance.dir, { recursive: true, mode: 0o700 });
-    const driver = drivers[start.backend];
-    const command = await (start.snapshot ? driver.restore(instance, start.snapshot) : driver.create(instance));
-    const file = (name: string): string => join(instance.dir, name);
-    const { expiresAt, egress } = start;
-    const paths = { socket: file('shim.sock'), ended: file('ended.json'), log: file('log') };
-    await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
-    const client = await connectShim(paths.socket);
-    await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'ping' }), readyMs);
-    return { instance, group, client };
-  }
-
-  async function end(id: string, backend: Backend, live?: Live): Promise<void> {
-    const client = live?.client ?? (await connectShim(join(dirOf(id), 'shim.sock')).catch(() => undefined));
-    if (client) {
-      await inTime(client.tell({ stop: true }), adoptMs).catch(() => {});
-      await inTime(client.closed, adoptMs).catch(() => client.close());
-    }
-    const group = live?.group ?? (await groups.open(id, hardLimits(parts.limits, backend)));
-    await group.remove();
-    await drivers[backend].destroy({ id, dir: dirOf(id) });
-    await rm(dirOf(id), { recursive: true, force: true });
-  }
-
+  const end: Instances['end'] = (id, backend, live) => endOf(parts, id, backend, live);
   return {
     end,
     async start(start) {
       try {
-        return await launch(start);
+        return await launch(parts, start);
       } catch (error) {
-        const log = await readFile(join(dirOf(start.id), 'log'), 'utf8').catch(() => '');
+        const log = await readFile(join(parts.dir, start.id, 'log'), 'utf8').catch(() => '');
         await end(start.id, start.backend);
         throw new Error(`sandbox did not start: ${log.trim().slice(-1000)}`, { cause: error });
       }
     },
     async adopt(record) {
       try {
-        const client = await connectShim(join(dirOf(record.instance), 'shim.sock'));
+        const client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
         await inTime(client.ask({ kind: 'ping' }), adoptMs);
-        const group = await groups.open(record.instance, hardLimits(parts.limits, record.backend));
-        const { instance: id, backend, guest, uid } = record;
-        const instance = await instanceOf({ id, backend, guest, uid, rootfs: record.image.rootfs }, group);
-        return { instance, group, client };
+        const group = await parts.groups.open(record.instance, hardLimits(parts.limits, record.backend));
+        const { instance: id, guest, uid, image } = record;
+        return { instance: instanceOf(parts, { id, guest, uid, rootfs: image.rootfs }, group), group, client };
       } catch {
         return undefined;
       }
     },
     async ended(id) {
       try {
-        return JSON.parse(await readFile(join(dirOf(id), 'ended.json'), 'utf8')) as ShimEnd;
+        return JSON.parse(await readFile(join(parts.dir, id, 'ended.json'), 'utf8')) as ShimEnd;
       } catch {
         return undefined;
       }
@@ -127,6 +91,44 @@ export function createInstances(parts: InstanceParts): Instances {
       return await readdir(parts.dir);
     },
   };
+}
+
+function instanceOf(
+  parts: InstanceParts,
+  { id, rootfs, guest, uid }: Pick<Start, 'id' | 'rootfs' | 'guest' | 'uid'>,
+  group: ControlGroup,
+): Instance {
+  const workspace = parts.workspaces.path(id);
+  const { limits } = parts;
+  return { id, dir: join(parts.dir, id), rootfs, guest, uid, workspace, limits, enter: group.enter };
+}
+
+async function launch(parts: InstanceParts, start: Start): Promise<Live> {
+  const group = await parts.groups.open(start.id, hardLimits(parts.limits, start.backend));
+  const instance = instanceOf(parts, start, group);
+  await mkdir(instance.dir, { recursive: true, mode: 0o700 });
+  const driver = parts.drivers[start.backend];
+  const command = await (start.snapshot ? driver.restore(instance, start.snapshot) : driver.create(instance));
+  const file = (name: string): string => join(instance.dir, name);
+  const { expiresAt, egress } = start;
+  const paths = { socket: file('shim.sock'), ended: file('ended.json'), log: file('log') };
+  await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
+  const client = await connectShim(paths.socket);
+  await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'ping' }), readyMs);
+  return { instance, group, client };
+}
+
+async function endOf(parts: InstanceParts, id: string, backend: Backend, live?: Live): Promise<void> {
+  const dir = join(parts.dir, id);
+  const client = live?.client ?? (await connectShim(join(dir, 'shim.sock')).catch(() => undefined));
+  if (client) {
+    await inTime(client.tell({ stop: true }), adoptMs).catch(() => {});
+    await inTime(client.closed, adoptMs).catch(() => client.close());
+  }
+  const group = live?.group ?? (await parts.groups.open(id, hardLimits(parts.limits, backend)));
+  await group.remove();
+  await parts.drivers[backend].destroy({ id, dir });
+  await rm(dir, { recursive: true, force: true });
 }
 
 /**

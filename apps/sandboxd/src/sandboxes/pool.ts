@@ -22,6 +22,8 @@ export interface PoolParts {
   images: Images;
   driver: Driver;
   guest: { path: string; hash: string };
+  /** Settles when nobody waits for this machine: filling up comes last. */
+  idle(): Promise<void>;
   log(message: string, details?: object): void;
 }
 
@@ -46,95 +48,107 @@ const pooled: Template = 'svc-base';
 const waitsMs = 30 * 86_400_000;
 
 export function createPool(parts: PoolParts): Pool {
-  const { instances, workspaces, driver } = parts;
   const waiting: Warm[] = [];
-  let filling: Promise<void> | undefined;
-  let isClosed = false;
-  let making: Promise<void> | undefined;
-
-  const keyOf = async (image: Image): Promise<string> =>
-    createHash('sha256')
-      .update(JSON.stringify([image.template, image.digest, parts.guest.hash, await driver.version()]))
-      .digest('hex')
-      .slice(0, 32);
-
-  async function golden(image: Image): Promise<string | undefined> {
-    await mkdir(parts.dir, { recursive: true, mode: 0o700 });
-    const key = await keyOf(image);
-    return (await readdir(parts.dir)).includes(key) ? join(parts.dir, key) : undefined;
-  }
-
-  async function startOf(image: Image, snapshot?: string): Promise<Live> {
-    const id = randomUUID();
-    await workspaces.create(id, guestUid);
-    const start = { id, backend: 'v2', rootfs: image.rootfs, guest: parts.guest.path, uid: guestUid } as const;
-    const expiresAt = Date.now() + waitsMs;
-    try {
-      return await instances.start({ ...start, expiresAt, egress: { mode: 'none' }, ...(snapshot && { snapshot }) });
-    } catch (error) {
-      await workspaces.remove(id);
-      throw error;
-    }
-  }
-
-  async function discard({ instance, ...live }: Live): Promise<void> {
-    await instances.end(instance.id, 'v2', { instance, ...live });
-    await workspaces.remove(instance.id);
-  }
-
-  async function make(image: Image): Promise<void> {
-    if (await golden(image)) return;
-    const live = await startOf(image);
-    const target = join(parts.dir, await keyOf(image));
-    const fresh = `${target}.new`;
-    try {
-      await live.client.ask({ kind: 'warm', modules: warmModules });
-      await live.client.ask({ kind: 'freeze' });
-      await driver.checkpoint(live.instance, fresh, false);
-      await rename(fresh, target);
-    } finally {
-      await discard(live);
-      await rm(fresh, { recursive: true, force: true });
-    }
-  }
+  const state: { isClosed: boolean; filling?: Promise<void>; making: Promise<void> } = {
+    isClosed: false,
+    making: Promise.resolve(),
+  };
 
   async function fill(): Promise<void> {
     const image = parts.images.get(pooled);
     if (!image) return;
     await pool.prepare(image);
-    while (!isClosed && waiting.length < parts.size) {
-      const live = await startOf(image, await golden(image));
-      if (isClosed) return await discard(live);
-      const warm = { live, image };
-      waiting.push(warm);
-      void live.client.closed.then(async () => {
-        const at = waiting.indexOf(warm);
-        if (at < 0 || isClosed) return;
-        waiting.splice(at, 1);
-        await discard(live);
-        pool.refill();
-      });
+    while (!state.isClosed && waiting.length < parts.size) {
+      await parts.idle();
+      const live = await startOf(parts, image, await goldenOf(parts, image));
+      if (state.isClosed) return await discard(parts, live);
+      waiting.push({ live, image });
+      void live.client.closed.then(() => gone(live));
     }
   }
 
+  /** One that waited ended by itself. */
+  async function gone(live: Live): Promise<void> {
+    const at = waiting.findIndex((warm) => warm.live === live);
+    if (at < 0 || state.isClosed) return;
+    waiting.splice(at, 1);
+    await discard(parts, live);
+    pool.refill();
+  }
+
   const pool: Pool = {
-    golden,
-    prepare: (image) => (making = (making ?? Promise.resolve()).catch(() => {}).then(() => make(image))),
+    golden: (image) => goldenOf(parts, image),
+    prepare(image) {
+      state.making = state.making.catch(() => {}).then(() => make(parts, image));
+      return state.making;
+    },
     take: () => waiting.shift(),
     refill() {
-      if (isClosed || filling || parts.size === 0) return;
-      filling = fill()
+      if (state.isClosed || state.filling || parts.size === 0) return;
+      state.filling = fill()
         .catch((error: unknown) => parts.log('warm pool', { err: error }))
         .finally(() => {
-          filling = undefined;
+          delete state.filling;
         });
     },
     waiting: () => waiting.length,
     async close() {
-      isClosed = true;
-      await filling;
-      await Promise.allSettled(waiting.splice(0).map(({ live }) => discard(live)));
+      state.isClosed = true;
+      await state.filling;
+      await Promise.allSettled(waiting.splice(0).map(({ live }) => discard(parts, live)));
     },
   };
   return pool;
+}
+
+async function goldenOf({ dir, guest, driver }: PoolParts, image: Image): Promise<string | undefined> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const key = keyOf(image, guest.hash, await driver.version());
+  return (await readdir(dir)).includes(key) ? join(dir, key) : undefined;
+}
+
+/** A snapshot fits what it was made of, and nothing else. */
+const keyOf = (image: Image, guest: string, runtime: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([image.template, image.digest, guest, runtime]))
+    .digest('hex')
+    .slice(0, 32);
+
+async function startOf(parts: PoolParts, image: Image, snapshot?: string): Promise<Live> {
+  const id = randomUUID();
+  await parts.workspaces.create(id, guestUid);
+  const start = { id, backend: 'v2', rootfs: image.rootfs, guest: parts.guest.path, uid: guestUid } as const;
+  const expiresAt = Date.now() + waitsMs;
+  try {
+    return await parts.instances.start({
+      ...start,
+      expiresAt,
+      egress: { mode: 'none' },
+      ...(snapshot && { snapshot }),
+    });
+  } catch (error) {
+    await parts.workspaces.remove(id);
+    throw error;
+  }
+}
+
+async function discard(parts: PoolParts, live: Live): Promise<void> {
+  await parts.instances.end(live.instance.id, 'v2', live);
+  await parts.workspaces.remove(live.instance.id);
+}
+
+async function make(parts: PoolParts, image: Image): Promise<void> {
+  if (await goldenOf(parts, image)) return;
+  const live = await startOf(parts, image);
+  const target = join(parts.dir, keyOf(image, parts.guest.hash, await parts.driver.version()));
+  const fresh = `${target}.new`;
+  try {
+    await live.client.ask({ kind: 'warm', modules: warmModules });
+    await live.client.ask({ kind: 'freeze' });
+    await parts.driver.checkpoint(live.instance, fresh, false);
+    await rename(fresh, target);
+  } finally {
+    await discard(parts, live);
+    await rm(fresh, { recursive: true, force: true });
+  }
 }

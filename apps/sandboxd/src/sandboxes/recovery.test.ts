@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, processesOf, skip, startDaemon, until } from '../testing.ts';
@@ -36,10 +36,10 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
     test(`a shim that is killed takes its ${backend} sandbox with it, and nothing stays`, async () => {
       const id = randomUUID();
       await daemon.create(id, { backend });
-      const shims = (await processesOf('shim/main.ts')).length;
-      assert.ok(shims > 0);
-      const { pid } = await shimOf(daemon);
-      process.kill(pid, 'SIGKILL');
+      const mark = String(10_000_000 + Math.floor(Math.random() * 80_000_000));
+      await daemon.exec(id, { shell: `setsid sleep ${mark} > /dev/null 2>&1 &` });
+      process.kill(await shimOf(daemon), 'SIGKILL');
+      await until(async () => (await processesOf(mark)).length === 0, 'no process of the user');
       await until(async () => (await stateOf(id))['status'] === 'stopped', 'the sandbox to be stopped');
       assert.equal((await stateOf(id))['reason'], 'crashed');
       await isEmpty(['live', 'runsc']);
@@ -97,15 +97,17 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
   });
 });
 
-/** The shim of the one sandbox of a daemon: the parent of what runs in its directory. */
-async function shimOf(daemon: Daemon): Promise<{ pid: number }> {
-  const { readFileSync } = await import('node:fs');
-  const shims = await processesOf('shim/main.ts');
-  const insides = await processesOf(join(daemon.dir, 'live'));
-  const others = await processesOf(daemon.dir);
-  for (const pid of new Set([...insides, ...others])) {
-    const parent = Number(/^PPid:\s(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-    if (shims.includes(parent)) return { pid: parent };
+/** The shim of the one sandbox of a daemon: the one that has a child. */
+async function shimOf(daemon: Daemon): Promise<number> {
+  const shims = new Set(await processesOf(`shim/main.ts\0${daemon.dir}`));
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = Number(/^PPid:\s(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
+      if (shims.has(parent)) return parent;
+    } catch {
+      // It ended meanwhile.
+    }
   }
   throw new Error('no shim');
 }

@@ -13,13 +13,14 @@ export interface Shims {
   close(): void;
 }
 
-export function createShims(spares: number): Shims {
+/** `dir` stands in their command line, so that `ps` tells whose they are. */
+export function createShims(spares: number, dir: string): Shims {
   const store: ChildProcess[] = [];
-  let isClosed = false;
+  const state = { isClosed: false };
   const launch = (): ChildProcess => {
     const child = spawn(
       process.execPath,
-      ['--max-old-space-size=64', '--max-semi-space-size=1', '--no-warnings', shimPath],
+      ['--max-old-space-size=64', '--max-semi-space-size=1', '--no-warnings', shimPath, dir],
       // A session of its own: no signal to sandboxd's group or terminal reaches it.
       { detached: true, stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: {} },
     );
@@ -47,10 +48,10 @@ export function createShims(spares: number): Shims {
       });
     },
     refill() {
-      while (!isClosed && store.length < spares) store.push(launch());
+      while (!state.isClosed && store.length < spares) store.push(launch());
     },
     close() {
-      isClosed = true;
+      state.isClosed = true;
       for (const child of store.splice(0)) child.stdin?.destroy();
     },
   };

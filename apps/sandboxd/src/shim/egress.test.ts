@@ -67,7 +67,10 @@ for (const backend of ['v2', 'v1'] as const) {
     });
 
     test('another name inside an allowed connection ends it', async () => {
-      assert.doesNotMatch(await curl(open, `-k --connect-to other.test:443:${host}:${secure} https://other.test/`), /secret/);
+      assert.doesNotMatch(
+        await curl(open, `-k --connect-to other.test:443:${host}:${secure} https://other.test/`),
+        /secret/,
+      );
       const fronted = await curl(open, `-H 'Host: other.test' http://${host}:${plain}/`);
       assert.doesNotMatch(fronted, /GET other/);
       const code = `import socket,ssl
@@ -88,7 +91,9 @@ for what in (lambda: socket.create_connection(("1.1.1.1", 443), 3), lambda: sock
 
     test('many connections at once arrive whole', async () => {
       const urls = Array.from({ length: 30 }, (_, index) => `http://${host}:${plain}/${index}`).join(' ');
-      const done = await daemon.exec(open, { shell: `for u in ${urls}; do curl -sS -m 10 --noproxy '' $u & done; wait` });
+      const done = await daemon.exec(open, {
+        shell: `for u in ${urls}; do curl -sS -m 10 --noproxy '' $u & done; wait`,
+      });
       assert.equal(done.stdout.match(/GET localhost/g)?.length, 30);
     });
   });

@@ -41,7 +41,7 @@ export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): 
   };
 
   async function open(channel: number, asked: Record<string, unknown>): Promise<void> {
-    const host = String(asked['host'] ?? '').toLowerCase();
+    const host = (typeof asked['host'] === 'string' ? asked['host'] : '').toLowerCase();
     const port = Number(asked['port']);
     const tunnel: Tunnel = { gate: createGate(host), socket: undefined, credit: windowBytes, early: [] };
     tunnels.set(channel, tunnel);
@@ -61,7 +61,7 @@ export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): 
   }
 
   function attach(channel: number, tunnel: Tunnel, socket: Socket): void {
-    socket.on('data', (bytes) => {
+    socket.on('data', (bytes: Buffer) => {
       if (tunnels.get(channel) !== tunnel) return;
       tunnel.credit -= bytes.length;
       toGuest(encodeFrame(channel, frameType.data, bytes));

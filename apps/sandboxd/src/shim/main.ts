@@ -90,7 +90,7 @@ function accept(held: Held, socket: Socket): void {
   const decode = createDecoder((frame) => {
     if (held.connection === socket) fromConnection(held, frame);
   });
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     try {
       decode(chunk);
     } catch {
@@ -114,7 +114,7 @@ function drop(held: Held): void {
 
 function fromConnection(held: Held, { channel, type, payload }: Frame): void {
   if (channel === 0) {
-    obey(held, parseJson(payload) as ShimMessage);
+    obey(held, parseJson(payload));
     return;
   }
   let inside = held.toGuest.get(channel);

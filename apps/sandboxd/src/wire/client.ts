@@ -58,7 +58,7 @@ function createClient(socket: Socket): ShimClient {
     if (frame.channel === 0) told.shift()?.(parseJson(frame.payload));
     else receive(frame, entries, socket);
   });
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     try {
       decode(chunk);
     } catch {
