@@ -10,6 +10,37 @@ import type { NodeParts } from './sandboxes/index.ts';
 
 const run = promisify(execFile);
 
+/** Files without any care for what code inside may do to them. */
+const plainFiles: NodeParts['files'] = {
+  async write(root, name, body, { uid }) {
+    const bytes = await buffer(body);
+    await writeFile(join(root, name), bytes);
+    await chown(join(root, name), uid, uid);
+    return { path: name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  },
+  read: async (root, name) => ({
+    bytes: (await stat(join(root, name))).size,
+    body: createReadStream(join(root, name)),
+  }),
+  list: async () => [],
+  walk: async () => [],
+  async changed(root, below, sinceMs) {
+    const names = await readdir(join(root, below)).catch(() => []);
+    const all = await Promise.all(
+      names.map(async (name) => {
+        const bytes = await readFile(join(root, below, name));
+        const { ctimeMs } = await stat(join(root, below, name));
+        const sha256 = createHash('sha256').update(bytes).digest('hex');
+        return { path: join(below, name), sha256, bytes: bytes.length, ctimeMs };
+      }),
+    );
+    return all.filter(({ ctimeMs }) => ctimeMs >= sinceMs).map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
+  },
+  archive: () => {
+    throw new Error('not here');
+  },
+};
+
 /** Parts over plain directories below `dir`, an image that is there, and the `runsc` at a path. */
 export function standIns(dir: string, rootfs: string, runsc: string): NodeParts {
   const path = (id: string): string => join(dir, id);
@@ -47,35 +78,7 @@ export function standIns(dir: string, rootfs: string, runsc: string): NodeParts 
       async close() {},
     },
     groups: createGroups(dir),
-    files: {
-      async write(root, name, body, { uid }) {
-        const bytes = await buffer(body);
-        await writeFile(join(root, name), bytes);
-        await chown(join(root, name), uid, uid);
-        return { path: name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-      },
-      read: async (root, name) => ({
-        bytes: (await stat(join(root, name))).size,
-        body: createReadStream(join(root, name)),
-      }),
-      list: async () => [],
-      walk: async () => [],
-      async changed(root, below, sinceMs) {
-        const names = await readdir(join(root, below)).catch(() => []);
-        const all = await Promise.all(
-          names.map(async (name) => {
-            const bytes = await readFile(join(root, below, name));
-            const { ctimeMs } = await stat(join(root, below, name));
-            const sha256 = createHash('sha256').update(bytes).digest('hex');
-            return { path: join(below, name), sha256, bytes: bytes.length, ctimeMs };
-          }),
-        );
-        return all.filter(({ ctimeMs }) => ctimeMs >= sinceMs).map(({ ctimeMs: _, ...file }) => file);
-      },
-      archive: () => {
-        throw new Error('not here');
-      },
-    },
+    files: plainFiles,
     scanner: { scan: async () => ({ verdict: 'error' }), async close() {} },
     runtime: { runsc: async () => runsc },
     log: () => {},

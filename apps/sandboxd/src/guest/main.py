@@ -132,6 +132,9 @@ def main():
     os.makedirs(HOME, exist_ok=True)
     if os.getuid() == 0:
         os.chown(HOME, options['uid'], options['uid'])
+        # The agent needs root's uid alone; what it starts has these from the beginning.
+        os.setgroups([])
+        os.setresgid(options['uid'], options['uid'], options['uid'])
     else:
         resource.setrlimit(resource.RLIMIT_NPROC, (options['processes'], options['processes']))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

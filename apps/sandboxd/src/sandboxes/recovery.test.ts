@@ -54,7 +54,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
       await daemon.again();
       await daemon.call('PATCH', `/v1/sandboxes/${id}`, { expires_at: Date.now() + 1500 });
       await daemon.kill();
-      await until(async () => (await processesOf(join(daemon.dir, 'live'))).length === 0, 'no process');
+      await until(async () => (await processesOf(`shim/main.ts\0${daemon.dir}`)).length === 0, 'no shim');
       await daemon.again();
       assert.deepEqual([(await stateOf(id))['status'], (await stateOf(id))['reason']], ['stopped', 'expired']);
       await isEmpty(['live', 'workspaces']);
