@@ -3,6 +3,7 @@ import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandb
 import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
+import type { Live } from './instances.ts';
 import { type Context, type Entry, entryOf, liveOf, occupy } from './context.ts';
 
 /** Takes the events of a command; `done` when the reader wants more. */
@@ -15,6 +16,26 @@ export interface ExecSink {
 /** File systems keep times to a tick of the kernel; a file of the command's first instant is its own. */
 const tickMs = 20;
 
+/** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
+const starvedMs = 15_000;
+
+/** Gives `work` up when the caller goes away or the agent misses the time. */
+function guarded<T>(channel: Channel, signal: AbortSignal, ms: number, work: Promise<T>): Promise<T> {
+  const given = Promise.withResolvers<never>();
+  const giveUp = (reason: string): void => {
+    channel.cancel();
+    given.reject(new NodeError('internal_error', reason));
+  };
+  const gone = (): void => giveUp('the caller went away');
+  const timer = setTimeout(() => giveUp('the sandbox did not end the command in time'), ms + starvedMs);
+  if (signal.aborted) gone();
+  else signal.addEventListener('abort', gone, { once: true });
+  return Promise.race([work, given.promise]).finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', gone);
+  });
+}
+
 /** Runs a command; settles after its last event. Throws what is refused before its first. */
 export async function exec(context: Context, id: string, request: ExecRequest, sink: ExecSink): Promise<void> {
   const entry = entryOf(context, id);
@@ -23,44 +44,43 @@ export async function exec(context: Context, id: string, request: ExecRequest, s
   const release = occupy(entry, 'command');
   try {
     const since = Date.now() - tickMs;
-    const end = await new Promise<Record<string, unknown> | undefined>((resolve, reject) => {
-      const { stdin, ...rest } = request;
-      const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
-      const hasInput = stdin !== undefined && stdin !== '';
-      const channel = live.client.open(
-        { kind: 'exec', ...rest, ...(hasInput && { stdin: true }) },
-        {
-          data(bytes, stream, done) {
-            const data = decoders[stream].write(bytes);
-            if (data === '') done();
-            else sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, done);
-          },
-          event(payload) {
-            if (payload['start']) sink.event({ type: 'start' }, () => {});
-            const stream = payload['truncated'];
-            if (stream === 'stdout' || stream === 'stderr') sink.event({ type: 'truncated', stream }, () => {});
-          },
-          close(payload, lost) {
-            const refused = errorOf(payload);
-            if (refused) reject(refused);
-            else resolve(lost ? undefined : payload);
-          },
-          drain: () => feed(),
-        },
-      );
-      const feed = feeder(channel, hasInput ? Buffer.from(stdin) : undefined);
-      feed();
-      const cancel = (): void => {
-        channel.cancel();
-        reject(new NodeError('internal_error', 'the caller went away'));
-      };
-      if (sink.signal.aborted) cancel();
-      else sink.signal.addEventListener('abort', cancel, { once: true });
-    });
+    const end = await command(live, request, sink);
     await last(context, entry, end, since, sink);
   } finally {
     release();
   }
+}
+
+/** The agent's last word about a command; undefined when the sandbox ended. */
+function command(live: Live, request: ExecRequest, sink: ExecSink): Promise<Record<string, unknown> | undefined> {
+  const { stdin, ...rest } = request;
+  const hasInput = stdin !== undefined && stdin !== '';
+  const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
+  const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
+  const channel = live.client.open(
+    { kind: 'exec', ...rest, ...(hasInput && { stdin: true }) },
+    {
+      data(bytes, stream, done) {
+        const data = decoders[stream].write(bytes);
+        if (data === '') done();
+        else sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, done);
+      },
+      event(payload) {
+        if (payload['start']) sink.event({ type: 'start' }, () => {});
+        const stream = payload['truncated'];
+        if (stream === 'stdout' || stream === 'stderr') sink.event({ type: 'truncated', stream }, () => {});
+      },
+      close(payload, lost) {
+        const refused = errorOf(payload);
+        if (refused) ended.reject(refused);
+        else ended.resolve(lost ? undefined : payload);
+      },
+      drain: () => feed(),
+    },
+  );
+  const feed = feeder(channel, hasInput ? Buffer.from(stdin) : undefined);
+  feed();
+  return guarded(channel, sink.signal, request.timeout_ms, ended.promise);
 }
 
 /** Sends the standard input as fast as it is taken, then its end. */
@@ -138,28 +158,22 @@ export async function runCode(
   const release = occupy(entry, 'cell');
   const text = { 1: [] as Buffer[], 2: [] as Buffer[] };
   try {
-    const answer = await new Promise<Record<string, unknown>>((resolve, reject) => {
-      const channel = live.client.open(
-        { kind: 'code', ...request },
-        {
-          data(bytes, stream, done) {
-            text[stream].push(Buffer.from(bytes));
-            done();
-          },
-          close(payload, lost) {
-            const refused = lost ? new NodeError('sandbox_not_running', 'the sandbox ended') : errorOf(payload);
-            if (refused) reject(refused);
-            else resolve(payload);
-          },
+    const ended = Promise.withResolvers<Record<string, unknown>>();
+    const channel = live.client.open(
+      { kind: 'code', ...request },
+      {
+        data(bytes, stream, done) {
+          text[stream].push(Buffer.from(bytes));
+          done();
         },
-      );
-      const cancel = (): void => {
-        channel.cancel();
-        reject(new NodeError('internal_error', 'the caller went away'));
-      };
-      if (signal.aborted) cancel();
-      else signal.addEventListener('abort', cancel, { once: true });
-    });
+        close(payload, lost) {
+          const refused = lost ? new NodeError('sandbox_not_running', 'the sandbox ended') : errorOf(payload);
+          if (refused) ended.reject(refused);
+          else ended.resolve(payload);
+        },
+      },
+    );
+    const answer = await guarded(channel, signal, request.timeout_ms, ended.promise);
     return {
       stdout: Buffer.concat(text[1]).toString(),
       stderr: Buffer.concat(text[2]).toString(),

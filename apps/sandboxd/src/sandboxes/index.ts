@@ -93,7 +93,12 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
     async close() {
       shims.close();
       await pool.close();
-      for (const { live } of context.entries.values()) live?.client.close();
+      for (const entry of context.entries.values()) {
+        const { live } = entry;
+        // Its end is not ours to notice any more.
+        entry.live = undefined;
+        live?.client.close();
+      }
     },
   };
 }

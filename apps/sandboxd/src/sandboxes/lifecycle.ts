@@ -5,6 +5,7 @@ import type { NewSandbox, SandboxState } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import { guestUid } from '../parts.ts';
 import { type Context, type Entry, enter, entryOf, needSlots, serially } from './context.ts';
+import type { Live, Start } from './instances.ts';
 import { type SandboxRecord, stateOf } from './record.ts';
 
 /** How long a create waits for its image. */
@@ -67,15 +68,35 @@ async function startNew(context: Context, id: string, wanted: NewSandbox): Promi
   const own = { id, instance, guest, uid, backend, template, egress, expires_at, image: { digest, rootfs } };
   await context.workspaces.create(instance, uid);
   try {
-    const live = await context.instances.start({ ...start, ...(golden && { snapshot: golden }) });
-    const record: SandboxRecord = { ...own, status: 'running', restored: golden !== undefined };
+    const { live, restored } = await startFrom(context, start, golden);
+    const record: SandboxRecord = { ...own, status: 'running', restored };
     await context.records.save(record);
+    if (backend === 'v2' && !restored) {
+      context.pool.prepare(image).catch((error: unknown) => context.log('golden snapshot', { err: error, template }));
+    }
     return enter(context, record, live);
   } catch (error) {
     await context.instances.end(instance, backend);
     await context.workspaces.remove(instance);
     throw error;
   }
+}
+
+/** From the golden snapshot; one that cannot be read is removed, and made anew. */
+async function startFrom(
+  context: Context,
+  start: Start,
+  golden: string | undefined,
+): Promise<{ live: Live; restored: boolean }> {
+  if (golden !== undefined) {
+    try {
+      return { live: await context.instances.start({ ...start, snapshot: golden }), restored: true };
+    } catch (error) {
+      context.log('golden snapshot not restored', { err: error });
+      await rm(golden, { recursive: true, force: true });
+    }
+  }
+  return { live: await context.instances.start(start), restored: false };
 }
 
 function freeUid(context: Context): number {

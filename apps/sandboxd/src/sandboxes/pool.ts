@@ -33,6 +33,7 @@ export interface Pool {
   golden(image: Image): Promise<string | undefined>;
   /** Makes the golden snapshot of an image, unless it is there. */
   prepare(image: Image): Promise<void>;
+  /** A warm sandbox of the image that is current. */
   take(): Warm | undefined;
   /** Fills up in the background; the images and the snapshot it needs are made first when they can be. */
   refill(): void;
@@ -82,7 +83,14 @@ export function createPool(parts: PoolParts): Pool {
       state.making = state.making.catch(() => {}).then(() => make(parts, image));
       return state.making;
     },
-    take: () => waiting.shift(),
+    take() {
+      const digest = parts.images.get(pooled)?.digest;
+      for (;;) {
+        const warm = waiting.shift();
+        if (warm === undefined || warm.image.digest === digest) return warm;
+        void discard(parts, warm.live).catch(() => {});
+      }
+    },
     refill() {
       if (state.isClosed || state.filling || parts.size === 0) return;
       state.filling = fill()
@@ -108,11 +116,10 @@ async function goldenOf({ dir, guest, driver }: PoolParts, image: Image): Promis
 }
 
 /** A snapshot fits what it was made of, and nothing else. */
-const keyOf = (image: Image, guest: string, runtime: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([image.template, image.digest, guest, runtime]))
-    .digest('hex')
-    .slice(0, 32);
+function keyOf(image: Image, guest: string, runtime: string): string {
+  const made = createHash('sha256').update(JSON.stringify([image.digest, guest, runtime]));
+  return `${image.template}-${made.digest('hex').slice(0, 32)}`;
+}
 
 async function startOf(parts: PoolParts, image: Image, snapshot?: string): Promise<Live> {
   const id = randomUUID();
@@ -147,6 +154,11 @@ async function make(parts: PoolParts, image: Image): Promise<void> {
     await live.client.ask({ kind: 'freeze' });
     await parts.driver.checkpoint(live.instance, fresh, false);
     await rename(fresh, target);
+    // Those of older images serve nobody any more.
+    for (const name of await readdir(parts.dir)) {
+      const older = name.startsWith(`${image.template}-`) && join(parts.dir, name) !== target;
+      if (older) await rm(join(parts.dir, name), { recursive: true, force: true });
+    }
   } finally {
     await discard(parts, live);
     await rm(fresh, { recursive: true, force: true });

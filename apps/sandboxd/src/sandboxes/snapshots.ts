@@ -68,18 +68,28 @@ export async function resume(context: Context, id: string, expiresAt: number): P
       throw new NodeError('sandbox_not_running', `the sandbox is ${entry.record.status}, not paused`);
     }
     needSlots(context, 1);
-    const began = performance.now();
-    const snapshot = join(context.snapshots, entry.record.instance);
-    const { snapshot: saved, ...record } = entry.record;
-    const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
-    entry.record = { ...record, status: 'running', restored, expires_at: expiresAt };
-    await context.records.save(entry.record);
-    entry.live = live;
-    watch(context, entry, live);
-    await rm(snapshot, { recursive: true, force: true });
-    context.shims.refill();
-    return { restored, ready_ms: Math.round(performance.now() - began) };
+    // It takes its slot from here on.
+    context.creating.set(id, Promise.resolve());
+    try {
+      return await wake(context, entry, expiresAt);
+    } finally {
+      context.creating.delete(id);
+      context.shims.refill();
+    }
   });
+}
+
+async function wake(context: Context, entry: Entry, expiresAt: number): Promise<Resumed> {
+  const began = performance.now();
+  const snapshot = join(context.snapshots, entry.record.instance);
+  const { snapshot: saved, ...record } = entry.record;
+  const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
+  entry.record = { ...record, status: 'running', restored, expires_at: expiresAt };
+  await context.records.save(entry.record);
+  entry.live = live;
+  watch(context, entry, live);
+  await rm(snapshot, { recursive: true, force: true });
+  return { restored, ready_ms: Math.round(performance.now() - began) };
 }
 
 /** From its snapshot, else cold. */
