@@ -1,0 +1,115 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NodeError } from '../error.ts';
+import { guestUid } from '../parts.ts';
+import { agentCommand, agentPath } from './agent.ts';
+import type { Driver, Instance } from './driver.ts';
+import { mostProcesses, tmpfsSizes } from './oci.ts';
+import { run } from './run.ts';
+import { seccompProgram } from './seccomp.ts';
+
+const probeMs = 10_000;
+/** A user that owns nothing, to try with. */
+const probeUid = 719_999;
+
+/**
+ * Runs before bubblewrap, as root, in a mount namespace of its own: the image, the workspace and the agent lie below
+ * directories that only root can enter, and bubblewrap is not root. What root's bubblewrap maps to is root on the host,
+ * and code inside could write `/proc/sys/kernel/core_pattern` (measured).
+ */
+const asUser = `
+mount -t tmpfs -o mode=755,size=64k svc /mnt && mkdir /mnt/root /mnt/workspace /mnt/guest &&
+mount --bind "$1" /mnt/root && mount --bind "$2" /mnt/workspace && mount --bind "$3" /mnt/guest || exit 1
+uid=$4 filter=$5
+shift 5
+exec setpriv --reuid "$uid" --regid "$uid" --clear-groups --pdeathsig KILL -- "$@" 3<"$filter"`;
+
+/** The same where sandboxd is no root: its own user runs everything, inside a user namespace. */
+const asSelf = `
+filter=$1
+shift
+exec setpriv --pdeathsig KILL -- "$@" 3<"$filter"`;
+
+/** bubblewrap (v1): namespaces and a system call filter; no snapshots. */
+export function createBubblewrap(): Driver {
+  const isRoot = process.getuid?.() === 0;
+  const none = async (): Promise<never> => {
+    throw new NodeError('not_supported_on_v1', 'v1 sandboxes have no memory snapshots');
+  };
+  return {
+    async create(instance) {
+      await mkdir(instance.dir, { recursive: true, mode: 0o700 });
+      const filter = join(instance.dir, 'seccomp.bpf');
+      const program = seccompProgram(process.arch);
+      if (!program) throw new NodeError('sandbox_capacity', `no system call filter for ${process.arch}`);
+      await writeFile(filter, program);
+      const { rootfs, workspace, guest } = instance;
+      const enter = `${instance.enter === '' ? ':' : instance.enter}\nexec "$@"`;
+      const shell = ['/bin/sh', '-c', enter, 'sh'];
+      if (!isRoot) {
+        return [...shell, '/bin/sh', '-c', asSelf, 'sh', filter, ...bwrap(instance, { rootfs, workspace, guest })];
+      }
+      const places = { rootfs: '/mnt/root', workspace: '/mnt/workspace', guest: '/mnt/guest' };
+      const unshared = ['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', asUser, 'sh'];
+      const placed = [rootfs, workspace, guest, String(instance.uid), filter];
+      return [shell, ['setpriv', '--pdeathsig', 'KILL', '--'], unshared, placed, bwrap(instance, places)].flat();
+    },
+    restore: none,
+    checkpoint: none,
+    // Namespaces and mounts go with the last process.
+    async destroy() {},
+    version: async () => (await run(['bwrap', '--version'], probeMs)).output.trim(),
+    async check() {
+      const who = isRoot
+        ? ['setpriv', '--reuid', String(probeUid), '--regid', String(probeUid), '--clear-groups', '--']
+        : [];
+      const { code, output } = await run([...who, 'bwrap', ...isolation, '--ro-bind', '/', '/', 'true'], probeMs);
+      if (code !== 0) throw new NodeError('sandbox_capacity', adviceFor(output));
+    },
+  };
+}
+
+const isolation = [
+  '--unshare-all',
+  '--unshare-user',
+  '--die-with-parent',
+  '--new-session',
+  '--disable-userns',
+  '--cap-drop',
+  'ALL',
+];
+
+function bwrap(instance: Instance, places: { rootfs: string; workspace: string; guest: string }): string[] {
+  const memory = Object.entries(tmpfsSizes).filter(([path]) => path !== '/dev/shm');
+  return [
+    ['bwrap'],
+    isolation,
+    // For the agent's name server; it gives the capability up before it starts anything.
+    ['--cap-add', 'CAP_NET_BIND_SERVICE'],
+    ['--uid', String(guestUid), '--gid', String(guestUid), '--hostname', 'sandbox', '--as-pid-1', '--clearenv'],
+    ['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'LANG', 'C.UTF-8'],
+    ['--ro-bind', places.rootfs, '/', '--proc', '/proc', '--dev', '/dev'],
+    ...memory.map(([path, size]) => {
+      const mode = path === '/home' ? '0755' : '1777';
+      return ['--perms', mode, '--size', String(size), '--tmpfs', path];
+    }),
+    ['--size', String(tmpfsSizes['/dev/shm']), '--tmpfs', '/dev/shm'],
+    ['--size', '16777216', '--tmpfs', '/run', '--ro-bind', places.guest, agentPath],
+    // Its owner is the user of the sandbox: nobody may put another agent in the place of this one.
+    ['--remount-ro', '/run'],
+    ['--bind', places.workspace, '/workspace', '--chdir', '/workspace', '--seccomp', '3', '--'],
+    agentCommand({ ...instance.limits, processes: mostProcesses }),
+  ].flat();
+}
+
+/** What to do, in one line, from what bubblewrap said. */
+function adviceFor(output: string): string {
+  if (/ENOENT|not found/.test(output)) return 'bubblewrap is not installed: apt-get install bubblewrap';
+  if (/namespace|Operation not permitted|Permission denied/.test(output)) {
+    return (
+      'user namespaces are not allowed: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 ' +
+      `kernel.apparmor_restrict_unprivileged_userns=0 (${output.trim().slice(-200)})`
+    );
+  }
+  return `bubblewrap does not run: ${output.trim().slice(-300)}`;
+}

@@ -1,0 +1,40 @@
+import type { Limits } from '../parts.ts';
+
+/** One sandbox of this machine as a driver sees it; the id that callers use may be another. */
+export interface Instance {
+  /** Names its directory, its control group, its workspace and its container. */
+  id: string;
+  /** Its own directory, 0700. */
+  dir: string;
+  rootfs: string;
+  workspace: string;
+  /** Content-addressed copy of the guest agent. */
+  guest: string;
+  /** Owner of the workspace on the host. */
+  uid: number;
+  limits: Limits;
+  /** Runs first in a process that is to be in its control group. */
+  enter: string;
+}
+
+/** What each backend does in its own way. What is the same for all, the shim and the agent do. */
+export interface Driver {
+  /** Makes it ready to start; answers the command that runs it in the foreground with the agent on its stdio. */
+  create(instance: Instance): Promise<string[]>;
+  /** The same from a snapshot. */
+  restore(instance: Instance, snapshot: string): Promise<string[]>;
+  /** Saves memory and processes into a new directory, which is complete and looked at when this settles; ends it or not. */
+  checkpoint(instance: Instance, snapshot: string, leaveRunning: boolean): Promise<void>;
+  /** Removes what the driver itself keeps of it; its processes are gone by then. */
+  destroy(instance: Pick<Instance, 'id' | 'dir'>): Promise<void>;
+  /** What of its snapshots other versions of the runtime cannot read. */
+  version(): Promise<string>;
+  /** Throws `NodeError` that says what to do where it cannot run. */
+  check(): Promise<void>;
+}
+
+/** What a command that was run says. */
+export interface Ran {
+  code: number | null;
+  output: string;
+}

@@ -1,0 +1,145 @@
+"""The guest agent: PID 1 of every sandbox. It speaks frames over its own stdin and stdout and decides nothing."""
+
+import os
+import resource
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import json  # noqa: E402
+
+import system  # noqa: E402
+from execs import Exec  # noqa: E402
+from kernels import Kernels  # noqa: E402
+from mux import READ, Loop, Mux, Owner  # noqa: E402
+from tunnel import Names, Port, Proxy  # noqa: E402
+from watch import Watch  # noqa: E402
+
+PROXY = 'http://127.0.0.1:8080'
+HOME = '/home/user'
+
+
+def environment():
+    """What user code finds in its environment; the proxy is the only way out there is."""
+    proxies = {name: PROXY for name in ('HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy')}
+    return {
+        'PATH': f'{HOME}/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
+        'HOME': HOME, 'USER': 'user', 'LOGNAME': 'user', 'SHELL': '/bin/bash', 'LANG': 'C.UTF-8', 'TERM': 'dumb',
+        **proxies, 'ALL_PROXY': 'socks5h://127.0.0.1:8080', 'NO_PROXY': 'localhost,127.0.0.1',
+        'no_proxy': 'localhost,127.0.0.1', 'NODE_USE_ENV_PROXY': '1',
+        'PIP_PROXY': PROXY, 'PIP_BREAK_SYSTEM_PACKAGES': '1', 'PIP_USER': '1', 'PIP_DISABLE_PIP_VERSION_CHECK': '1',
+        'PIP_NO_CACHE_DIR': '1', 'PYTHONUSERBASE': f'{HOME}/.local',
+        'npm_config_proxy': PROXY, 'npm_config_https_proxy': PROXY, 'npm_config_prefix': f'{HOME}/.local',
+        'npm_config_update_notifier': 'false', 'npm_config_fund': 'false', 'npm_config_audit': 'false',
+        'MPLBACKEND': 'Agg',
+    }
+
+
+class Agent:
+    def __init__(self, options):
+        self.uid = options['uid']
+        self.is_root = os.getuid() == 0
+        self.env = environment()
+        self.children = {}
+        self.loop = Loop()
+        # The frames keep the real descriptors; nothing that is started here can meet them.
+        source, sink = os.dup(0), os.dup(1)
+        null = os.open('/dev/null', os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        self.reap_on_signal()
+        self.mux = Mux(self.loop, source, sink, self.accept)
+        self.kernels = Kernels(self)
+        self.proxy = Proxy(self)
+        self.names = Names(self.loop)
+        if not self.is_root:
+            system.drop_capabilities()
+        self.watch = Watch(self, options['memory_bytes'], options['processes'])
+
+    def reap_on_signal(self):
+        read, write = os.pipe()
+        os.set_blocking(read, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        # Handlers, since what is ignored stays ignored in children.
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, lambda *_: None)
+
+        def reap(_events):
+            try:
+                os.read(read, 4096)
+            except BlockingIOError:
+                pass
+            self.reap()
+
+        self.loop.watch(read, READ, reap)
+
+    def reap(self):
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            callback = self.children.pop(pid, None)
+            if callback:
+                callback(status)
+
+    def accept(self, channel, payload):
+        channel.owner = Owner()
+        kind = payload['kind']
+        if kind == 'exec':
+            Exec(self, channel, payload)
+        elif kind == 'code':
+            self.kernels.run(channel, payload)
+        elif kind == 'port':
+            Port(self.loop, channel, payload['port'])
+        elif kind == 'reset':
+            self.kernels.restart()
+            channel.close({})
+        elif kind == 'warm':
+            self.kernels.warm(channel, payload['modules'])
+        elif kind == 'freeze':
+            self.proxy.freeze()
+            channel.close({'deleted': system.deleted_files('/workspace')})
+        elif kind == 'unfreeze':
+            self.proxy.thaw()
+            channel.close({})
+        elif kind == 'thaw':
+            self.thaw(channel)
+        elif kind == 'ping':
+            channel.close({})
+        else:
+            channel.close({'error': {'code': 'bad_request', 'message': f'unknown kind {kind}'}})
+
+    def thaw(self, channel):
+        """After a restore: whom an open channel talked to is not there any more."""
+        for other in list(self.mux.channels.values()):
+            if other is not channel:
+                other.open = False
+                del self.mux.channels[other.number]
+                other.owner.closed({})
+        self.proxy.thaw()
+        self.kernels.thaw(channel)
+
+
+def main():
+    os.umask(0o022)
+    system.hide()
+    options = json.loads(sys.argv[1])
+    os.makedirs(HOME, exist_ok=True)
+    if os.getuid() == 0:
+        os.chown(HOME, options['uid'], options['uid'])
+        # The agent needs root's uid alone; what it starts has these from the beginning.
+        os.setgroups([])
+        os.setresgid(options['uid'], options['uid'], options['uid'])
+    else:
+        resource.setrlimit(resource.RLIMIT_NPROC, (options['processes'], options['processes']))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    agent = Agent(options)
+    agent.loop.run()
+
+
+main()

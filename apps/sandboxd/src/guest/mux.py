@@ -1,0 +1,329 @@
+"""The loop of the agent and its frames: u32 length, u32 channel, u8 type, payload (big endian).
+
+Channels that the host opens have odd ids, those that open inside even ones. A side sends at most `WINDOW` bytes of data
+on a channel before the other returns credit, so a slow reader stops its source and nothing grows.
+"""
+
+import heapq
+import json
+import os
+import selectors
+import struct
+import time
+
+OPEN, DATA, DATA2, EOF, CLOSE, CREDIT, EVENT = range(1, 8)
+WINDOW = 262_144
+CHUNK = 65_536
+MOST_PAYLOAD = 16_777_216
+HEADER = struct.Struct('>IIB')
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+
+
+class Loop:
+    def __init__(self):
+        self.selector = selectors.DefaultSelector()
+        self.timers = []
+        self.count = 0
+
+    def watch(self, fd, events, callback):
+        """Calls `callback(events)` when fd is ready; replaces what was asked before; 0 events: nothing any more."""
+        known = fd in self.selector.get_map()
+        if events == 0:
+            if known:
+                self.selector.unregister(fd)
+        elif known:
+            self.selector.modify(fd, events, callback)
+        else:
+            self.selector.register(fd, events, callback)
+
+    def after(self, seconds, callback):
+        self.count += 1
+        timer = [time.monotonic() + seconds, self.count, callback]
+        heapq.heappush(self.timers, timer)
+        return timer
+
+    @staticmethod
+    def cancel(timer):
+        if timer:
+            timer[2] = None
+
+    def run(self):
+        while True:
+            timeout = max(0, self.timers[0][0] - time.monotonic()) if self.timers else None
+            for key, events in self.selector.select(timeout):
+                # An earlier callback of this round may have closed it.
+                if self.selector.get_map().get(key.fd) is key or key.fd in self.selector.get_map():
+                    key.data(events)
+            while self.timers and self.timers[0][0] <= time.monotonic():
+                callback = heapq.heappop(self.timers)[2]
+                if callback:
+                    callback()
+
+
+class Channel:
+    """One conversation. `owner` has data(kind, bytes), eof(), closed(payload), resume() and event(payload)."""
+
+    def __init__(self, mux, number):
+        self.mux = mux
+        self.number = number
+        self.owner = None
+        self.credit = WINDOW
+        self.open = True
+
+    def writable(self):
+        return self.credit > 0 and self.mux.room()
+
+    def send(self, data, kind=DATA):
+        if self.open and data:
+            self.credit -= len(data)
+            self.mux.send(self.number, kind, data)
+
+    def event(self, payload):
+        if self.open:
+            self.mux.send(self.number, EVENT, json.dumps(payload).encode())
+
+    def eof(self):
+        if self.open:
+            self.mux.send(self.number, EOF, b'')
+
+    def give_credit(self, count):
+        if self.open and count:
+            self.mux.send(self.number, CREDIT, count.to_bytes(4, 'big'))
+
+    def close(self, payload):
+        if self.open:
+            self.open = False
+            self.mux.channels.pop(self.number, None)
+            self.mux.send(self.number, CLOSE, json.dumps(payload).encode())
+
+
+class Mux:
+    """Frames over two descriptors. `accept(channel, payload)` meets what the other side opens."""
+
+    def __init__(self, loop, source, sink, accept):
+        self.loop, self.source, self.sink, self.accept = loop, source, sink, accept
+        self.channels = {}
+        self.next = 2
+        self.inbox = bytearray()
+        self.outbox = bytearray()
+        os.set_blocking(source, False)
+        os.set_blocking(sink, False)
+        loop.watch(source, READ, self.read)
+
+    def room(self):
+        return len(self.outbox) < 4 * WINDOW
+
+    def open(self, payload, owner):
+        channel = Channel(self, self.next)
+        self.next += 2
+        channel.owner = owner
+        self.channels[channel.number] = channel
+        self.send(channel.number, OPEN, json.dumps(payload).encode())
+        return channel
+
+    def send(self, number, kind, payload):
+        had = len(self.outbox) > 0
+        self.outbox += HEADER.pack(len(payload), number, kind)
+        self.outbox += payload
+        if not had:
+            self.flush(0)
+
+    def flush(self, _events):
+        full = not self.room()
+        try:
+            while self.outbox:
+                with memoryview(self.outbox) as view:
+                    sent = os.write(self.sink, view[:CHUNK])
+                del self.outbox[:sent]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            os._exit(0)
+        self.loop.watch(self.sink, WRITE if self.outbox else 0, self.flush)
+        if full and self.room():
+            for channel in list(self.channels.values()):
+                channel.owner.resume()
+
+    def read(self, _events):
+        try:
+            data = os.read(self.source, CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            # Nobody holds this sandbox any more.
+            os._exit(0)
+        self.inbox += data
+        while len(self.inbox) >= HEADER.size:
+            length, number, kind = HEADER.unpack_from(self.inbox)
+            if length > MOST_PAYLOAD:
+                os._exit(1)
+            end = HEADER.size + length
+            if len(self.inbox) < end:
+                return
+            payload = bytes(self.inbox[HEADER.size:end])
+            del self.inbox[:end]
+            self.frame(number, kind, payload)
+
+    def frame(self, number, kind, payload):
+        if kind == OPEN:
+            channel = self.channels[number] = Channel(self, number)
+            self.accept(channel, json.loads(payload))
+            return
+        channel = self.channels.get(number)
+        if channel is None:
+            return
+        owner = channel.owner
+        if kind in (DATA, DATA2):
+            owner.data(kind, payload)
+        elif kind == EOF:
+            owner.eof()
+        elif kind == CREDIT:
+            channel.credit += int.from_bytes(payload, 'big')
+            owner.resume()
+        elif kind == EVENT:
+            owner.event(json.loads(payload))
+        elif kind == CLOSE:
+            channel.open = False
+            del self.channels[number]
+            owner.closed(json.loads(payload or b'{}'))
+
+
+class Owner:
+    """What a channel's owner does unless it says otherwise."""
+
+    def data(self, kind, payload):
+        pass
+
+    def eof(self):
+        pass
+
+    def closed(self, payload):
+        pass
+
+    def resume(self):
+        pass
+
+    def event(self, payload):
+        pass
+
+
+class Source:
+    """Reads a descriptor into a channel, as fast as the channel takes it; over `most` bytes it reads on and drops."""
+
+    def __init__(self, loop, fd, channel, kind=DATA, most=None, on_end=None, on_cut=None):
+        self.loop, self.fd, self.channel, self.kind = loop, fd, channel, kind
+        self.most, self.on_end, self.on_cut = most, on_end, on_cut
+        self.sent = 0
+        self.ended = False
+        os.set_blocking(fd, False)
+        self.resume()
+
+    def resume(self):
+        if not self.ended:
+            self.loop.watch(self.fd, READ if self.channel is None or self.channel.writable() else 0, self.read)
+
+    def read(self, _events=0):
+        """Moves one chunk; false when there is nothing to read now."""
+        try:
+            data = os.read(self.fd, CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b''
+        if not data:
+            self.end()
+            return False
+        self.pass_on(data)
+        return True
+
+    def pass_on(self, data):
+        if self.channel is None:
+            return
+        if self.most is not None and self.sent + len(data) > self.most:
+            left = self.most - self.sent
+            if left >= 0 and self.on_cut:
+                self.channel.send(data[:left], self.kind)
+                self.sent = self.most
+                on_cut, self.on_cut = self.on_cut, None
+                on_cut()
+            return
+        self.sent += len(data)
+        self.channel.send(data, self.kind)
+        if not self.channel.writable():
+            self.loop.watch(self.fd, 0, None)
+
+    def drop(self):
+        """Keeps reading, for a writer that lives on, and forgets what it reads."""
+        self.channel = None
+        self.on_end = self.on_cut = None
+        self.resume()
+
+    def end(self):
+        if not self.ended:
+            self.ended = True
+            self.loop.watch(self.fd, 0, None)
+            self.close()
+            if self.on_end:
+                self.on_end()
+
+    def close(self):
+        os.close(self.fd)
+
+
+class Sink:
+    """Writes a channel's data to a descriptor and returns the credit for what is written."""
+
+    def __init__(self, loop, fd, channel, on_fail=None, shut=None):
+        self.loop, self.fd, self.channel, self.on_fail, self.shut = loop, fd, channel, on_fail, shut
+        self.buffer = bytearray()
+        self.ending = False
+        self.ended = False
+        os.set_blocking(fd, False)
+
+    def write(self, data):
+        if self.ended:
+            self.channel.give_credit(len(data))
+            return
+        self.buffer += data
+        if self.channel.open and len(self.buffer) > 4 * WINDOW:
+            os._exit(1)
+        self.flush()
+
+    def flush(self, _events=0):
+        written = 0
+        try:
+            while self.buffer:
+                with memoryview(self.buffer) as view:
+                    count = os.write(self.fd, view[:CHUNK])
+                del self.buffer[:count]
+                written += count
+        except BlockingIOError:
+            pass
+        except OSError:
+            written += len(self.buffer)
+            self.buffer.clear()
+            self.ending = True
+            if self.on_fail:
+                self.on_fail()
+        self.channel.give_credit(written)
+        self.want()
+        if self.ending and not self.buffer:
+            self.end()
+
+    def want(self):
+        if not self.ended:
+            self.loop.watch(self.fd, WRITE if self.buffer else 0, self.flush)
+
+    def eof(self):
+        self.ending = True
+        if not self.buffer:
+            self.end()
+
+    def end(self):
+        if not self.ended:
+            self.ended = True
+            self.loop.watch(self.fd, 0, None)
+            if self.shut:
+                self.shut()
+            else:
+                os.close(self.fd)

@@ -1,0 +1,68 @@
+import { codeRequest, type ExecEvent, execRequest, forkRequest, newSandbox, resumeRequest } from '@svc/sandboxd-api';
+import { exec, resetKernel, runCode } from '../sandboxes/commands.ts';
+import { entryOf } from '../sandboxes/context.ts';
+import { create, destroy, prolong } from '../sandboxes/lifecycle.ts';
+import { stateOf } from '../sandboxes/record.ts';
+import { fork, pause, resume } from '../sandboxes/snapshots.ts';
+import { type Call, readJson, type Route } from './route.ts';
+
+const at = (path: string): string => `/v1/sandboxes/{id}${path}`;
+const idOf = ({ values }: Call): string => values['id'] as string;
+
+export const sandboxRoutes: Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/sandboxes',
+    run: async ({ node }) => ({ sandboxes: [...node.context.entries.values()].map(({ record }) => stateOf(record)) }),
+  },
+  {
+    method: 'PUT',
+    path: at(''),
+    run: async (call) => await create(call.node.context, idOf(call), await readJson(call.request, newSandbox)),
+  },
+  { method: 'GET', path: at(''), run: async (call) => stateOf(entryOf(call.node.context, idOf(call)).record) },
+  {
+    method: 'PATCH',
+    path: at(''),
+    run: async (call) =>
+      await prolong(call.node.context, idOf(call), (await readJson(call.request, resumeRequest)).expires_at),
+  },
+  { method: 'DELETE', path: at(''), run: (call) => destroy(call.node.context, idOf(call)) },
+  { method: 'POST', path: at('/exec'), run: stream },
+  {
+    method: 'POST',
+    path: at('/run_code'),
+    run: async (call) =>
+      await runCode(call.node.context, idOf(call), await readJson(call.request, codeRequest), call.signal),
+  },
+  { method: 'POST', path: at('/kernel/reset'), run: (call) => resetKernel(call.node.context, idOf(call)) },
+  { method: 'POST', path: at('/pause'), run: (call) => pause(call.node.context, idOf(call)) },
+  {
+    method: 'POST',
+    path: at('/resume'),
+    run: async (call) =>
+      await resume(call.node.context, idOf(call), (await readJson(call.request, resumeRequest)).expires_at),
+  },
+  {
+    method: 'POST',
+    path: at('/fork'),
+    run: async (call) =>
+      await fork(call.node.context, idOf(call), (await readJson(call.request, forkRequest)).children),
+  },
+];
+
+/** A command's events as they come, one JSON text a line; the credit of a chunk is returned once it is on its way. */
+async function stream(call: Call): Promise<void> {
+  const { response, signal } = call;
+  const request = await readJson(call.request, execRequest);
+  const event = (value: ExecEvent, done: () => void): void => {
+    if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    response.write(`${JSON.stringify(value)}\n`, done);
+  };
+  try {
+    await exec(call.node.context, idOf(call), request, { event, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  response.end();
+}

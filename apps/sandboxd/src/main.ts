@@ -1,0 +1,77 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import pino from 'pino';
+import { serve } from './serve.ts';
+import { openParts } from './wiring.ts';
+
+/** What is left of the machine to the rest of it. */
+const reservedBytes = 1_073_741_824;
+/** What a running sandbox takes of the machine when it does little. */
+const usualBytes = 268_435_456;
+const mostSlots = 64;
+
+interface Options {
+  dir: string;
+  socket?: string;
+  images?: string;
+  slots: string;
+  warm: string;
+  memory: string;
+  allowHosts: string;
+  ports: string;
+  pypiHosts: string;
+  npmHosts: string;
+}
+
+/** Runs sandboxd until it is told to stop; sandboxes go on without it. */
+async function main(): Promise<void> {
+  const cores = availableParallelism();
+  const slots = Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / usualBytes)));
+  const program = new Command('sandboxd')
+    .description('hold the sandboxes of this machine')
+    .requiredOption('--dir <directory>', 'state of the node; below 60 characters, its sockets are in it')
+    .option('--socket <path>', 'where it listens (default: <dir>/sandboxd.sock)')
+    .option('--images <directory>', 'root file systems (default: <dir>/images)')
+    .option('--slots <count>', 'sandboxes that may run at once', String(slots))
+    .option('--warm <count>', 'restored sandboxes that wait', String(Math.min(4, Math.max(1, cores))))
+    .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
+    .option('--allow-hosts <names>', 'comma-separated hosts whose addresses are not judged', '')
+    .option('--ports <numbers>', 'comma-separated ports that may be reached outside', '80,443')
+    .option('--pypi-hosts <names>', 'what the preset pypi reaches', 'pypi.org,files.pythonhosted.org')
+    .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org');
+  const options = program.parse().opts<Options>();
+  const logger = pino({ name: 'sandboxd' }, pino.destination({ fd: 2, sync: true }));
+  const dir = resolve(options.dir);
+  const log = (message: string, details: object = {}): void => logger.info(details, message);
+  const parts = await openParts({ dir, images: resolve(options.images ?? join(dir, 'images')), log });
+  const serving = await serve(parts, {
+    dir,
+    socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),
+    slots: Number(options.slots),
+    warm: Number(options.warm),
+    spares: 2,
+    limits: { memoryBytes: Number(options.memory) * 1_048_576, pids: 2048, cpus: 1 },
+    rules: {
+      allowHosts: listOf(options.allowHosts),
+      ports: listOf(options.ports).map(Number),
+      presets: { pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) },
+    },
+  });
+  log('ready');
+  const stop = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.resolve());
+  await stop.promise;
+  await serving.close();
+  await parts.scanner.close();
+  await parts.workspaces.close();
+  process.exit(0);
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+await main();

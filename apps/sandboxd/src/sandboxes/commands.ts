@@ -1,0 +1,202 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandboxd-api';
+import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
+import { NodeError } from '../error.ts';
+import type { Channel } from '../wire/client.ts';
+import type { Live } from './instances.ts';
+import { type Context, type Entry, entryOf, liveOf, occupy } from './context.ts';
+
+/** Takes the events of a command; `done` when the reader wants more. */
+export interface ExecSink {
+  event(event: ExecEvent, done: () => void): void;
+  /** The reader went away. */
+  signal: AbortSignal;
+}
+
+/** File systems keep times to a tick of the kernel; a file of the command's first instant is its own. */
+const tickMs = 20;
+
+/** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
+const starvedMs = 15_000;
+
+/** Gives `work` up when the caller goes away or the agent misses the time. */
+function guarded<T>(channel: Channel, signal: AbortSignal, ms: number, work: Promise<T>): Promise<T> {
+  const given = Promise.withResolvers<never>();
+  const giveUp = (reason: string): void => {
+    channel.cancel();
+    given.reject(new NodeError('internal_error', reason));
+  };
+  const gone = (): void => giveUp('the caller went away');
+  const timer = setTimeout(() => giveUp('the sandbox did not end the command in time'), ms + starvedMs);
+  if (signal.aborted) gone();
+  else signal.addEventListener('abort', gone, { once: true });
+  return Promise.race([work, given.promise]).finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', gone);
+  });
+}
+
+/** Runs a command; settles after its last event. Throws what is refused before its first. */
+export async function exec(context: Context, id: string, request: ExecRequest, sink: ExecSink): Promise<void> {
+  const entry = entryOf(context, id);
+  const live = liveOf(entry);
+  refuse(request);
+  const release = occupy(entry, 'command');
+  try {
+    const since = Date.now() - tickMs;
+    const end = await command(live, request, sink);
+    await last(context, entry, end, since, sink);
+  } finally {
+    release();
+  }
+}
+
+/** The agent's last word about a command; undefined when the sandbox ended. */
+function command(live: Live, request: ExecRequest, sink: ExecSink): Promise<Record<string, unknown> | undefined> {
+  const { stdin, ...rest } = request;
+  const hasInput = stdin !== undefined && stdin !== '';
+  const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
+  const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
+  const channel = live.client.open(
+    { kind: 'exec', ...rest, ...(hasInput && { stdin: true }) },
+    {
+      data(bytes, stream, done) {
+        const data = decoders[stream].write(bytes);
+        if (data === '') done();
+        else sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, done);
+      },
+      event(payload) {
+        if (payload['start']) sink.event({ type: 'start' }, () => {});
+        const stream = payload['truncated'];
+        if (stream === 'stdout' || stream === 'stderr') sink.event({ type: 'truncated', stream }, () => {});
+      },
+      close(payload, lost) {
+        const refused = errorOf(payload);
+        if (refused) ended.reject(refused);
+        else ended.resolve(lost ? undefined : payload);
+      },
+      drain: () => feed(),
+    },
+  );
+  const feed = feeder(channel, hasInput ? Buffer.from(stdin) : undefined);
+  feed();
+  return guarded(channel, sink.signal, request.timeout_ms, ended.promise);
+}
+
+/** Sends the standard input as fast as it is taken, then its end. */
+function feeder(channel: Channel, input: Buffer | undefined): () => void {
+  let at = 0;
+  let isEnded = input === undefined;
+  return () => {
+    if (isEnded || !input) return;
+    while (at < input.length) {
+      const chunk = input.subarray(at, at + 65_536);
+      at += chunk.length;
+      if (!channel.write(chunk)) return;
+    }
+    isEnded = true;
+    channel.eof();
+  };
+}
+
+async function last(
+  context: Context,
+  entry: Entry,
+  end: Record<string, unknown> | undefined,
+  since: number,
+  sink: ExecSink,
+): Promise<void> {
+  const error = (code: NodeErrorCode, message: string) => sink.event({ type: 'error', code, message }, () => {});
+  if (!end) return error('sandbox_not_running', 'the sandbox ended');
+  const { instance } = entry.record;
+  if (await context.workspaces.isTooLarge(instance)) return error('workspace_too_large', 'the workspace is over 2 GB');
+  const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since);
+  const code = end['exit_code'];
+  sink.event(
+    {
+      type: 'exit',
+      exit_code: typeof code === 'number' ? code : null,
+      timed_out: end['timed_out'] === true,
+      duration_ms: Number(end['duration_ms']),
+      outputs,
+    },
+    () => {},
+  );
+}
+
+function refuse(request: ExecRequest): void {
+  const forms = [request.cmd, request.shell, request.code].filter((form) => form !== undefined);
+  if (forms.length !== 1 || (request.code === undefined) !== (request.language === undefined)) {
+    throw new NodeError('bad_request', 'exactly one of cmd, shell and code with language');
+  }
+  if (request.cmd?.length === 0) throw new NodeError('bad_request', 'cmd is empty');
+  const names = Object.keys(request.env);
+  if (names.some((name) => /^(?:SVC|CLOUD)_|[=\0]|^$/.test(name))) {
+    throw new NodeError('bad_request', 'env has a name that is not allowed');
+  }
+}
+
+function errorOf(payload: Record<string, unknown>): NodeError | undefined {
+  const error = payload['error'] as { code?: string; message?: string } | undefined;
+  // A cell's own error has a name, a refusal has a code.
+  if (typeof error?.code !== 'string') return undefined;
+  return new NodeError(
+    error.code in nodeErrors ? (error.code as NodeErrorCode) : 'internal_error',
+    String(error.message),
+  );
+}
+
+/** Runs a cell in the Python kernel. */
+export async function runCode(
+  context: Context,
+  id: string,
+  request: CodeRequest,
+  signal: AbortSignal,
+): Promise<CodeResult> {
+  const entry = entryOf(context, id);
+  const live = liveOf(entry);
+  const release = occupy(entry, 'cell');
+  const text = { 1: [] as Buffer[], 2: [] as Buffer[] };
+  try {
+    const ended = Promise.withResolvers<Record<string, unknown>>();
+    const channel = live.client.open(
+      { kind: 'code', ...request },
+      {
+        data(bytes, stream, done) {
+          text[stream].push(Buffer.from(bytes));
+          done();
+        },
+        close(payload, lost) {
+          const refused = lost ? new NodeError('sandbox_not_running', 'the sandbox ended') : errorOf(payload);
+          if (refused) ended.reject(refused);
+          else ended.resolve(payload);
+        },
+      },
+    );
+    const answer = await guarded(channel, signal, request.timeout_ms, ended.promise);
+    return {
+      stdout: Buffer.concat(text[1]).toString(),
+      stderr: Buffer.concat(text[2]).toString(),
+      result: (answer['result'] as string | null | undefined) ?? null,
+      error: (answer['error'] as CodeResult['error'] | undefined) ?? null,
+      duration_ms: Number(answer['duration_ms']),
+      execution_count: Number(answer['execution_count']),
+      kernel_restarted: answer['kernel_restarted'] === true,
+      images: answer['images'] as string[],
+    };
+  } finally {
+    release();
+  }
+}
+
+/** Starts the kernel anew; the files stay. */
+export async function resetKernel(context: Context, id: string): Promise<void> {
+  const entry = entryOf(context, id);
+  const live = liveOf(entry);
+  const release = occupy(entry, 'reset');
+  try {
+    await live.client.ask({ kind: 'reset' });
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,135 @@
+import type { Backend } from '@svc/sandboxd-api';
+import type { Driver } from '../drivers/driver.ts';
+import { NodeError } from '../error.ts';
+import type { Files, Images, Workspaces } from '../parts.ts';
+import type { Channel } from '../wire/client.ts';
+import type { Instances, Live } from './instances.ts';
+import type { Pool } from './pool.ts';
+import type { Records, SandboxRecord } from './record.ts';
+import type { Shims } from './shims.ts';
+
+/** One sandbox in this process. */
+export interface Entry {
+  record: SandboxRecord;
+  live: Live | undefined;
+  /** What runs in it now; only one thing at a time does. */
+  busy: string | undefined;
+  /** Open connections to its ports. */
+  ports: Set<Channel>;
+  /** The lifecycle steps that were begun, one after the other. */
+  queue: Promise<unknown>;
+}
+
+/** What every operation on sandboxes works with. */
+export interface Context {
+  /** Directory of the snapshots of paused sandboxes and of forks. */
+  snapshots: string;
+  slots: number;
+  entries: Map<string, Entry>;
+  /** Ids that are being created: they take a slot, too. */
+  creating: Map<string, Promise<unknown>>;
+  instances: Instances;
+  records: Records;
+  pool: Pool;
+  shims: Shims;
+  drivers: Record<Backend, Driver>;
+  workspaces: Workspaces;
+  images: Images;
+  files: Files;
+  guest: { path: string; hash: string };
+  log(message: string, details?: object): void;
+}
+
+export function entryOf(context: Context, id: string): Entry {
+  const entry = context.entries.get(id);
+  if (!entry) throw new NodeError('not_found', 'no such sandbox');
+  return entry;
+}
+
+/** The running instance of a sandbox; throws `sandbox_not_running`. */
+export function liveOf(entry: Entry): Live {
+  if (!entry.live || entry.record.status !== 'running') {
+    throw new NodeError('sandbox_not_running', `the sandbox is ${entry.record.status}`);
+  }
+  return entry.live;
+}
+
+/** Takes the sandbox for one command; answers how it is given back. */
+export function occupy(entry: Entry, what: string): () => void {
+  if (entry.busy !== undefined) throw new NodeError('sandbox_busy', `another ${entry.busy} is running in the sandbox`);
+  entry.busy = what;
+  return () => {
+    entry.busy = undefined;
+  };
+}
+
+/** Runs lifecycle steps of one sandbox one after the other. */
+export function serially<T>(entry: Entry, work: () => Promise<T>): Promise<T> {
+  const done = entry.queue.then(work, work);
+  entry.queue = done.catch(() => {});
+  return done;
+}
+
+/** How many sandboxes run, the warm ones that wait not among them. */
+export function usedSlots(context: Context): number {
+  return [...context.entries.values()].filter(({ live }) => live !== undefined).length + context.creating.size;
+}
+
+const idleLookMs = 100;
+const idleLooks = 50;
+
+/** Settles when nothing runs that somebody waits for, or after some seconds: work of its own comes after theirs. */
+export async function idle(context: Context): Promise<void> {
+  for (let look = 0; look < idleLooks; look += 1) {
+    const isBusy = context.creating.size > 0 || [...context.entries.values()].some(({ busy }) => busy !== undefined);
+    if (!isBusy) return;
+    await new Promise((resolve) => setTimeout(resolve, idleLookMs));
+  }
+}
+
+/** Throws `sandbox_capacity` when `count` more cannot run. */
+export function needSlots(context: Context, count: number): void {
+  if (usedSlots(context) + count > context.slots) {
+    throw new NodeError('sandbox_capacity', 'every slot of this node is taken', { retryAfterS: 5 });
+  }
+}
+
+/** Enters a sandbox that runs: from now on its end is noticed. */
+export function enter(context: Context, record: SandboxRecord, live: Live | undefined): Entry {
+  const entry: Entry = { record, live, busy: undefined, ports: new Set(), queue: Promise.resolve() };
+  context.entries.set(record.id, entry);
+  if (live) watch(context, entry, live);
+  return entry;
+}
+
+/** When the shim goes without being told to: the sandbox is stopped, and nothing of it but its files stays. */
+export function watch(context: Context, entry: Entry, live: Live): void {
+  void live.client.closed.then(async () => {
+    if (entry.live !== live || entry.record.status !== 'running') return;
+    await serially(entry, async () => {
+      if (entry.live !== live || entry.record.status !== 'running') return;
+      await stopped(context, entry, live);
+    }).catch((error: unknown) => context.log('end of a sandbox', { err: error, id: entry.record.id }));
+  });
+}
+
+async function stopped(context: Context, entry: Entry, live: Live | undefined): Promise<void> {
+  const { instance, backend } = entry.record;
+  const reason = await reasonOf(context, instance, live);
+  entry.live = undefined;
+  entry.record = { ...entry.record, status: 'stopped', reason };
+  await context.records.save(entry.record);
+  await context.instances.end(instance, backend, live);
+  if (reason === 'expired') await context.workspaces.remove(instance);
+  context.log('sandbox stopped', { id: entry.record.id, reason });
+}
+
+async function reasonOf(context: Context, instance: string, live: Live | undefined): Promise<string> {
+  const ended = await context.instances.ended(instance);
+  if (ended?.reason === 'expired') return 'expired';
+  const kills = await live?.group.oomKills().catch(() => 0);
+  return kills !== undefined && kills > 0 ? 'memory' : 'crashed';
+}
+
+/** Marks a sandbox stopped whose instance was not found again. */
+export const lost = (context: Context, entry: Entry): Promise<void> => stopped(context, entry, undefined);

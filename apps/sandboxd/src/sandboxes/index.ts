@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Backend, NodeStatus } from '@svc/sandboxd-api';
+import { publishAgent } from '../drivers/agent.ts';
+import { createBubblewrap } from '../drivers/bubblewrap.ts';
+import type { Driver } from '../drivers/driver.ts';
+import { createGvisor } from '../drivers/gvisor.ts';
+import { NodeError } from '../error.ts';
+import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
+import type { EgressRules } from '../shim/spec.ts';
+import { type Context, idle, usedSlots } from './context.ts';
+import { createInstances } from './instances.ts';
+import { createPool } from './pool.ts';
+import { createRecords } from './record.ts';
+import { recover } from './recovery.ts';
+import { createShims } from './shims.ts';
+
+/** What a node is made of; whoever starts it chooses the parts. */
+export interface NodeParts {
+  images: Images;
+  workspaces: Workspaces;
+  groups: ControlGroups;
+  files: Files;
+  scanner: Scanner;
+  runtime: Runtime;
+  log(message: string, details?: object): void;
+}
+
+export interface NodeOptions {
+  /** State of the node. */
+  dir: string;
+  slots: number;
+  /** Warm sandboxes that wait. */
+  warm: number;
+  /** Shims in store. */
+  spares: number;
+  limits: Limits;
+  rules: EgressRules;
+}
+
+/** A node with its sandboxes found again. */
+export interface SandboxNode {
+  context: Context;
+  parts: NodeParts;
+  status(): Promise<NodeStatus>;
+  /** Leaves every sandbox running, for the next sandboxd; the warm ones end. */
+  close(): Promise<void>;
+}
+
+export async function openNode(parts: NodeParts, options: NodeOptions): Promise<SandboxNode> {
+  const { dir, limits, rules } = options;
+  const place = (name: string): string => join(dir, name);
+  // Search only for others: a v1 sandbox runs as a user of its own and must reach its files.
+  await mkdir(dir, { recursive: true, mode: 0o711 });
+  const id = await nodeId(place('node-id'));
+  const guest = await publishAgent(place('guest'));
+  const shims = createShims(options.spares, dir);
+  const drivers: Record<Backend, Driver> = {
+    v1: createBubblewrap(),
+    v2: createGvisor(parts.runtime, place('runsc')),
+  };
+  const { workspaces, images, files, groups } = parts;
+  const log = parts.log.bind(parts);
+  const instances = createInstances({ dir: place('live'), drivers, groups, workspaces, shims, limits, rules });
+  const shared = { instances, workspaces, images, guest, log };
+  const pooled = { dir: place('golden'), size: options.warm, driver: drivers.v2 };
+  const pool = createPool({ ...shared, ...pooled, idle: () => idle(context) });
+  const context: Context = {
+    ...shared,
+    snapshots: place('snapshots'),
+    slots: options.slots,
+    entries: new Map(),
+    creating: new Map(),
+    records: createRecords(place('sandboxes')),
+    pool,
+    shims,
+    drivers,
+    files,
+  };
+  await recover(context, groups);
+  shims.refill();
+  const canV2 = await able(drivers.v2);
+  if (canV2.available) pool.refill();
+  return {
+    context,
+    parts,
+    async status() {
+      const [v1, v2] = await Promise.all([able(drivers.v1), able(drivers.v2)]);
+      const slots = { total: options.slots, used: usedSlots(context) };
+      return { id, backends: { v1, v2 }, images: images.status(), slots };
+    },
+    async close() {
+      shims.close();
+      await pool.close();
+      for (const entry of context.entries.values()) {
+        const { live } = entry;
+        // Its end is not ours to notice any more.
+        entry.live = undefined;
+        live?.client.close();
+      }
+    },
+  };
+}
+
+async function able(driver: Driver): Promise<{ available: boolean; reason?: string }> {
+  try {
+    await driver.check();
+    return { available: true };
+  } catch (error) {
+    return { available: false, reason: error instanceof NodeError ? error.message : String(error) };
+  }
+}
+
+async function nodeId(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch {
+    const id = randomUUID();
+    await writeFile(path, `${id}\n`, { mode: 0o600 });
+    return id;
+  }
+}

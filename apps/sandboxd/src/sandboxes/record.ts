@@ -1,0 +1,73 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Backend, Egress, SandboxState, Template } from '@svc/sandboxd-api';
+
+/** What is kept of a sandbox on disk; written before anything is acknowledged. Only root can read it. */
+export interface SandboxRecord {
+  id: string;
+  /** Names its directory, workspace, control group and container. */
+  instance: string;
+  backend: Backend;
+  template: Template;
+  status: 'running' | 'pausing' | 'paused' | 'stopped';
+  reason?: string;
+  restored: boolean;
+  image: { digest: string; rootfs: string };
+  /** The copy of the agent that it was started with. */
+  guest: string;
+  /** Owner of its workspace on this machine. */
+  uid: number;
+  egress: Egress;
+  expires_at: number;
+  /** `memory: false`: only its files were kept. */
+  snapshot?: { memory: boolean; bytes: number };
+}
+
+/** The state files of all sandboxes of this machine. */
+export interface Records {
+  save(record: SandboxRecord): Promise<void>;
+  remove(id: string): Promise<void>;
+  load(): Promise<SandboxRecord[]>;
+}
+
+export function createRecords(dir: string): Records {
+  const path = (id: string): string => join(dir, `${id}.json`);
+  return {
+    async save(record) {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const fresh = join(dir, `.${record.id}.new`);
+      const file = await open(fresh, 'w', 0o600);
+      try {
+        await file.writeFile(JSON.stringify(record));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(fresh, path(record.id));
+    },
+    remove: (id) => rm(path(id), { force: true }),
+    async load() {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const names = (await readdir(dir)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+      return await Promise.all(
+        names.map(async (name) => JSON.parse(await readFile(join(dir, name), 'utf8')) as SandboxRecord),
+      );
+    },
+  };
+}
+
+/** A record as callers see it. */
+export function stateOf(record: SandboxRecord): SandboxState {
+  const { id, backend, template, reason, restored, expires_at, snapshot } = record;
+  return {
+    id,
+    backend,
+    template,
+    status: record.status === 'pausing' ? 'running' : record.status,
+    ...(reason !== undefined && { reason }),
+    restored,
+    image_digest: record.image.digest,
+    expires_at,
+    ...(snapshot && { snapshot_bytes: snapshot.bytes }),
+  };
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Daemon, processesOf, skip, startDaemon, until } from '../testing.ts';
+
+describe('sandboxes and the end of those that hold them', { skip }, () => {
+  let daemon: Daemon;
+  before(async () => {
+    daemon = await startDaemon(['--warm', '0']);
+  });
+  after(() => daemon.stop());
+
+  const entries = (name: string): string[] => readdirSync(join(daemon.dir, name));
+  /** Waits until nothing of a sandbox is on the machine but what is named. */
+  const isEmpty = async (places: readonly string[]): Promise<void> => {
+    await until(async () => (await processesOf(join(daemon.dir, 'live'))).length === 0, 'no process');
+    for (const place of places) await until(() => entries(place).length === 0, `${place} empty`);
+  };
+  const stateOf = async (id: string) => (await daemon.call(`GET`, `/v1/sandboxes/${id}`)).body;
+
+  for (const backend of ['v2', 'v1'] as const) {
+    test(`a sandboxd that is killed loses no sandbox of ${backend}`, async () => {
+      const id = randomUUID();
+      await daemon.create(id, { backend });
+      await daemon.code(id, 'kept = 5');
+      await daemon.kill();
+      await daemon.again();
+      assert.equal((await stateOf(id))['status'], 'running');
+      assert.equal((await daemon.code(id, 'kept')).result, '5');
+      await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+      await isEmpty(['live', 'workspaces', 'sandboxes']);
+    });
+
+    test(`a shim that is killed takes its ${backend} sandbox with it, and nothing stays`, async () => {
+      const id = randomUUID();
+      await daemon.create(id, { backend });
+      const mark = String(10_000_000 + Math.floor(Math.random() * 80_000_000));
+      await daemon.exec(id, { shell: `setsid sleep ${mark} > /dev/null 2>&1 &` });
+      process.kill(await shimOf(daemon), 'SIGKILL');
+      await until(async () => (await processesOf(mark)).length === 0, 'no process of the user');
+      await until(async () => (await stateOf(id))['status'] === 'stopped', 'the sandbox to be stopped');
+      assert.equal((await stateOf(id))['reason'], 'crashed');
+      await isEmpty(['live', 'runsc']);
+      await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+      await isEmpty(['workspaces', 'sandboxes']);
+    });
+
+    test(`a ${backend} sandbox ends at its time, also without sandboxd`, async () => {
+      const id = randomUUID();
+      await daemon.create(id, { backend });
+      await daemon.kill();
+      await daemon.again();
+      await daemon.call('PATCH', `/v1/sandboxes/${id}`, { expires_at: Date.now() + 1500 });
+      await daemon.kill();
+      await until(async () => (await processesOf(`shim/main.ts\0${daemon.dir}`)).length === 0, 'no shim');
+      await daemon.again();
+      assert.deepEqual([(await stateOf(id))['status'], (await stateOf(id))['reason']], ['stopped', 'expired']);
+      await isEmpty(['live', 'workspaces']);
+      await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+    });
+  }
+
+  test('what is half made when sandboxd is killed is gone with the next one', async () => {
+    for (const wait of ['live', 'workspaces']) {
+      const made = daemon.create(randomUUID()).catch(() => undefined);
+      await until(() => entries(wait).length > 0, 'the sandbox to be begun');
+      await daemon.kill();
+      await made;
+      await daemon.again();
+      const { body } = await daemon.call<{ sandboxes: { id: string }[] }>('GET', '/v1/sandboxes');
+      for (const { id } of body.sandboxes) await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+      await isEmpty(['live', 'workspaces', 'sandboxes']);
+    }
+  });
+
+  test('a pause that sandboxd did not live to finish leaves the files at least, and a paused sandbox survives', async () => {
+    const id = randomUUID();
+    await daemon.create(id);
+    await daemon.code(id, 'open("kept", "w").write("k")\nkept = 5');
+    const paused = daemon.call('POST', `/v1/sandboxes/${id}/pause`).catch(() => undefined);
+    await until(() => entries('snapshots').length > 0, 'the snapshot to be begun');
+    await daemon.kill();
+    await paused;
+    await daemon.again();
+    if ((await stateOf(id))['status'] === 'running') await daemon.call('POST', `/v1/sandboxes/${id}/pause`);
+    await daemon.kill();
+    await daemon.again();
+    assert.equal((await stateOf(id))['status'], 'paused');
+    const resumed = await daemon.call('POST', `/v1/sandboxes/${id}/resume`, { expires_at: Date.now() + 600_000 });
+    assert.equal(resumed.status, 200);
+    assert.equal((await daemon.exec(id, { cmd: ['cat', 'kept'] })).stdout, 'k');
+    if (resumed.body['restored']) assert.equal((await daemon.code(id, 'kept')).result, '5');
+    await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+    await isEmpty(['live', 'workspaces', 'sandboxes', 'snapshots']);
+  });
+});
+
+/** The shim of the one sandbox of a daemon: the one that has a child. */
+async function shimOf(daemon: Daemon): Promise<number> {
+  const shims = new Set(await processesOf(`shim/main.ts\0${daemon.dir}`));
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = Number(/^PPid:\s(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
+      if (shims.has(parent)) return parent;
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  throw new Error('no shim');
+}

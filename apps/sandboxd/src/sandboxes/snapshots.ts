@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Forked, Paused, Resumed } from '@svc/sandboxd-api';
+import { NodeError } from '../error.ts';
+import { type Context, type Entry, enter, entryOf, liveOf, needSlots, occupy, serially, watch } from './context.ts';
+import { inTime, type Live } from './instances.ts';
+import type { SandboxRecord } from './record.ts';
+
+const askMs = 10_000;
+
+/** Saves memory and processes, and ends the sandbox; where they cannot be saved, the files alone are kept. */
+export async function pause(context: Context, id: string): Promise<Paused> {
+  const entry = entryOf(context, id);
+  return await serially(entry, async () => {
+    const { record } = entry;
+    needSnapshots(record);
+    if (record.status === 'paused')
+      return { memory: record.snapshot?.memory ?? false, snapshot_bytes: record.snapshot?.bytes ?? 0 };
+    const live = liveOf(entry);
+    const release = occupy(entry, 'pause');
+    try {
+      entry.record = { ...record, status: 'pausing' };
+      await context.records.save(entry.record);
+      const target = join(context.snapshots, record.instance);
+      const memory = await save(context, entry, live, target, false);
+      return await settle(context, entry, live, memory);
+    } finally {
+      release();
+    }
+  });
+}
+
+/** Whether the snapshot is whole. Nothing crosses the agent's channels while it is taken: a torn frame would stay torn. */
+async function save(context: Context, entry: Entry, live: Live, target: string, leave: boolean): Promise<boolean> {
+  for (const channel of entry.ports) channel.cancel();
+  entry.ports.clear();
+  try {
+    const { deleted } = await inTime(live.client.ask({ kind: 'freeze' }), askMs);
+    // gVisor would write a snapshot that cannot be read.
+    if (!Array.isArray(deleted) || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
+    await context.drivers[entry.record.backend].checkpoint(live.instance, target, leave);
+    return true;
+  } catch (error) {
+    context.log('memory not saved', { id: entry.record.id, err: error });
+    await rm(target, { recursive: true, force: true });
+    return false;
+  }
+}
+
+/** The rest of a pause, also of one that sandboxd did not live to finish. */
+export async function settle(context: Context, entry: Entry, live: Live | undefined, memory: boolean): Promise<Paused> {
+  const { instance, backend } = entry.record;
+  const bytes = memory ? await bytesOf(join(context.snapshots, instance)) : 0;
+  entry.live = undefined;
+  await context.instances.end(instance, backend, live);
+  entry.record = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
+  await context.records.save(entry.record);
+  return { memory, snapshot_bytes: bytes };
+}
+
+/** Starts a paused sandbox where it was; `restored: false` when only its files came back. */
+export async function resume(context: Context, id: string, expiresAt: number): Promise<Resumed> {
+  const entry = entryOf(context, id);
+  return await serially(entry, async () => {
+    needSnapshots(entry.record);
+    if (entry.record.status !== 'paused') {
+      throw new NodeError('sandbox_not_running', `the sandbox is ${entry.record.status}, not paused`);
+    }
+    needSlots(context, 1);
+    // It takes its slot from here on.
+    context.creating.set(id, Promise.resolve());
+    try {
+      return await wake(context, entry, expiresAt);
+    } finally {
+      context.creating.delete(id);
+      context.shims.refill();
+    }
+  });
+}
+
+async function wake(context: Context, entry: Entry, expiresAt: number): Promise<Resumed> {
+  const began = performance.now();
+  const snapshot = join(context.snapshots, entry.record.instance);
+  const { snapshot: saved, ...record } = entry.record;
+  const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
+  entry.record = { ...record, status: 'running', restored, expires_at: expiresAt };
+  await context.records.save(entry.record);
+  entry.live = live;
+  watch(context, entry, live);
+  await rm(snapshot, { recursive: true, force: true });
+  return { restored, ready_ms: Math.round(performance.now() - began) };
+}
+
+/** From its snapshot, else cold. */
+async function revive(context: Context, record: SandboxRecord, expiresAt: number, snapshot: string | undefined) {
+  const { instance: id, backend, guest, uid, egress } = record;
+  const start = { id, backend, rootfs: record.image.rootfs, guest, uid, egress, expiresAt };
+  if (snapshot !== undefined) {
+    try {
+      return { live: await context.instances.start({ ...start, snapshot }), restored: true };
+    } catch (error) {
+      context.log('not restored', { id: record.id, err: error });
+    }
+  }
+  return { live: await context.instances.start(start), restored: false };
+}
+
+/** Makes children that are what the parent is now; the parent is held until its state is copied. */
+export async function fork(
+  context: Context,
+  id: string,
+  children: readonly { id: string; expires_at: number }[],
+): Promise<Forked> {
+  const entry = entryOf(context, id);
+  return await serially(entry, async () => {
+    needSnapshots(entry.record);
+    const live = liveOf(entry);
+    needSlots(context, children.length);
+    const release = occupy(entry, 'fork');
+    const target = join(context.snapshots, `fork-${randomUUID()}`);
+    const began = performance.now();
+    const places = children.map((child) => ({ ...child, instance: randomUUID() }));
+    for (const child of places) context.creating.set(child.id, Promise.resolve());
+    try {
+      const memory = await save(context, entry, live, target, true);
+      const copied = await Promise.allSettled(
+        places.map(({ instance }) => context.workspaces.clone(entry.record.instance, instance)),
+      );
+      await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+      release();
+      const snapshot = memory ? target : undefined;
+      const made = places.map(async (child, index) => {
+        const failed = copied[index]?.status === 'rejected' ? 'the workspace was not copied' : undefined;
+        return { id: child.id, ...(await born(context, entry.record, child, snapshot, began, failed)) };
+      });
+      return { children: await Promise.all(made) };
+    } finally {
+      release();
+      for (const child of places) context.creating.delete(child.id);
+      await rm(target, { recursive: true, force: true });
+      context.shims.refill();
+    }
+  });
+}
+
+/** One child of a fork; what fails is told, and nothing of it stays. */
+async function born(
+  context: Context,
+  parent: SandboxRecord,
+  child: { id: string; instance: string; expires_at: number },
+  snapshot: string | undefined,
+  began: number,
+  failed: string | undefined,
+): Promise<Resumed & { error?: string }> {
+  const { id, instance, expires_at } = child;
+  try {
+    if (failed !== undefined) throw new Error(failed);
+    if (context.entries.has(id)) throw new Error('the id is taken');
+    const record: SandboxRecord = { ...parent, id, instance, expires_at };
+    const { live, restored } = await revive(context, record, expires_at, snapshot);
+    const saved: SandboxRecord = { ...record, status: 'running', restored };
+    await context.records.save(saved);
+    enter(context, saved, live);
+    return { restored, ready_ms: Math.round(performance.now() - began) };
+  } catch (error) {
+    context.log('child of a fork', { id, err: error });
+    await context.instances.end(instance, parent.backend);
+    await context.workspaces.remove(instance);
+    return { restored: false, ready_ms: 0, error: 'the child could not be started' };
+  }
+}
+
+function needSnapshots({ backend }: SandboxRecord): void {
+  if (backend === 'v1') throw new NodeError('not_supported_on_v1', 'v1 sandboxes have no memory snapshots');
+}
+
+/** What a snapshot takes on disk. */
+async function bytesOf(dir: string): Promise<number> {
+  const sizes = await Promise.all((await readdir(dir)).map(async (name) => (await stat(join(dir, name))).blocks * 512));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,74 @@
+import { connect, type Socket } from 'node:net';
+import { addressesOf, canonicalAddress, checkUrl, OutboundError, resolveHere, resolvePublic } from '@svc/netguard';
+import type { Egress } from '@svc/sandboxd-api';
+import type { EgressRules } from './spec.ts';
+
+const connectMs = 5_000;
+
+/** A connection, or why there is none; `failed`: it was allowed and did not come about. */
+export type Dialed = { socket: Socket } | { reason: string; failed: boolean };
+
+/** Whether a sandbox's own rules let it reach a host. */
+export function isAllowed(host: string, egress: Egress, rules: EgressRules): boolean {
+  if (egress.mode === 'none') return false;
+  const names = egress.mode === 'preset' ? rules.presets[egress.preset] : egress.domains;
+  return names.some((name) => {
+    const wanted = name.toLowerCase().replace(/:\d+$/, '');
+    return wanted.startsWith('*.')
+      ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
+      : host === wanted;
+  });
+}
+
+/** Connects to a host by name: its rules, the operator's, and every address that the name has are judged first. */
+export async function dial(name: string, port: number, egress: Egress, rules: EgressRules): Promise<Dialed> {
+  const host = name.replace(/\.$/, '');
+  if (!isAllowed(host, egress, rules)) return { reason: `${host} is not allowed`, failed: false };
+  try {
+    const outbound = { fetchAllowHosts: rules.allowHosts, fetchPorts: rules.ports };
+    const target = checkUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}/`, outbound, ['http:']);
+    const clock = {
+      after(ms: number, work: () => void) {
+        const timer = setTimeout(work, ms);
+        return () => clearTimeout(timer);
+      },
+    };
+    const addresses = await addressesOf(target, { public: resolvePublic, here: resolveHere }, clock);
+    return { socket: await firstOf(addresses, port) };
+  } catch (error) {
+    const failed = !(error instanceof OutboundError) || error.kind !== 'refused';
+    return { reason: error instanceof OutboundError ? error.message : 'no connection', failed };
+  }
+}
+
+async function firstOf(addresses: readonly string[], port: number): Promise<Socket> {
+  let last: unknown;
+  for (const address of addresses) {
+    try {
+      return await connectTo(address, port);
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+function connectTo(address: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    // Both halves close on their own: a client may end its request and still wait for the answer.
+    const socket = connect({ host: address, port, allowHalfOpen: true });
+    const fail = (error: Error): void => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.setTimeout(connectMs, () => fail(new OutboundError('timeout', 'connect')));
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      if (canonicalAddress(socket.remoteAddress ?? '') !== address) return fail(new OutboundError('refused', 'peer'));
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      socket.off('error', fail);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net';
+import {
+  encodeCredit,
+  encodeFrame,
+  encodeJson,
+  type Frame,
+  frameType,
+  parseJson,
+  windowBytes,
+} from '../wire/frames.ts';
+import { createGate, type Gate } from './gate.ts';
+import type { ShimSpec } from './spec.ts';
+
+/** Connections to the outside that one sandbox may have at once. */
+const mostTunnels = 128;
+
+/** The connections that code inside asked for. */
+export interface EgressTable {
+  receive(frame: Frame): void;
+}
+
+interface Tunnel {
+  gate: Gate;
+  socket: Socket | undefined;
+  /** Bytes that the guest still takes. */
+  credit: number;
+  /** What came before the connection was there. */
+  early: Buffer[];
+}
+
+/** What the connections of one sandbox share. */
+interface Shared {
+  spec: ShimSpec;
+  toGuest(frame: Buffer): void;
+  tunnels: Map<number, Tunnel>;
+}
+
+/** The way out of one sandbox: `spec.egress` is read anew for each connection. */
+export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): EgressTable {
+  const shared: Shared = { spec, toGuest, tunnels: new Map() };
+  return {
+    receive({ channel, type, payload }) {
+      if (type === frameType.open) {
+        void open(shared, channel, parseJson(payload)).catch(() => refuse(shared, channel, 'failed', true));
+        return;
+      }
+      const tunnel = shared.tunnels.get(channel);
+      if (!tunnel) return;
+      if (type === frameType.data) {
+        if (tunnel.socket) pass(shared, channel, tunnel, Buffer.from(payload));
+        else keepEarly(shared, channel, tunnel, Buffer.from(payload));
+      } else if (type === frameType.eof) tunnel.socket?.end();
+      else if (type === frameType.credit && payload.length === 4) {
+        tunnel.credit += payload.readUInt32BE(0);
+        if (tunnel.credit > 0) tunnel.socket?.resume();
+      } else if (type === frameType.close) {
+        shared.tunnels.delete(channel);
+        tunnel.socket?.destroy();
+      }
+    },
+  };
+}
+
+function refuse(shared: Shared, channel: number, reason: string, failed: boolean): void {
+  const tunnel = shared.tunnels.get(channel);
+  if (!tunnel) return;
+  shared.tunnels.delete(channel);
+  tunnel.socket?.destroy();
+  shared.toGuest(encodeJson(channel, frameType.close, { reason, failed }));
+}
+
+async function open(shared: Shared, channel: number, asked: Record<string, unknown>): Promise<void> {
+  const { tunnels, spec } = shared;
+  const host = (typeof asked['host'] === 'string' ? asked['host'] : '').toLowerCase().replace(/\.$/, '');
+  const tunnel: Tunnel = { gate: createGate(host), socket: undefined, credit: windowBytes, early: [] };
+  tunnels.get(channel)?.socket?.destroy();
+  tunnels.set(channel, tunnel);
+  if (tunnels.size > mostTunnels) return refuse(shared, channel, 'too many connections', false);
+  // The rules and the resolver are loaded by the first connection: most sandboxes make none.
+  const { dial } = await import('./dial.ts');
+  const dialed = await dial(host, Number(asked['port']), spec.egress, spec.rules);
+  if ('reason' in dialed) {
+    if (tunnels.get(channel) === tunnel) refuse(shared, channel, dialed.reason, dialed.failed);
+    return;
+  }
+  if (tunnels.get(channel) !== tunnel) {
+    dialed.socket.destroy();
+    return;
+  }
+  tunnel.socket = dialed.socket;
+  attach(shared, channel, tunnel, dialed.socket);
+  shared.toGuest(encodeJson(channel, frameType.event, { connected: true }));
+  for (const bytes of tunnel.early.splice(0)) pass(shared, channel, tunnel, bytes);
+}
+
+function attach(shared: Shared, channel: number, tunnel: Tunnel, socket: Socket): void {
+  const isCurrent = (): boolean => shared.tunnels.get(channel) === tunnel;
+  socket.on('data', (bytes: Buffer) => {
+    if (!isCurrent()) return;
+    tunnel.credit -= bytes.length;
+    shared.toGuest(encodeFrame(channel, frameType.data, bytes));
+    if (tunnel.credit <= 0) socket.pause();
+  });
+  socket.on('end', () => {
+    if (isCurrent()) shared.toGuest(encodeFrame(channel, frameType.eof, Buffer.alloc(0)));
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    if (isCurrent()) refuse(shared, channel, 'closed', true);
+  });
+}
+
+/** Passes bytes of the guest on, as far as the gate lets them. */
+function pass(shared: Shared, channel: number, tunnel: Tunnel, bytes: Buffer): void {
+  const passed = tunnel.gate.pass(bytes);
+  if (passed === undefined) return refuse(shared, channel, 'the name inside is another', false);
+  // What the gate holds back is bounded by itself; its credit is returned at once.
+  const credit = (): void => {
+    if (shared.tunnels.get(channel) === tunnel) shared.toGuest(encodeCredit(channel, bytes.length));
+  };
+  if (passed.length === 0) credit();
+  else tunnel.socket?.write(passed, credit);
+}
+
+/** A guest that keeps to its window sends no more than this before it is connected; another may not fill the memory. */
+function keepEarly(shared: Shared, channel: number, tunnel: Tunnel, bytes: Buffer): void {
+  tunnel.early.push(bytes);
+  const held = tunnel.early.reduce((sum, part) => sum + part.length, 0);
+  if (held > 2 * windowBytes) refuse(shared, channel, 'too much before the connection', false);
+}

@@ -1,0 +1,39 @@
+import type { Egress } from '@svc/sandboxd-api';
+
+/** What the machine's operator lets sandboxes reach at all. */
+export interface EgressRules {
+  /** Hosts whose addresses are not judged. */
+  allowHosts: string[];
+  ports: number[];
+  /** The hosts that a preset stands for. */
+  presets: { pypi: string[]; npm: string[] };
+}
+
+/** Everything that a shim is told; one line of JSON on its standard input. */
+export interface ShimSpec {
+  /** Starts the sandbox; its standard input and output are the agent's. */
+  command: string[];
+  /** Socket that the shim listens on. */
+  socket: string;
+  /** Where it writes why it ended. */
+  ended: string;
+  /** Takes what the runtime and the agent write on standard error. */
+  log: string;
+  expiresAt: number;
+  egress: Egress;
+  rules: EgressRules;
+}
+
+/** Why a shim's sandbox ended. */
+export interface ShimEnd {
+  reason: 'expired' | 'stopped' | 'exited';
+  code: number | null;
+  signal: string | null;
+}
+
+/** What sandboxd tells a running shim; each is answered. */
+export interface ShimMessage {
+  expires_at?: number;
+  egress?: Egress;
+  stop?: true;
+}

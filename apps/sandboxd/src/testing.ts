@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { CodeResult, ExecEvent, NewSandbox } from '@svc/sandboxd-api';
+
+/** A directory with `image` (a root file system of svc-base) and `runsc`. */
+const given = process.env['SVC_TEST_SANDBOXES'] ?? '/root/probe-core';
+const missing =
+  process.getuid?.() !== 0 ? 'needs root' : existsSync(join(given, 'image')) ? false : `no image in ${given}`;
+
+/** Why sandboxes cannot be tested here; false where they can. */
+export const skip: string | false = missing;
+
+export interface Answer<T> {
+  status: number;
+  body: T;
+}
+
+/** What an exec said, put together. */
+export interface Executed {
+  status: number;
+  events: ExecEvent[];
+  stdout: string;
+  stderr: string;
+  last: ExecEvent | undefined;
+}
+
+/** A sandboxd that runs as a process of its own. */
+export interface Daemon {
+  dir: string;
+  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
+  create(id: string, changes?: Partial<NewSandbox>): Promise<Answer<Record<string, unknown>>>;
+  exec(id: string, body: Record<string, unknown>): Promise<Executed>;
+  code(id: string, code: string, timeoutMs?: number): Promise<CodeResult>;
+  port(id: string, port: number): Promise<Duplex>;
+  pid: number;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** Starts another on the same directory. */
+  again(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts sandboxd on a directory of its own; `stop` ends it with every sandbox. */
+export async function startDaemon(words: readonly string[] = []): Promise<Daemon> {
+  const dir = await mkdtemp(join(tmpdir(), 'svc-sb-'));
+  const socket = join(dir, 'sandboxd.sock');
+  let child: ChildProcess;
+  const start = async (): Promise<void> => {
+    const options = ['--dir', dir, '--images', join(given, 'image'), '--slots', '10', '--warm', '1', ...words];
+    child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...options], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let log = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on('data', (chunk: Buffer) => {
+        log = (log + chunk.toString()).slice(-20_000);
+        if (log.includes('"msg":"ready"')) resolve();
+      });
+      child.once('exit', () => reject(new Error(`sandboxd ended: ${log}`)));
+    });
+  };
+  await start();
+  const daemon: Daemon = {
+    dir,
+    async call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+      const asked = request({ socketPath: socket, method, path });
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
+      const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+      const answer = await text(response);
+      const isJson = response.headers['content-type'] === 'application/json';
+      return { status: response.statusCode ?? 0, body: (isJson ? JSON.parse(answer) : answer) as T };
+    },
+    create: (id, changes = {}) =>
+      daemon.call('PUT', `/v1/sandboxes/${id}`, {
+        backend: 'v2',
+        template: 'svc-base',
+        egress: { mode: 'none' },
+        expires_at: Date.now() + 600_000,
+        ...changes,
+      }),
+    async exec(id, body) {
+      const answer = await daemon.call<unknown>('POST', `/v1/sandboxes/${id}/exec`, { timeout_ms: 20_000, ...body });
+      if (typeof answer.body !== 'string') {
+        return { status: answer.status, events: [], stdout: '', stderr: JSON.stringify(answer.body), last: undefined };
+      }
+      const events = answer.body
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as ExecEvent);
+      const joined = (type: string) =>
+        events.map((event) => (event.type === type && 'data' in event ? event.data : '')).join('');
+      return { status: answer.status, events, stdout: joined('stdout'), stderr: joined('stderr'), last: events.at(-1) };
+    },
+    code: async (id, code, timeoutMs = 30_000) =>
+      (await daemon.call<CodeResult>('POST', `/v1/sandboxes/${id}/run_code`, { code, timeout_ms: timeoutMs })).body,
+    async port(id, port) {
+      const asked = request({
+        socketPath: socket,
+        path: `/v1/sandboxes/${id}/ports/${port}`,
+        headers: { connection: 'Upgrade', upgrade: 'tcp' },
+      });
+      asked.end();
+      return await new Promise<Duplex>((resolve, reject) => {
+        asked.once('upgrade', (_response, stream: Duplex) => resolve(stream));
+        asked.once('response', (response) => reject(new Error(`status ${response.statusCode}`)));
+        asked.once('error', reject);
+      });
+    },
+    get pid() {
+      return child.pid ?? 0;
+    },
+    async kill() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+    again: start,
+    async stop() {
+      const { body } = await daemon.call<{ sandboxes: { id: string }[] }>('GET', '/v1/sandboxes');
+      for (const { id } of body.sandboxes) await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+  return daemon;
+}
+
+/** Processes of the host whose command line names `what`. */
+export async function processesOf(what: string): Promise<number[]> {
+  const { readdir, readFile } = await import('node:fs/promises');
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return pids.filter((_, index) => lines[index]?.includes(what)).map(Number);
+}
+
+/** Waits for a fact of the system that announces itself in no way. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`did not come: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
