@@ -9,6 +9,7 @@ import { spec } from 'node:test/reporters';
 import { openDataDir } from '../apps/server/src/kernel/datadir.ts';
 import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
 import { installSystemPackages } from './system-packages.ts';
+import { startTestNode } from './test-node.ts';
 
 /**
  * The test suite: two processes, one database server, every `*.test.ts` of the repository or the files given. Ends with
@@ -40,6 +41,8 @@ const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
 await createTemplate();
+const node = await startTestNode(files, !process.argv.includes('--no-system-packages'));
+if ('missing' in node) missing.push(node.missing);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
@@ -85,6 +88,7 @@ await runFiles(
 );
 kept.pipe(process.stdout, { end: false });
 await second;
+if ('close' in node) await node.close();
 await stopPostgres(postgres);
 rmSync(dataDir, { recursive: true, force: true });
 

@@ -2,6 +2,8 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import pino from 'pino';
+import { clearNode } from './clear.ts';
+import { imagesCommand } from './commands.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
@@ -22,29 +24,49 @@ interface Options {
   ports: string;
   pypiHosts: string;
   npmHosts: string;
+  logLevel: string;
+  systemPackages: boolean;
 }
 
-/** Runs sandboxd until it is told to stop; sandboxes go on without it. */
-async function main(): Promise<void> {
-  const cores = availableParallelism();
-  const slots = Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / usualBytes)));
-  const program = new Command('sandboxd')
+const cores = availableParallelism();
+const usualSlots = Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / usualBytes)));
+
+/** Reads the command line: `sandboxd run`, `clear`, `images`. */
+function commandLine(): Command {
+  const program = new Command('sandboxd');
+  program
+    .command('run', { isDefault: true })
     .description('hold the sandboxes of this machine')
     .requiredOption('--dir <directory>', 'state of the node; below 60 characters, its sockets are in it')
     .option('--socket <path>', 'where it listens (default: <dir>/sandboxd.sock)')
     .option('--images <directory>', 'root file systems (default: <dir>/images)')
-    .option('--slots <count>', 'sandboxes that may run at once', String(slots))
+    .option('--slots <count>', 'sandboxes that may run at once', String(usualSlots))
     .option('--warm <count>', 'restored sandboxes that wait', String(Math.min(4, Math.max(1, cores))))
     .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
     .option('--allow-hosts <names>', 'comma-separated hosts whose addresses are not judged', '')
     .option('--ports <numbers>', 'comma-separated ports that may be reached outside', '80,443')
     .option('--pypi-hosts <names>', 'what the preset pypi reaches', 'pypi.org,files.pythonhosted.org')
-    .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org');
-  const options = program.parse().opts<Options>();
-  const logger = pino({ name: 'sandboxd' }, pino.destination({ fd: 2, sync: true }));
+    .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org')
+    .option('--log-level <level>', 'as of pino', 'info')
+    .option('--no-system-packages', 'install nothing with apt')
+    .action(run);
+  program
+    .command('clear')
+    .description('end every sandbox of a node that is not running, and remove all that it keeps')
+    .requiredOption('--dir <directory>', 'state of the node')
+    .action(({ dir }: { dir: string }) => clearNode(resolve(dir)));
+  program.addCommand(imagesCommand('images'));
+  return program;
+}
+
+/** Runs sandboxd until it is told to stop; sandboxes go on without it. */
+async function run(options: Options): Promise<void> {
+  const logger = pino({ name: 'sandboxd', level: options.logLevel }, pino.destination({ fd: 2, sync: true }));
   const dir = resolve(options.dir);
   const log = (message: string, details: object = {}): void => logger.info(details, message);
-  const parts = await openParts({ dir, images: resolve(options.images ?? join(dir, 'images')), log });
+  const { systemPackages } = options;
+  const images = resolve(options.images ?? join(dir, 'images'));
+  const parts = await openParts({ dir, images, systemPackages, log });
   const serving = await serve(parts, {
     dir,
     socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),
@@ -74,4 +96,4 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-await main();
+await commandLine().parseAsync();

@@ -1,14 +1,42 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openControlGroups } from './cgroups/cgroups.ts';
+import { createFiles } from './files/files.ts';
+import { createTarBuilder } from './images/build.ts';
+import { createImages } from './images/images.ts';
+import { createRuntime } from './images/runtime.ts';
 import type { NodeParts } from './sandboxes/index.ts';
-import { standIns } from './testing.parts.ts';
+import { createScanner } from './scan/scanner.ts';
+import { createSystemPackages } from './system-packages.ts';
+import { openWorkspaces, type WorkspaceStore } from './workspaces/workspaces.ts';
 
-/** Makes the parts of a node. Until the real ones are here: stand-ins over an image and a runtime that are there. */
+/** The parts of a node of this machine. */
+export interface MachineParts extends NodeParts {
+  workspaces: WorkspaceStore;
+}
+
+/** Opens the parts of a node: what is missing of the system is installed where that is allowed. */
 export async function openParts(options: {
   dir: string;
-  /** Here a root file system, and beside it `runsc`. */
   images: string;
+  systemPackages: boolean;
   log(message: string, details?: object): void;
-}): Promise<NodeParts> {
-  const parts = standIns(join(options.dir, 'workspaces'), options.images, join(options.images, '../runsc'));
-  return { ...parts, log: (message, details) => options.log(message, details) };
+}): Promise<MachineParts> {
+  const { dir } = options;
+  const log = (message: string, details?: object): void => options.log(message, details);
+  const packages = createSystemPackages(options.systemPackages, log);
+  const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages });
+  // Search only: the user of a v1 sandbox must come as far as its own directory.
+  await chmod(join(dir, 'workspaces'), 0o711);
+  if (workspaces.reason !== undefined)
+    log('workspaces are not limited by the file system', { reason: workspaces.reason });
+  return {
+    images: createImages({ dir: options.images, builder: createTarBuilder({ packages }) }),
+    workspaces,
+    groups: await openControlGroups({ stateDir: dir }),
+    files: createFiles(),
+    scanner: createScanner({ packages, log }),
+    runtime: createRuntime({ dir: join(options.images, 'runtime') }),
+    log,
+  };
 }

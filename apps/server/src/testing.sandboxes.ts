@@ -150,7 +150,10 @@ export async function startNode(options: {
         child.kill('SIGTERM');
         await ended;
       }
-      await removeNode(dir, options.images);
+      const cleared = spawn(process.execPath, [program, 'clear', '--dir', dir], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      await once(cleared, 'exit');
     },
   };
 }

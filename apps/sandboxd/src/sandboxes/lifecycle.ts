@@ -39,10 +39,10 @@ async function begin(context: Context, id: string, wanted: NewSandbox): Promise<
   const warm = wanted.backend === 'v2' && wanted.template === 'svc-base' ? context.pool.take() : undefined;
   if (!warm) return await startNew(context, id, wanted);
   const { live, image } = warm;
-  const { backend, template, egress, expires_at } = wanted;
+  const { owner = '', backend, template, egress, expires_at } = wanted;
   const { digest, rootfs } = image;
   const { id: instance, guest, uid } = live.instance;
-  const own = { id, instance, guest, uid, backend, template, egress, expires_at };
+  const own = { id, owner, instance, guest, uid, backend, template, egress, expires_at };
   const record: SandboxRecord = { ...own, status: 'running', restored: true, image: { digest, rootfs } };
   try {
     await Promise.all([context.records.save(record), live.client.tell({ egress, expires_at })]);
@@ -56,7 +56,7 @@ async function begin(context: Context, id: string, wanted: NewSandbox): Promise<
 }
 
 async function startNew(context: Context, id: string, wanted: NewSandbox): Promise<Entry> {
-  const { backend, template, egress, expires_at } = wanted;
+  const { owner = '', backend, template, egress, expires_at } = wanted;
   await context.drivers[backend].check();
   const image = await context.images.ready(template, imageMs);
   const golden = backend === 'v2' ? await context.pool.golden(image) : undefined;
@@ -65,7 +65,7 @@ async function startNew(context: Context, id: string, wanted: NewSandbox): Promi
   const { digest, rootfs } = image;
   const guest = context.guest.path;
   const start = { id: instance, backend, rootfs, guest, uid, expiresAt: expires_at, egress };
-  const own = { id, instance, guest, uid, backend, template, egress, expires_at, image: { digest, rootfs } };
+  const own = { id, owner, instance, guest, uid, backend, template, egress, expires_at, image: { digest, rootfs } };
   await context.workspaces.create(instance, uid);
   try {
     const { live, restored } = await startFrom(context, start, golden);

@@ -5,6 +5,8 @@ import type { Backend, Egress, SandboxState, Template } from '@svc/sandboxd-api'
 /** What is kept of a sandbox on disk; written before anything is acknowledged. Only root can read it. */
 export interface SandboxRecord {
   id: string;
+  /** Installation of the platform that it belongs to. */
+  owner: string;
   /** Names its directory, workspace, control group and container. */
   instance: string;
   backend: Backend;
@@ -58,9 +60,10 @@ export function createRecords(dir: string): Records {
 
 /** A record as callers see it. */
 export function stateOf(record: SandboxRecord): SandboxState {
-  const { id, backend, template, reason, restored, expires_at, snapshot } = record;
+  const { id, owner, backend, template, reason, restored, expires_at, snapshot } = record;
   return {
     id,
+    owner,
     backend,
     template,
     status: record.status === 'pausing' ? 'running' : record.status,

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+
+/** Where root file systems of sandboxes are kept between test runs: building one takes minutes. */
+export const testImages = '/var/cache/svc/images';
+const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+/** Tests that need the node, or an image. */
+const needsNode = /sandbox|workspaces|previews|e2e|scheduler/;
+
+/**
+ * Builds the images that are missing and starts the sandbox node that the tests share; `SVC_TEST_SANDBOXD` names its
+ * socket, `SVC_TEST_IMAGES` the images. Answers what is missing where the machine cannot run sandboxes.
+ */
+export async function startTestNode(
+  files: readonly string[],
+  systemPackages: boolean,
+): Promise<{ close(): Promise<void> } | { missing: string } | Record<never, never>> {
+  if (!files.some((file) => needsNode.test(file))) return {};
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    return { missing: 'sandboxes (Linux and root: sudo npm test)' };
+  }
+  const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
+  for (const template of ['svc-base', 'office-acte', 'desktop']) {
+    const built = spawnSync(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    if (built.status !== 0) return { missing: `the image ${template} (see above)` };
+  }
+  process.env['SVC_TEST_IMAGES'] = testImages;
+  const { startNode } = await import('../apps/server/src/testing.sandboxes.ts');
+  const node = await startNode({ images: testImages, args: ['--log-level', 'warn'] });
+  process.env['SVC_TEST_SANDBOXD'] = node.socket;
+  return node;
+}
