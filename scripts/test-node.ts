@@ -4,18 +4,14 @@ import { resolve } from 'node:path';
 /** Where root file systems of sandboxes are kept between test runs: building one takes minutes. */
 export const testImages = '/var/cache/svc/images';
 const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
-/** Tests that need the node, or an image. */
-const needsNode = /sandbox|workspaces|previews|e2e|scheduler/;
 
 /**
  * Builds the images that are missing and starts the sandbox node that the tests share; `SVC_TEST_SANDBOXD` names its
  * socket, `SVC_TEST_IMAGES` the images. Answers what is missing where the machine cannot run sandboxes.
  */
 export async function startTestNode(
-  files: readonly string[],
   systemPackages: boolean,
-): Promise<{ close(): Promise<void> } | { missing: string } | Record<never, never>> {
-  if (!files.some((file) => needsNode.test(file))) return {};
+): Promise<{ close(): Promise<void> } | { missing: string }> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     return { missing: 'sandboxes (Linux and root: sudo npm test)' };
   }

@@ -41,8 +41,9 @@ const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
 await createTemplate();
-const node = await startTestNode(files, !process.argv.includes('--no-system-packages'));
-if ('missing' in node) missing.push(node.missing);
+const needsNode = files.some((file) => /sandbox|workspaces|previews|e2e|scheduler/.test(file));
+const node = needsNode ? await startTestNode(!process.argv.includes('--no-system-packages')) : undefined;
+if (node && 'missing' in node) missing.push(node.missing);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
@@ -88,7 +89,7 @@ await runFiles(
 );
 kept.pipe(process.stdout, { end: false });
 await second;
-if ('close' in node) await node.close();
+if (node && 'close' in node) await node.close();
 await stopPostgres(postgres);
 rmSync(dataDir, { recursive: true, force: true });
 

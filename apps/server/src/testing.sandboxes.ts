@@ -130,6 +130,8 @@ export async function startNode(options: {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  // The test runner waits for what keeps its process alive.
+  child.unref();
   const client = new NodeClient(socket);
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`sandboxd ended with ${child.exitCode}`);
@@ -146,6 +148,7 @@ export async function startNode(options: {
     async close() {
       client.close();
       if (child.exitCode === null && child.signalCode === null) {
+        child.ref();
         const ended = once(child, 'exit');
         child.kill('SIGTERM');
         await ended;
