@@ -19,15 +19,17 @@ const tickMs = 20;
 /** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
 const starvedMs = 15_000;
 
-/** Gives `work` up when the caller goes away or the agent misses the time. */
-function guarded<T>(channel: Channel, signal: AbortSignal, ms: number, work: Promise<T>): Promise<T> {
-  const given = Promise.withResolvers<never>();
-  const giveUp = (reason: string): void => {
+/** Gives `work` up when the caller goes away, and when the agent misses the time: then `late` is its answer. */
+function guarded<T>(channel: Channel, signal: AbortSignal, ms: number, work: Promise<T>, late: T): Promise<T> {
+  const given = Promise.withResolvers<T>();
+  const gone = (): void => {
     channel.cancel();
-    given.reject(new NodeError('internal_error', reason));
+    given.reject(new NodeError('internal_error', 'the caller went away'));
   };
-  const gone = (): void => giveUp('the caller went away');
-  const timer = setTimeout(() => giveUp('the sandbox did not end the command in time'), ms + starvedMs);
+  const timer = setTimeout(() => {
+    channel.cancel();
+    given.resolve(late);
+  }, ms + starvedMs);
   if (signal.aborted) gone();
   else signal.addEventListener('abort', gone, { once: true });
   return Promise.race([work, given.promise]).finally(() => {
@@ -80,7 +82,9 @@ function command(live: Live, request: ExecRequest, sink: ExecSink): Promise<Reco
   );
   const feed = feeder(channel, hasInput ? Buffer.from(stdin) : undefined);
   feed();
-  return guarded(channel, sink.signal, request.timeout_ms, ended.promise);
+  const { timeout_ms } = request;
+  const late = { exit_code: null, timed_out: true, duration_ms: timeout_ms };
+  return guarded(channel, sink.signal, timeout_ms, ended.promise, late);
 }
 
 /** Sends the standard input as fast as it is taken, then its end. */
@@ -173,7 +177,9 @@ export async function runCode(
         },
       },
     );
-    const answer = await guarded(channel, signal, request.timeout_ms, ended.promise);
+    const error = { name: 'TimeoutError', value: 'the sandbox did not end the cell in time', traceback: '' };
+    const late = { error, duration_ms: request.timeout_ms, execution_count: 0, kernel_restarted: true, images: [] };
+    const answer = await guarded(channel, signal, request.timeout_ms, ended.promise, late);
     return {
       stdout: Buffer.concat(text[1]).toString(),
       stderr: Buffer.concat(text[2]).toString(),

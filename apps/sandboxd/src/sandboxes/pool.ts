@@ -48,9 +48,18 @@ const pooled: Template = 'svc-base';
 /** Longer than any sandbox lives; a warm one is ended with sandboxd, and by the next one's recovery. */
 const waitsMs = 30 * 86_400_000;
 
+interface PoolState {
+  isClosed: boolean;
+  filling?: Promise<void>;
+  /** Golden snapshots are made one after the other. */
+  making: Promise<void>;
+  /** What the one under way is made from. */
+  model?: Live;
+}
+
 export function createPool(parts: PoolParts): Pool {
   const waiting: Warm[] = [];
-  const state: { isClosed: boolean; filling?: Promise<void>; making: Promise<void> } = {
+  const state: PoolState = {
     isClosed: false,
     making: Promise.resolve(),
   };
@@ -80,7 +89,7 @@ export function createPool(parts: PoolParts): Pool {
   const pool: Pool = {
     golden: (image) => goldenOf(parts, image),
     prepare(image) {
-      state.making = state.making.catch(() => {}).then(() => make(parts, image));
+      state.making = state.making.catch(() => {}).then(() => make(parts, image, state));
       return state.making;
     },
     take() {
@@ -102,7 +111,8 @@ export function createPool(parts: PoolParts): Pool {
     waiting: () => waiting.length,
     async close() {
       state.isClosed = true;
-      await state.filling;
+      await state.model?.client.tell({ stop: true }).catch(() => {});
+      await Promise.allSettled([state.filling, state.making]);
       await Promise.allSettled(waiting.splice(0).map(({ live }) => discard(parts, live)));
     },
   };
@@ -144,9 +154,11 @@ async function discard(parts: PoolParts, live: Live): Promise<void> {
   await parts.workspaces.remove(live.instance.id);
 }
 
-async function make(parts: PoolParts, image: Image): Promise<void> {
-  if (await goldenOf(parts, image)) return;
+async function make(parts: PoolParts, image: Image, state: PoolState): Promise<void> {
+  if (state.isClosed || (await goldenOf(parts, image))) return;
   const live = await startOf(parts, image);
+  if (state.isClosed) return await discard(parts, live);
+  state.model = live;
   const target = join(parts.dir, keyOf(image, parts.guest.hash, await parts.driver.version()));
   const fresh = `${target}.new`;
   try {
@@ -160,6 +172,7 @@ async function make(parts: PoolParts, image: Image): Promise<void> {
       if (older) await rm(join(parts.dir, name), { recursive: true, force: true });
     }
   } finally {
+    delete state.model;
     await discard(parts, live);
     await rm(fresh, { recursive: true, force: true });
   }
