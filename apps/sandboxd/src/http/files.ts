@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Context, type Entry, entryOf } from '../sandboxes/context.ts';
 import { NodeError } from '../error.ts';
@@ -14,6 +15,18 @@ function workspaceOf(context: Context, id: string): { root: string; entry: Entry
   return { root: context.workspaces.path(entry.record.instance), entry };
 }
 
+/**
+ * The body as a stream of its own: a writer that refuses ends what it reads, and the answer goes out over the request's
+ * connection.
+ */
+function bodyOf({ request }: Call): PassThrough {
+  const body = new PassThrough();
+  request.once('close', () => {
+    if (!request.complete) body.destroy(new Error('the upload broke off'));
+  });
+  return request.pipe(body);
+}
+
 const placeOf = ({ node, values, query }: Call) => {
   const { root, entry } = workspaceOf(node.context, values['id'] as string);
   return { root, entry, path: query.get('path') ?? '' };
@@ -26,7 +39,7 @@ export const fileRoutes: Route[] = [
     async run(call) {
       const { root, entry, path } = placeOf(call);
       const readOnly = call.query.get('read_only') === '1';
-      return await call.node.parts.files.write(root, path, call.request, {
+      return await call.node.parts.files.write(root, path, bodyOf(call), {
         uid: entry.record.uid,
         readOnly,
         mostBytes,

@@ -48,7 +48,7 @@ async function answer(
     if (response.headersSent) response.destroy();
     else sendJson(response, known.status, known.body);
     // A body that nobody reads would hold the connection.
-    request.resume();
+    request.unpipe().resume();
   }
 }
 

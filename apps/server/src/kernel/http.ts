@@ -180,6 +180,11 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
     );
     done(null, payload.pipe(limited));
   });
+  // What a refusal left unread would stand before the connection's next request.
+  scope.addHook('onResponse', ({ raw }, _reply, done) => {
+    if (!raw.complete) raw.unpipe().resume();
+    done();
+  });
   keepContentType(scope);
 }
 

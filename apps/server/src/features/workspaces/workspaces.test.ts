@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
@@ -78,14 +78,13 @@ describe('files of sandboxes', () => {
       ['/list', 404],
       ['/list/link', 404],
       ['/list/a/b', 404],
-      ['/%2e%2e/%2e%2e/etc/passwd', 400],
       ['/a/%2e%2e%2f%2e%2e%2fetc/passwd', 400],
       ['/%00', 400],
       [`/${'a'.repeat(1025)}`, 400],
     ] as const) {
       assert.equal((await get(path)).status, status, path);
     }
-    for (const path of ['/%2e%2e/x', '/list', '/list/link/x', '/list/a/b', `/${'b/'.repeat(600)}`]) {
+    for (const path of ['/..%2fx', '/list', '/list/link/x', '/list/a/b', `/${'b/'.repeat(600)}`]) {
       const { status } = await put(path, 'x');
       assert.ok(status === 400 || status === 404, `${path}: ${status}`);
     }
@@ -116,14 +115,10 @@ describe('files of sandboxes', () => {
 
   test('an upload that breaks off leaves nothing', async () => {
     await put('/kept', 'before');
-    const abort = new AbortController();
-    const body = new ReadableStream({
-      pull(controller) {
-        controller.enqueue(new Uint8Array(65_536));
-        abort.abort();
-      },
-    });
-    await assert.rejects(put('/kept', body, { duplex: 'half', signal: abort.signal }));
+    const sent = request(url('/kept'), { method: 'PUT', headers: headers() });
+    sent.on('error', () => {});
+    sent.write(new Uint8Array(1_048_576), () => sent.destroy());
+    await new Promise<void>((resolve) => sent.once('close', () => resolve()));
     assert.equal(await (await get('/kept')).text(), 'before');
     assert.equal((await t.exec(box, 'ls -A | grep -c "^[.]"')).stdout, '0\n');
   });
