@@ -97,7 +97,6 @@ export class PreviewListener {
       path: asked.path,
       headers,
       createConnection: () => socket,
-      agent: false,
     });
     const stop = this.#kernel.clock.after(leftMs, () => socket.destroy());
     response.once('close', () => {
