@@ -3,10 +3,13 @@ import { createServer } from 'node:net';
 import { release } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
+import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { parseProviders } from './features/health/index.ts';
+import { openDataDir } from './kernel/datadir.ts';
 import type { Log } from './kernel/log.ts';
 import { type Opened, openKernel } from './resources.ts';
+import { sandboxdPlaces } from './sandboxd.ts';
 import type { Kernel } from './kernel/context.ts';
 
 /** One finding; `fix` says what to do about a fault. */
@@ -34,7 +37,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
   } finally {
     await opened?.close();
   }
-  checks.push(await gatewayPort(config), await providers(config));
+  checks.push(await gatewayPort(config), await providers(config), ...(await sandboxes(config)));
   return checks;
 }
 
@@ -42,6 +45,30 @@ function runtime(): Check {
   const found = `Node.js ${process.version}, ${process.platform}-${process.arch}, kernel ${release()}`;
   const ok = Number(process.versions.node.split('.')[0]) >= 26;
   return { name: 'runtime', ok, found, ...(!ok && { fix: 'start through ./svc, which runs the pinned Node.js' }) };
+}
+
+/** Asks the node agent beside the gateway what it can run, and how far its images are. */
+async function sandboxes(config: Config): Promise<Check[]> {
+  const dataDir = openDataDir(config.dataDir, config.databaseUrl === undefined);
+  const node = new NodeClient(sandboxdPlaces(config, dataDir).socket);
+  try {
+    const { backends, images } = await node.node();
+    const runs = Object.entries(backends).map(([name, { available, reason }]): Check => {
+      const found = available ? 'runs' : 'does not run here';
+      return { name: `sandboxes ${name}`, ok: available, found, ...(reason !== undefined && { fix: reason }) };
+    });
+    const shown = images.map(({ template, state, progress }) =>
+      state === 'building' ? `${template} ${Math.floor(progress * 100)} %` : `${template} ${state}`,
+    );
+    const failed = images.find(({ state }) => state === 'failed');
+    const fix = failed && `${failed.step}; then ./svc images build ${failed.template}`;
+    return [...runs, { name: 'images', ok: !failed, found: shown.join(', '), ...(fix !== undefined && { fix }) }];
+  } catch {
+    const fix = 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd';
+    return [{ name: 'sandboxes', ok: false, found: 'no node agent answers', fix }];
+  } finally {
+    node.close();
+  }
 }
 
 async function withDatabase(config: Config, kernel: Kernel): Promise<Check[]> {

@@ -8,6 +8,7 @@ import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
 import { createLog, redact } from './kernel/log.ts';
 import { openAdmin } from './resources.ts';
+import { imagesCommand } from './sandboxd.ts';
 import { type Part, up } from './up.ts';
 
 const program = new Command('svc')
@@ -67,6 +68,13 @@ program
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('the host daemon is started by ./svc host, in the clone');
+  });
+program
+  .command('images [words...]')
+  .description('root file systems of sandboxes: images list | build <template> | prune')
+  .allowUnknownOption()
+  .action(async (words: string[]) => {
+    process.exitCode = await imagesCommand(config(), words, json());
   });
 accountsCommands(program, run);
 keysCommands(program, run);

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
+import { openDataDir } from './kernel/datadir.ts';
 import type { Log } from './kernel/log.ts';
 
 const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
@@ -11,6 +12,20 @@ const againAfterMs = { least: 500, most: 30_000 };
 /** One that ran this long was well. */
 const wellAfterMs = 10_000;
 const stopMs = 5_000;
+
+/** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */
+export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
+  const dir = imagesDirOf(config, join(openDataDir(config.dataDir, false), 'sandboxd'));
+  const args = [...nodeFlags, program, 'images', ...words];
+  if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));
+  const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+const imagesDirOf = (config: Config, dir: string): string => config.sandboxes.imagesDir ?? join(dir, 'images');
+/** Its heap is small: the machine's memory is for sandboxes. */
+const nodeFlags = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning'];
 
 /** Where the node agent beside a gateway keeps its state, and where it listens. */
 export function sandboxdPlaces(config: Config, dataDir: string): { dir: string; socket: string } {
@@ -71,7 +86,7 @@ function argumentsOf(
   const { sandboxes, fetchAllowHosts, fetchPorts, logLevel } = config;
   const flags: Record<string, string | number | undefined> = {
     ...places,
-    images: sandboxes.imagesDir ?? join(places.dir, 'images'),
+    images: imagesDirOf(config, places.dir),
     slots: sandboxes.slots,
     warm: sandboxes.warm,
     ports: fetchPorts.join(','),
@@ -83,7 +98,5 @@ function argumentsOf(
   const given = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, `${value}`],
   );
-  // Its heap is small: the machine's memory is for sandboxes.
-  const node = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning', program];
-  return [...node, ...given, ...(systemPackages ? [] : ['--no-system-packages'])];
+  return [...nodeFlags, program, ...given, ...(systemPackages ? [] : ['--no-system-packages'])];
 }
