@@ -47,6 +47,7 @@ create index sandboxes_account on sandboxes.sandboxes (account_id, ordinal);
 create index sandboxes_live on sandboxes.sandboxes (account_id)
   where state in ('creating', 'running', 'pausing', 'paused', 'resuming');
 create index sandboxes_expiry on sandboxes.sandboxes (expires_at) where state = 'running';
+create index sandboxes_busy on sandboxes.sandboxes (busy_until) where busy_by is not null;
 create index sandboxes_node on sandboxes.sandboxes (node_id)
   where state in ('creating', 'running', 'pausing', 'paused', 'resuming');
 

@@ -4,7 +4,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import { payUnpaid, settleAll } from './metering.settle.ts';
 import { deleteOldSpans, execMsToday, unpaidOf } from './metering.sql.ts';
 
-export { deleteSpan, endSpan, endSpansOf, insertSpan, type SpanKind } from './metering.sql.ts';
+export { deleteSpan, endExecSpansAt, endSpan, endSpansOf, insertSpan, type SpanKind } from './metering.sql.ts';
 
 const settleEveryMs = 60_000;
 /** Seconds of commands per user and UTC day (document 3, Limits). */

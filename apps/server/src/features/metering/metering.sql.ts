@@ -44,6 +44,14 @@ export async function endSpansOf(db: Db, time: Time, sandboxId: string, kinds: r
   for (const { id } of open) await endSpan(db, time, id);
 }
 
+/** Ends the open spans of a sandbox's commands at an instant: that of a command whose gateway died. */
+export async function endExecSpansAt(db: Db, time: Time, sandboxId: string, at: string): Promise<void> {
+  const open = await db<{ id: string; ms: number }[]>`
+    select id, greatest(0, extract(epoch from ${at}::timestamptz - started_at) * 1000)::bigint as ms
+    from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind in ('exec_v1', 'exec_v2')`;
+  for (const { id, ms } of open) await endSpan(db, time, id, ms);
+}
+
 /** Removes a span that came to nothing. */
 export async function deleteSpan(db: Db, id: string): Promise<void> {
   await db`delete from metering.spans where id = ${id}`;

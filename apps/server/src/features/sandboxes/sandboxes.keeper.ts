@@ -1,7 +1,7 @@
 import type { SandboxState } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/context.ts';
 import { inTransaction } from '../../kernel/db.ts';
-import { endSpansOf, insertSpan } from '../metering/index.ts';
+import { endExecSpansAt, endSpansOf, insertSpan } from '../metering/index.ts';
 import { endSandbox, span } from './sandboxes.create.ts';
 import type { Node, Nodes } from './sandboxes.nodes.ts';
 import {
@@ -11,6 +11,7 @@ import {
   notLive,
   type SandboxRow,
   sandboxesOfNode,
+  takeAbandoned,
 } from './sandboxes.sql.ts';
 
 const lookEveryMs = 1_000;
@@ -59,6 +60,7 @@ export class Keeper {
   /** One look: those past their lifetime, and now and then whether nodes and rows agree. */
   async tick(): Promise<void> {
     await this.#expire();
+    await this.#freeAbandoned();
     this.#looks += 1;
     if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) await this.reconcile();
   }
@@ -72,6 +74,16 @@ export class Keeper {
         await this.#destroy(node_id, id);
       }),
     );
+  }
+
+  /** The time of a command whose gateway died counts as long as it held its sandbox; the node ended it by then. */
+  async #freeAbandoned(): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    await inTransaction(sql, async (tx) => {
+      for (const { id, busy_until } of await takeAbandoned(tx, clock, mostAtOnce)) {
+        await endExecSpansAt(tx, clock, id, busy_until);
+      }
+    });
   }
 
   async #destroy(nodeId: string | null, id: string): Promise<void> {

@@ -169,6 +169,17 @@ export async function freeSandbox(
   return row?.generation ?? 0;
 }
 
+/** Commands that nobody holds on to any more, for as long as their gateway takes to notice; gives their sandboxes back. */
+export async function takeAbandoned(db: Db, time: Time, limit: number) {
+  return db<{ id: string; busy_until: string }[]>`
+    with lost as (
+      select id, busy_until from sandboxes.sandboxes
+      where busy_by is not null and busy_until < ${nowOf(db, time)} - interval '5 seconds'
+      limit ${limit} for update skip locked)
+    update sandboxes.sandboxes s set busy_by = null, busy_until = null, generation = s.generation + 1
+    from lost where s.id = lost.id returning s.id, lost.busy_until`;
+}
+
 /** Counts a change of the workspace. */
 export async function nextGeneration(db: Db, id: string): Promise<number> {
   const [row] = await db<{ generation: number }[]>`

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { testClock } from '../../kernel/clock.ts';
+import { startGateway, until } from '../../testing.ts';
+import { type Json, openSandboxes, sandboxesTest, type SandboxesTest } from '../../testing.sandboxes.ts';
+
+describe('the keeper of sandboxes', () => {
+  let t: SandboxesTest;
+  before(async () => {
+    t = await openSandboxes();
+  });
+  after(() => t.close());
+  const statusOf = async (id: string): Promise<string> => (await t.call('GET', `/v1/sandboxes/${id}`)).body.status;
+  const held = async (id: string): Promise<boolean> => (await t.node.list()).some((state) => state.id === id);
+  const row = async (id: string) =>
+    (await t.gateway.kernel.sql<Json[]>`select * from sandboxes.sandboxes where id = ${id}`)[0];
+  const openSpans = async (id: string) =>
+    (
+      await t.gateway.kernel.sql<{ kind: string }[]>`
+        select kind from metering.spans where sandbox_id = ${id} and ended_at is null`
+    ).map(({ kind }) => kind);
+
+  test('a sandbox past its lifetime is expired, its processes are gone and its metering ends', async () => {
+    const box = await t.create();
+    assert.deepEqual(await openSpans(box.id), ['running']);
+    await t.gateway.kernel.sql`update sandboxes.sandboxes set expires_at = now() where id = ${box.id}`;
+    await until(async () => (await statusOf(box.id)) === 'expired');
+    await until(async () => !(await held(box.id)));
+    assert.deepEqual(await openSpans(box.id), []);
+    assert.equal((await t.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'id' })).status, 409);
+  });
+
+  test('a sandbox that ended by itself is stopped', async () => {
+    const box = await t.create();
+    await t.node.destroy(box.id);
+    await until(async () => (await statusOf(box.id)) === 'stopped', 30_000);
+    assert.deepEqual(await openSpans(box.id), []);
+  });
+
+  test('a sandbox that no row stands for is removed from its node, one of another installation is not', async () => {
+    const [mine, theirs] = [randomUUID(), randomUUID()];
+    const { owner } = (await t.node.list()).find(() => true) ?? (await ownOwner());
+    const wanted = {
+      backend: 'v1',
+      template: 'svc-base',
+      egress: { mode: 'none' },
+      expires_at: Date.now() + 600_000,
+    } as const;
+    await t.node.create(mine, { ...wanted, owner });
+    await t.node.create(theirs, { ...wanted, owner: 'another' });
+    await until(async () => !(await held(mine)), 30_000);
+    assert.ok(await held(theirs));
+    await t.node.destroy(theirs);
+  });
+  const ownOwner = async () => {
+    const box = await t.create({ backend: 'v1' });
+    const found = (await t.node.list()).find(({ id }) => id === box.id);
+    await t.clear();
+    return found as { owner: string };
+  };
+
+  test('a pause whose gateway died is finished, its lifetime frozen', async () => {
+    const box = await t.create();
+    await t.node.pause(box.id);
+    await until(async () => (await statusOf(box.id)) === 'paused', 30_000);
+    const { ttl_left_ms, snapshot_bytes } = await row(box.id);
+    assert.ok(ttl_left_ms > 3_000_000 && snapshot_bytes > 1_000_000);
+    assert.deepEqual(await openSpans(box.id), ['paused']);
+    const resumed = await t.call('POST', `/v1/sandboxes/${box.id}/resume`);
+    assert.deepEqual([resumed.status, resumed.body.restored], [200, true]);
+    assert.deepEqual(await openSpans(box.id), ['running']);
+    await t.clear();
+  });
+
+  test('a creation whose gateway died is given up, on the node too', async () => {
+    const box = await t.create();
+    await t.gateway.kernel.sql`
+      update sandboxes.sandboxes set state = 'creating', moved_at = now() - interval '10 minutes' where id = ${box.id}`;
+    await until(async () => (await row(box.id)).state === 'destroyed', 30_000);
+    await until(async () => !(await held(box.id)), 30_000);
+  });
+
+  test('a command whose gateway died leaves its sandbox free after a moment, and its time is counted', async () => {
+    const box = await t.create();
+    const { sql } = t.gateway.kernel;
+    await sql`update sandboxes.sandboxes set busy_by = ${randomUUID()}, busy_until = now() + interval '1 hour' where id = ${box.id}`;
+    assert.equal(
+      (await t.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'id' })).body.error.code,
+      'sandbox_busy',
+    );
+    await sql`
+      insert into metering.spans (id, account_id, sandbox_id, kind, started_at)
+      values (${randomUUID()}, ${t.account.id}, ${box.id}, 'exec_v2', now() - interval '40 seconds')`;
+    await sql`update sandboxes.sandboxes set busy_until = now() - interval '10 seconds' where id = ${box.id}`;
+    await until(async () => !(await openSpans(box.id)).includes('exec_v2'));
+    const [day] = await sql<
+      { exec_ms: number }[]
+    >`select exec_ms from metering.days where account_id = ${t.account.id}`;
+    assert.ok(Math.abs((day?.exec_ms ?? 0) - 30_000) < 1_500, String(day?.exec_ms));
+    assert.equal((await t.exec(box, 'echo free')).stdout, 'free\n');
+    await t.clear();
+  });
+
+  test('sandboxes of a node that nobody reaches for a minute are stopped', async () => {
+    const clock = testClock(Date.now());
+    const gateway = await startGateway(t.database, {
+      clock,
+      settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' },
+    });
+    const here = sandboxesTest(t.database, gateway, t.node, t.account);
+    const node = randomUUID();
+    const { sql } = gateway.kernel;
+    await sql`insert into sandboxes.nodes (id, address) values (${node}, 'unix:/nowhere/other.sock')`;
+    const [made] = await sql<{ id: string }[]>`
+      insert into sandboxes.sandboxes
+        (id, account_id, key_id, node_id, state, backend, template, egress, metadata, created_at, expires_at)
+      values (${randomUUID()}, ${t.account.id}, ${t.account.keyId}, ${node}, 'running', 'v2', 'svc-base',
+        '{"mode":"none"}', '{}', now(), now() + interval '1 day')
+      returning id`;
+    const id = made?.id as string;
+    await until(async () => {
+      clock.leap(1_000);
+      return (await sql`select 1 from sandboxes.nodes where id = ${node} and missing_since is not null`).length > 0;
+    });
+    assert.equal((await here.call('GET', `/v1/sandboxes/${id}`)).body.status, 'running');
+    await until(async () => {
+      clock.leap(15_000);
+      return (await here.call('GET', `/v1/sandboxes/${id}`)).body.status === 'stopped';
+    });
+    await gateway.close();
+    await sql`select 1`.catch(() => {});
+  });
+});
