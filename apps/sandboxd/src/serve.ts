@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createHttpServer } from './http/server.ts';
 import { type NodeOptions, type NodeParts, openNode, type SandboxNode } from './sandboxes/index.ts';
@@ -11,7 +11,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Finds the sandboxes of the node again, then answers on `socket`, which its owner alone can open. */
+/** Finds the sandboxes of the node again, then answers on `socket`, which its owner and the group of its directory can open. */
 export async function serve(parts: NodeParts, options: NodeOptions & { socket: string }): Promise<Serving> {
   const node = await openNode(parts, options);
   const server = createHttpServer(node);
@@ -19,7 +19,8 @@ export async function serve(parts: NodeParts, options: NodeOptions & { socket: s
   await rm(options.socket, { force: true });
   server.listen(options.socket);
   await once(server, 'listening');
-  await chmod(options.socket, 0o600);
+  await chown(options.socket, -1, (await stat(dirname(options.socket))).gid);
+  await chmod(options.socket, 0o660);
   return {
     node,
     async close() {

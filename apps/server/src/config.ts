@@ -66,7 +66,7 @@ const settings = {
     .min(1)
     .max(100)
     .optional()
-    .describe('socket of the sandbox node beside this gateway; default: the one that `svc up` starts in the data dir'),
+    .describe('socket of a sandbox node that runs by itself; default: `svc up` starts one in the data dir'),
   SVC_SANDBOX_SLOTS: integer(1, 10_000)
     .optional()
     .describe('sandboxes that may run on this machine at once; default: one for each 1.5 GiB of memory'),

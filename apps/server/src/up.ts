@@ -37,7 +37,9 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   }
   const opened = await openKernel(config, log);
   const kernel = opened.value;
-  const node = part === 'all' ? superviseSandboxd(kernel, options) : undefined;
+  // One that was named is run by somebody else.
+  const isOurs = part === 'all' && config.sandboxdSocket === undefined;
+  const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
   const app = buildApp(kernel);
   await app.start();
   if (part !== 'worker') await serve(app, kernel);
