@@ -14,12 +14,12 @@ export async function insertSpan(
 ): Promise<void> {
   const { id, accountId, sandboxId, kind, bytes = 0 } = span;
   await db`
+    with account as (
+      insert into metering.accounts (account_id, settled_until)
+      values (${accountId}, to_timestamp(floor(extract(epoch from ${nowOf(db, time)}) / 600) * 600))
+      on conflict do nothing)
     insert into metering.spans (id, account_id, sandbox_id, kind, bytes, started_at)
     values (${id}, ${accountId}, ${sandboxId}, ${kind}, ${bytes}, ${nowOf(db, time)})`;
-  await db`
-    insert into metering.accounts (account_id, settled_until)
-    values (${accountId}, to_timestamp(floor(extract(epoch from ${nowOf(db, time)}) / 600) * 600))
-    on conflict do nothing`;
 }
 
 /** Ends a span after `ms`, or now; of a command it counts towards its day. Nothing happens to one that has ended. */

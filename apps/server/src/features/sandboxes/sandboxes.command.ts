@@ -3,7 +3,7 @@ import type { contract, execResult, RouteParsed } from '@svc/contract';
 import { type ExecEvent, type NodeClient, NodeFailure } from '@svc/sandboxd-api';
 import type { z } from 'zod';
 import type { Context, Kernel } from '../../kernel/context.ts';
-import { inTransaction } from '../../kernel/db.ts';
+import { commitLater, inTransaction } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { checkDaily, checkPaid, deleteSpan, endSpan, insertSpan } from '../metering/index.ts';
 import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
@@ -41,35 +41,33 @@ export async function inSandbox<T>(
   const { kernel, actor } = caller;
   const { sql, clock } = kernel;
   const { accountId, keyId } = actor;
-  await requireRunning(kernel, accountId, id);
-  await checkPaid(kernel, accountId);
-  await checkDaily(kernel, accountId);
+  const { backend } = await admit(kernel, accountId, id);
   const holder = randomUUID();
-  const row = await take(kernel, accountId, id, holder);
-  const span = { id: randomUUID(), accountId, sandboxId: id };
+  const span = { id: randomUUID(), accountId, sandboxId: id, kind: `exec_${backend}` as const };
+  const row = await take(kernel, span, holder);
   const stopHolding = clock.every(renewEveryMs, () => {
     holdSandbox(sql, clock, id, holder, holdMs).catch((err: unknown) =>
       kernel.log.warn({ err }, 'a sandbox is not held'),
     );
   });
-  let begun = false;
   try {
-    await insertSpan(sql, clock, { ...span, kind: `exec_${row.backend}` });
-    begun = true;
     const { value, execMs, detail } = await work(row, nodes.of(row.node_id));
     stopHolding();
-    const after = await inTransaction(sql, async (tx) => {
-      await endSpan(tx, clock, span.id, execMs);
-      await insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail });
-      return freeSandbox(tx, clock, id, holder, { execMs, changed: true });
-    });
+    // Sent together: on the way of every command a round trip counts.
+    const [after] = await inTransaction(sql, (tx) =>
+      Promise.all([
+        freeSandbox(tx, clock, id, holder, { execMs, changed: true }),
+        endSpan(tx, clock, span.id, execMs),
+        insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail }),
+      ]),
+    );
     return { value, before: row.generation, after, row };
   } catch (error) {
     stopHolding();
     await inTransaction(sql, async (tx) => {
-      const started = begun && !isRefusal(error);
+      const started = !isRefusal(error);
       if (started) await endSpan(tx, clock, span.id);
-      else if (begun) await deleteSpan(tx, span.id);
+      else await deleteSpan(tx, span.id);
       if (started) {
         const detail = { failed: error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken' };
         await insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail });
@@ -86,6 +84,14 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NodeFailure && error.code !== 'unreachable' && error.code !== 'workspace_too_large';
 }
 
+/** Whether a command may run: the sandbox is the caller's and runs, nothing is owed, the day has time left. */
+async function admit(kernel: Kernel, accountId: string, id: string): Promise<SandboxRow> {
+  const checks = [checkPaid(kernel, accountId), checkDaily(kernel, accountId)];
+  const [found, ...others] = await Promise.allSettled([requireRunning(kernel, accountId, id), ...checks]);
+  for (const check of [found, ...others]) if (check?.status === 'rejected') throw check.reason;
+  return (found as PromiseFulfilledResult<SandboxRow>).value;
+}
+
 async function requireRunning(kernel: Kernel, accountId: string, id: string): Promise<SandboxRow> {
   const row = await findSandbox(kernel.sql, accountId, id);
   if (!row) throw toApiFailure(new NodeFailure('not_found', ''));
@@ -93,11 +99,23 @@ async function requireRunning(kernel: Kernel, accountId: string, id: string): Pr
   return row;
 }
 
-async function take(kernel: Kernel, accountId: string, id: string, holder: string): Promise<SandboxRow> {
-  const taken = await takeSandbox(kernel.sql, kernel.clock, id, holder, holdMs);
-  if (taken) return taken;
-  await requireRunning(kernel, accountId, id);
-  throw busy();
+/** Takes the sandbox and begins the span of its command; nothing is acknowledged by it, so the disk is not waited for. */
+async function take(kernel: Kernel, span: Parameters<typeof insertSpan>[2], holder: string): Promise<SandboxRow> {
+  const { sql, clock } = kernel;
+  try {
+    return await inTransaction(sql, async (tx) => {
+      const [taken] = await Promise.all([
+        takeSandbox(tx, clock, span.sandboxId, holder, holdMs),
+        insertSpan(tx, clock, span),
+        commitLater(tx),
+      ]);
+      if (!taken) throw busy();
+      return taken;
+    });
+  } catch (error) {
+    if (error instanceof ApiError) await requireRunning(kernel, span.accountId, span.sandboxId);
+    throw error;
+  }
 }
 
 /** Runs a command with its inputs; its output goes to the call's frames as it comes, and into the answer. */
