@@ -64,7 +64,10 @@ async function sandboxes(config: Config): Promise<Check[]> {
     const fix = failed && `${failed.step}; then ./svc images build ${failed.template}`;
     return [...runs, { name: 'images', ok: !failed, found: shown.join(', '), ...(fix !== undefined && { fix }) }];
   } catch {
-    const fix = 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd';
+    const fix =
+      process.platform === 'linux'
+        ? 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd'
+        : 'sandboxes need Linux; run the platform there, or go on without them';
     return [{ name: 'sandboxes', ok: false, found: 'no node agent answers', fix }];
   } finally {
     node.close();

@@ -37,8 +37,8 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   }
   const opened = await openKernel(config, log);
   const kernel = opened.value;
-  // One that was named is run by somebody else.
-  const isOurs = part === 'all' && config.sandboxdSocket === undefined;
+  // One that was named is run by somebody else; without Linux there is none.
+  const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
   const app = buildApp(kernel);
   await app.start();
