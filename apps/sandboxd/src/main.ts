@@ -26,6 +26,7 @@ interface Options {
   npmHosts: string;
   logLevel: string;
   systemPackages: boolean;
+  tied?: true;
 }
 
 const cores = availableParallelism();
@@ -49,6 +50,7 @@ function commandLine(): Command {
     .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org')
     .option('--log-level <level>', 'as of pino', 'info')
     .option('--no-system-packages', 'install nothing with apt')
+    .option('--tied', 'end when standard input does: with whoever started it')
     .action(run);
   program
     .command('clear')
@@ -83,6 +85,11 @@ async function run(options: Options): Promise<void> {
   log('ready');
   const stop = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.resolve());
+  if (options.tied)
+    process.stdin
+      .once('end', () => stop.resolve())
+      .once('error', () => stop.resolve())
+      .resume();
   await stop.promise;
   await serving.close();
   await parts.scanner.close();

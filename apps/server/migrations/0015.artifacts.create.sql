@@ -16,4 +16,5 @@ create table artifacts.artifacts (
   expires_at timestamptz not null
 );
 create index artifacts_sandbox on artifacts.artifacts (sandbox_id, path);
+create index artifacts_account on artifacts.artifacts (account_id);
 create index artifacts_expiry on artifacts.artifacts (expires_at);

@@ -222,6 +222,14 @@ function complete(values: z.output<typeof schema>) {
   };
 }
 
+const systemNames =
+  /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;
+
+/** What a child process needs of the environment: where programs are and how the network is reached; no setting, no secret. */
+export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => systemNames.test(name)));
+}
+
 /** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
 export function unknownSettings(environment = process.env): string[] {
   return Object.keys(environment).filter(

@@ -72,7 +72,7 @@ export async function openKernel(
     // The S3 client is 30 MB of code: loaded only where it is used.
     blobs: config.s3
       ? (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3)
-      : openFileBlobs(join(dataDir, 'blobs')),
+      : openFileBlobs(join(dataDir, 'blobs'), clock.now()),
   };
   return {
     value: kernel,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Config } from './config.ts';
+import { type Config, systemEnvironment } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
 import { openDataDir } from './kernel/datadir.ts';
 import type { Log } from './kernel/log.ts';
@@ -53,15 +53,18 @@ export function superviseSandboxd(
   let cancel = (): void => {};
   const start = (): void => {
     const begun = clock.monotonic();
-    child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-    child.once('error', (err) => log.error({ err }, 'the sandbox node agent did not start'));
-    child.once('exit', (code, signal) => {
-      if (stopped) return;
+    // It ends with the pipe: a gateway that is killed leaves none behind that the next one would meet.
+    child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'], env: systemEnvironment() });
+    let over = false;
+    const again = (code: unknown, signal?: unknown): void => {
+      if (stopped || over) return;
+      over = true;
       if (clock.monotonic() - begun > wellAfterMs) wait = againAfterMs.least;
       log.warn({ code, signal, again_ms: wait }, 'the sandbox node agent ended; it is started again');
       cancel = clock.after(wait, start);
       wait = Math.min(wait * 2, againAfterMs.most);
-    });
+    };
+    child.once('error', again).once('exit', again);
   };
   start();
   return {
@@ -98,5 +101,5 @@ function argumentsOf(
   const given = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, `${value}`],
   );
-  return [...nodeFlags, program, ...given, ...(systemPackages ? [] : ['--no-system-packages'])];
+  return [...nodeFlags, program, 'run', '--tied', ...given, ...(systemPackages ? [] : ['--no-system-packages'])];
 }

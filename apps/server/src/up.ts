@@ -37,12 +37,12 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   }
   const opened = await openKernel(config, log);
   const kernel = opened.value;
-  // One that was named is run by somebody else; without Linux there is none.
-  const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
-  const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
   const app = buildApp(kernel);
   await app.start();
   if (part !== 'worker') await serve(app, kernel);
+  // One that was named is run by somebody else; without Linux there is none.
+  const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
+  const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
   if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
   await stopped;
   log.info('shutting down');

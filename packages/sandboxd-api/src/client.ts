@@ -7,6 +7,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { createInterface } from 'node:readline';
+import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type {
@@ -50,10 +51,18 @@ interface Call {
   signal?: AbortSignal | undefined;
   /** How long the answer may be in coming. */
   silenceMs?: number;
+  /** How long it may then be silent. */
+  bodySilenceMs?: number;
 }
 
 /** A request that gets no answer for this long has none: a create may wait for an image for two minutes. */
 const silenceMs = 180_000;
+/** What a node knows at once. */
+const askMs = 3_000;
+const endMs = 30_000;
+/** Beyond a command's own time: what ends it, and its outputs' hashes. */
+const aroundMs = 60_000;
+const connectMs = 10_000;
 
 /** What sandboxd of one machine does, by its socket. Every call throws `NodeFailure`. */
 export class NodeClient {
@@ -64,15 +73,15 @@ export class NodeClient {
     this.socketPath = socketPath;
   }
 
-  node = (): Promise<NodeStatus> => this.#json('/v1/node');
+  node = (): Promise<NodeStatus> => this.#json('/v1/node', { silenceMs: askMs });
   build = (template: Template): Promise<unknown> => this.#json(`/v1/images/${template}`, { method: 'POST' });
   list = async (): Promise<SandboxState[]> =>
-    (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes')).sandboxes;
+    (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes', { silenceMs: askMs })).sandboxes;
   create = (id: string, json: NewSandbox): Promise<SandboxState> => this.#json(of(id), { method: 'PUT', json });
   get = (id: string): Promise<SandboxState> => this.#json(of(id));
   setExpiry = (id: string, expiresAt: number): Promise<SandboxState> =>
     this.#json(of(id), { method: 'PATCH', json: { expires_at: expiresAt } });
-  destroy = (id: string): Promise<void> => this.#json(of(id), { method: 'DELETE' });
+  destroy = (id: string): Promise<void> => this.#json(of(id), { method: 'DELETE', silenceMs: endMs });
   runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>
     this.#json(of(id, 'run_code'), { method: 'POST', json, signal, silenceMs: silenceMs + json.timeout_ms });
   resetKernel = (id: string): Promise<void> => this.#json(of(id, 'kernel/reset'), { method: 'POST' });
@@ -100,7 +109,8 @@ export class NodeClient {
 
   /** Runs a command; ending the iteration, or `signal`, ends the command. */
   async *exec(id: string, json: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecEvent, void> {
-    const response = await this.#send(of(id, 'exec'), { method: 'POST', json, signal });
+    const bodySilenceMs = json.timeout_ms + aroundMs;
+    const response = await this.#send(of(id, 'exec'), { method: 'POST', json, signal, bodySilenceMs });
     const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
     let ended = false;
     try {
@@ -123,6 +133,7 @@ export class NodeClient {
       headers: { connection: 'upgrade', upgrade: 'tcp' },
       agent: false,
     });
+    request.setTimeout(connectMs, () => request.destroy(new Error('no answer in time')));
     request.end();
     const refused = once(request, 'response').then(async ([response]: unknown[]) => {
       throw await failureOf(response as IncomingMessage);
@@ -130,6 +141,7 @@ export class NodeClient {
     try {
       const [, socket, head] = (await Promise.race([once(request, 'upgrade'), refused])) as [unknown, Duplex, Buffer];
       if (head.length > 0) socket.unshift(head);
+      (socket as Socket).setTimeout(0);
       return socket;
     } catch (error) {
       throw error instanceof NodeFailure ? error : unreachable(error);
@@ -181,7 +193,7 @@ export class NodeClient {
     try {
       const [response] = await answered;
       // From here on it may take its time, as a command without output does.
-      request.setTimeout(0);
+      request.setTimeout(call.bodySilenceMs ?? silenceMs);
       if ((response.statusCode ?? 500) >= 400) throw await failureOf(response);
       return response;
     } catch (error) {

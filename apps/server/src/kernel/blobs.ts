@@ -36,8 +36,9 @@ export function checkBlobName(name: string): void {
   }
 }
 
-/** Blobs as files below `root`. A blob is written beside its place, synced, then renamed. */
-export function openFileBlobs(root: string): Blobs {
+/** Blobs as files below `root`; what was left unfinished a day before `now` (epoch milliseconds) is removed. A blob is written beside its place, synced, then renamed. */
+export function openFileBlobs(root: string, now?: number): Blobs {
+  if (now !== undefined) sweepUnfinished(join(root, 'unfinished'), now - 24 * 3_600_000).catch(() => {});
   const place = (name: string): string => {
     checkBlobName(name);
     return join(root, 'data', name);
@@ -95,6 +96,15 @@ export function openFileBlobs(root: string): Blobs {
       return files.map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'data').length + 1)).sort();
     },
   };
+}
+
+/** Removes what a process that died was writing; a day is longer than any upload. */
+async function sweepUnfinished(folder: string, before: number): Promise<void> {
+  for (const name of (await readdir(folder).catch(ifMissing)) ?? []) {
+    const file = join(folder, name);
+    const found = await stat(file).catch(ifMissing);
+    if (found && found.mtimeMs < before) await rm(file, { force: true });
+  }
 }
 
 /** A rename is durable only once its folder is. */

@@ -113,6 +113,7 @@ export class Context {
     if (!this.#abort) {
       const abort = new AbortController();
       const { raw } = this.#reply;
+      if (raw.destroyed && !raw.writableFinished) abort.abort();
       raw.once('close', () => {
         if (!raw.writableFinished) abort.abort();
       });

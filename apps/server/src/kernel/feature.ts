@@ -45,8 +45,8 @@ export function operation<R extends Route>(
 }
 
 /**
- * Binds a route with `frames`: `run` sends them to `context.frames` as they come and answers the whole at the end, which
- * `replay` turns into frames again when a repeat asks for them.
+ * Binds a route with `frames`: `run` sends them to `context.frames` as they come, all but the last, and answers the whole
+ * at the end. `replay` turns that into frames again: its last ends the answer, all of them answer a repeat.
  */
 export function framesOperation<R extends Route>(
   route: R,

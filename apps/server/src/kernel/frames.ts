@@ -3,6 +3,8 @@ import type { Clock } from './clock.ts';
 import type { ApiError } from './errors.ts';
 
 const pingEveryMs = 15_000;
+/** A reader that takes nothing for this long is gone: what it holds back is held for others too. */
+const stalledMs = 60_000;
 
 /**
  * One answer in `data:` frames (document 3, Events): the head goes out with the first frame, so that a refusal before it
@@ -29,7 +31,9 @@ export class Frames {
     if (raw.destroyed || raw.writableEnded) return;
     if (raw.write(`data: ${JSON.stringify(frame)}\n\n`)) return;
     await new Promise<void>((resolve) => {
+      const giveUp = this.#clock.after(stalledMs, () => raw.destroy());
       const go = (): void => {
+        giveUp();
         raw.off('drain', go).off('close', go);
         resolve();
       };
@@ -50,7 +54,7 @@ export class Frames {
 
   #start(): void {
     const { raw } = this.#reply;
-    const headers = this.#reply.getHeaders() as Record<string, string>;
+    const { 'x-svc-cost-micro-usd': _, ...headers } = this.#reply.getHeaders() as Record<string, string>;
     this.#reply.hijack();
     this.#stopPings = this.#clock.every(pingEveryMs, () => raw.write(': ping\n\n'));
     raw.once('close', this.#stopPings);
@@ -60,6 +64,7 @@ export class Frames {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
+      'x-svc-cost-estimate': 'pending',
     });
   }
 }

@@ -173,7 +173,8 @@ async function answerInFrames(
 ): Promise<void> {
   try {
     const { body, replayed } = await answerOnce(kernel, mounted, request, reply, work);
-    if (replayed) for (const frame of mounted.operation.replay?.(body as never) ?? []) await frames.send(frame);
+    const all = mounted.operation.replay?.(body as never) ?? [];
+    for (const frame of replayed ? all : all.slice(-1)) await frames.send(frame);
     frames.end();
   } catch (error) {
     if (!frames.started) throw error;

@@ -28,8 +28,8 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     // The graceful close is ours: it ends streams first, and answers 503 itself meanwhile.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // The whole request must have come within this; a slow reader of an answer is not affected.
-    requestTimeout: 120_000,
+    // The whole request must have come within this: 100 MiB at 120 kB/s. A slow reader of an answer is not affected.
+    requestTimeout: 900_000,
     keepAliveTimeout: 75_000,
     routerOptions: { maxParamLength: 1_024 },
     frameworkErrors(_error, request, reply) {
@@ -202,7 +202,11 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
     return;
   }
   const message =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'the request headers are over 16 kB' : 'the request is not valid HTTP';
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'the request headers are over 16 kB'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'the request took too long to come'
+        : 'the request is not valid HTTP';
   const body = JSON.stringify(badRequest(message).envelope());
   socket.end(
     `HTTP/1.1 400 ${STATUS_CODES[400]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +

@@ -46,14 +46,9 @@ export async function once(
     .digest();
   const stored = await claim(kernel, request, hash);
   if (stored) return { ...stored, replayed: true };
+  let response: StoredResponse;
   try {
-    const response = await work();
-    const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body ?? null)));
-    await kernel.sql`
-      update kernel.idempotency set status = ${response.status}, response = ${sealed}
-      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
-        and gateway_id = ${kernel.gateways.id}`;
-    return { ...response, replayed: false };
+    response = await work();
   } catch (error) {
     await kernel.sql`
       delete from kernel.idempotency
@@ -61,6 +56,17 @@ export async function once(
         and gateway_id = ${kernel.gateways.id} and status is null`;
     throw error;
   }
+  try {
+    const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body ?? null)));
+    await kernel.sql`
+      update kernel.idempotency set status = ${response.status}, response = ${sealed}
+      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
+        and gateway_id = ${kernel.gateways.id}`;
+  } catch (err) {
+    // It was done: the claim stays, so that a repeat does not do it again while this gateway lives.
+    kernel.log.error({ err, route: request.route }, 'a response was not stored for its Idempotency-Key');
+  }
+  return { ...response, replayed: false };
 }
 
 /** Takes the key for this request (undefined), or answers the stored response, or throws why neither is possible. */

@@ -32,6 +32,8 @@ export interface OutboundRequest {
   redirects?: number;
   /** Decoded bytes kept of the body, default 3 MiB; there it is cut. */
   maxBytes?: number;
+  /** Takes the body of a 200 as it comes; the answer's `body` is empty then. It is waited for. */
+  sink?: (chunk: Buffer) => Promise<void>;
   /** Ends the request; it then fails as `failed`. */
   signal?: AbortSignal;
 }
@@ -81,6 +83,7 @@ interface Limits {
   readonly protocols: readonly string[];
   readonly headersTimeoutMs: number;
   readonly maxBytes: number;
+  readonly sink?: (chunk: Buffer) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -116,7 +119,7 @@ export function createOutbound(
       if (next) return next;
       const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
       const encoding = isEmpty ? undefined : headers['content-encoding'];
-      const read = await readBody(decoded(response.body, encoding), limits.maxBytes);
+      const read = await readBody(decoded(response.body, encoding), limits, status);
       return { status, headers, ...read, url: url.href };
     } finally {
       // Also cuts an answer short whose rest nobody wants.
@@ -200,14 +203,20 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   return body.pipe(decoder);
 }
 
-async function readBody(body: Readable, most: number): Promise<{ body: Buffer; truncated: boolean }> {
+async function readBody(
+  body: Readable,
+  { maxBytes: most, sink: taker }: Limits,
+  status: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
+  const sink = status === 200 ? taker : undefined;
   // A body that is cut short says so once more when its client is destroyed.
   body.on('error', () => {});
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
     length += chunk.length;
+    if (sink && length <= most) await sink(chunk);
+    else if (!sink) chunks.push(chunk);
     if (length > most) break;
   }
   return { body: Buffer.concat(chunks).subarray(0, most), truncated: length > most };

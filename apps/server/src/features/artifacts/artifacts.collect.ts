@@ -2,16 +2,32 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { fileTypeFromBuffer } from 'file-type';
 import type { Kernel } from '../../kernel/context.ts';
-import { type ArtifactRow, insertArtifact, renewArtifact } from './artifacts.sql.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import {
+  type ArtifactRow,
+  bytesKept,
+  deleteArtifacts,
+  insertArtifact,
+  judgeArtifact,
+  renewArtifact,
+} from './artifacts.sql.ts';
 
 /** Bytes that tell the type of a file. */
 const sniffedBytes = 4_100;
+
+/** Bytes behind an account's valid links: a workspace has 2 GiB, and an hour is short. */
+const mostKept = 20 * 1024 ** 3;
+
+/** A file that was listed is no file any more. */
+export class ArtifactGone extends Error {
+  override name = 'ArtifactGone';
+}
 
 /** A sandbox that files are taken from. */
 export interface ArtifactSource {
   accountId: string;
   sandboxId: string;
-  /** The bytes of a file, by its path relative to `/workspace`. */
+  /** The bytes of a file, by its path relative to `/workspace`; throws `ArtifactGone` when it is no file any more. */
   open(path: string): Promise<Readable>;
   /** The antivirus verdict over bytes. */
   scan(body: Readable): Promise<'clean' | 'infected' | 'error'>;
@@ -20,6 +36,7 @@ export interface ArtifactSource {
 /** Takes one file into the store: read once, and that copy hashed, typed and scanned. */
 export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path: string): Promise<ArtifactRow> {
   const { accountId, sandboxId } = source;
+  await checkRoom(kernel, accountId);
   const id = randomUUID();
   const blob = `artifacts/${id}`;
   const hash = createHash('sha256');
@@ -34,27 +51,28 @@ export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path
       yield chunk;
     }
   }
+  // The row first: whatever dies in between, the sweep finds the bytes by it.
+  await insertArtifact(kernel.sql, kernel.clock, { id, accountId, sandboxId, path });
   const bytes = await kernel.blobs.put(blob, observed);
   const sha256 = hash.digest('hex');
   const known = await renewArtifact(kernel.sql, kernel.clock, { sandboxId, path, sha256 });
   if (known) {
     await kernel.blobs.delete(blob);
+    await deleteArtifacts(kernel.sql, [id]);
     return known;
   }
   const mime = await mimeOf(Buffer.concat(head));
   const scan = await scanned(kernel, source, blob);
-  const row = await insertArtifact(kernel.sql, kernel.clock, {
-    id,
-    accountId,
-    sandboxId,
-    path,
-    bytes,
-    mime,
-    sha256,
-    scan,
-  });
+  const row = await judgeArtifact(kernel.sql, kernel.clock, { id, bytes, mime, sha256, scan });
   if (scan !== 'clean') await kernel.blobs.delete(blob);
   return row;
+}
+
+async function checkRoom(kernel: Kernel, accountId: string): Promise<void> {
+  if ((await bytesKept(kernel.sql, accountId)) < mostKept) return;
+  throw new ApiError('quota_exceeded', 'files handed out in the last hour take over 20 GiB; wait until links expire', {
+    headers: { 'retry-after': '600' },
+  });
 }
 
 async function scanned(kernel: Kernel, source: ArtifactSource, blob: string): Promise<ArtifactRow['scan']> {

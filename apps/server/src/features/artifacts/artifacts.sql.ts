@@ -16,20 +16,40 @@ export interface ArtifactRow {
 
 const columns = (db: Db) => db`id, path, bytes, mime, sha256, scan, expires_at`;
 
-/** Stores what is known of a file whose blob is written; its link is valid for an hour. */
+/** Notes a file whose bytes are about to be stored; nobody has judged it. */
 export async function insertArtifact(
   db: Db,
   time: Time,
-  artifact: { id: string; accountId: string; sandboxId: string } & Omit<ArtifactRow, 'id' | 'expires_at'>,
-): Promise<ArtifactRow> {
-  const { id, accountId, sandboxId, path, bytes, mime, sha256, scan } = artifact;
-  const [row] = await db<ArtifactRow[]>`
+  artifact: { id: string; accountId: string; sandboxId: string; path: string },
+): Promise<void> {
+  const { id, accountId, sandboxId, path } = artifact;
+  await db`
     insert into artifacts.artifacts
       (id, account_id, sandbox_id, path, bytes, mime, sha256, scan, created_at, expires_at)
-    select ${id}, ${accountId}, ${sandboxId}, ${path}, ${bytes}, ${mime}, ${sha256}, ${scan}, at, at + interval '1 hour'
-    from (select ${nowOf(db, time)} as at) as clock
-    returning ${columns(db)}`;
+    select ${id}, ${accountId}, ${sandboxId}, ${path}, 0, '', '', 'error', at, at + interval '1 hour'
+    from (select ${nowOf(db, time)} as at) as clock`;
+}
+
+/** What came of a file whose blob is written; its link is valid for an hour from now. */
+export async function judgeArtifact(
+  db: Db,
+  time: Time,
+  artifact: Pick<ArtifactRow, 'id' | 'bytes' | 'mime' | 'sha256' | 'scan'>,
+): Promise<ArtifactRow> {
+  const { id, bytes, mime, sha256, scan } = artifact;
+  const [row] = await db<ArtifactRow[]>`
+    update artifacts.artifacts set bytes = ${bytes}, mime = ${mime}, sha256 = ${sha256}, scan = ${scan},
+      expires_at = ${nowOf(db, time)} + interval '1 hour'
+    where id = ${id} returning ${columns(db)}`;
   return row as ArtifactRow;
+}
+
+/** Bytes that are kept for an account. */
+export async function bytesKept(db: Db, accountId: string): Promise<number> {
+  const [row] = await db<{ bytes: number }[]>`
+    select coalesce(sum(bytes), 0)::bigint as bytes from artifacts.artifacts
+    where account_id = ${accountId} and scan = 'clean'`;
+  return row?.bytes ?? 0;
 }
 
 /** The same file taken before, with its time begun anew; undefined when it was not, or not judged. */

@@ -1,12 +1,12 @@
 import type { contract, RouteOutput } from '@svc/contract';
 import type { Kernel } from '../../kernel/context.ts';
 import type { Feature } from '../../kernel/feature.ts';
-import { type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
+import { ArtifactGone, type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
 import { linkOf } from './artifacts.link.ts';
 import { type ArtifactRow, deleteArtifacts, expiredIds } from './artifacts.sql.ts';
 import { download } from './download.ts';
 
-export type { ArtifactSource } from './artifacts.collect.ts';
+export { ArtifactGone, type ArtifactSource } from './artifacts.collect.ts';
 export { openLink } from './artifacts.link.ts';
 
 /** An artifact as the API shows it. */
@@ -17,7 +17,13 @@ const sweptAtOnce = 500;
 /** Stores the files of a sandbox by path, one after the other; one that is gone meanwhile is left out. */
 export async function collect(kernel: Kernel, source: ArtifactSource, paths: readonly string[]): Promise<Artifact[]> {
   const artifacts: Artifact[] = [];
-  for (const path of paths) artifacts.push(viewOf(kernel, await storeArtifact(kernel, source, path)));
+  for (const path of paths) {
+    try {
+      artifacts.push(viewOf(kernel, await storeArtifact(kernel, source, path)));
+    } catch (error) {
+      if (!(error instanceof ArtifactGone)) throw error;
+    }
+  }
   return artifacts;
 }
 

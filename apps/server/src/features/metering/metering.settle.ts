@@ -10,6 +10,7 @@ import {
   lockUnpaid,
   markPaid,
   monthBefore,
+  oldestOpenExec,
   saveSettled,
   useBetween,
 } from './metering.sql.ts';
@@ -22,7 +23,14 @@ export async function settleAll(kernel: Kernel): Promise<void> {
   for (;;) {
     const due = await accountsToSettle(kernel.sql, kernel.clock, accountsAtOnce);
     let settled = 0;
-    for (const accountId of due) if (await settleAccount(kernel, accountId)) settled += 1;
+    for (const accountId of due) {
+      // One account's fault must not hold up the others.
+      const done = await settleAccount(kernel, accountId).catch((err: unknown) => {
+        kernel.log.error({ err, account: accountId }, 'an account was not settled; it is tried again');
+        return false;
+      });
+      if (done) settled += 1;
+    }
     // None: another gateway has them.
     if (settled === 0) return;
   }
@@ -34,7 +42,9 @@ async function settleAccount(kernel: Kernel, accountId: string): Promise<boolean
   return inTransaction(sql, async (tx) => {
     const account = await lockAccount(tx, clock, accountId);
     if (!account) return false;
-    const end = Math.floor(Date.parse(account.now) / bucketMs) * bucketMs;
+    const open = await oldestOpenExec(tx, accountId);
+    const until = Math.min(Date.parse(account.now), open === undefined ? Number.POSITIVE_INFINITY : Date.parse(open));
+    const end = Math.floor(until / bucketMs) * bucketMs;
     let at = account.settled_until;
     while (Date.parse(at) < end) {
       const next = await firstBucketWithUse(tx, accountId, at);
@@ -43,8 +53,9 @@ async function settleAccount(kernel: Kernel, accountId: string): Promise<boolean
       await settleBucket(kernel, tx, accountId, at);
       at = new Date(Date.parse(at) + bucketMs).toISOString();
     }
-    await saveSettled(tx, accountId, new Date(Math.max(end, Date.parse(at))).toISOString());
-    return true;
+    const settled = Math.max(end, Date.parse(at));
+    await saveSettled(tx, accountId, new Date(settled).toISOString());
+    return settled > Date.parse(account.settled_until);
   });
 }
 

@@ -54,7 +54,7 @@ export async function endExecSpansAt(db: Db, time: Time, sandboxId: string, at: 
 
 /** Removes a span that came to nothing. */
 export async function deleteSpan(db: Db, id: string): Promise<void> {
-  await db`delete from metering.spans where id = ${id}`;
+  await db`delete from metering.spans where id = ${id} and ended_at is null`;
 }
 
 /** Milliseconds of commands today (UTC), those that still run among them. */
@@ -82,13 +82,17 @@ export async function lockUnpaid(db: Db, accountId: string) {
     where account_id = ${accountId} and paid_at is null order by starts_at for update`;
 }
 
+/** Until when a span has something to say to buckets: a snapshot is charged with the last one of its hour. */
+const countsUntil = (db: Db) => db`
+  case when s.kind = 'paused' then date_trunc('hour', s.ended_at) + interval '1 hour' else s.ended_at end`;
+
 /** Accounts with closed buckets that are not settled. */
 export async function accountsToSettle(db: Db, time: Time, limit: number): Promise<string[]> {
   const rows = await db<{ account_id: string }[]>`
     select a.account_id from metering.accounts a
     where a.settled_until + interval '10 minutes' <= ${nowOf(db, time)}
       and exists (select 1 from metering.spans s where s.account_id = a.account_id
-        and (s.ended_at is null or s.ended_at > a.settled_until))
+        and (s.ended_at is null or ${countsUntil(db)} > a.settled_until))
     limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
@@ -104,21 +108,30 @@ export async function lockAccount(db: Db, time: Time, accountId: string) {
 /** The start of the first bucket at or after `from` in which something counts; undefined when nothing does. */
 export async function firstBucketWithUse(db: Db, accountId: string, from: string): Promise<string | undefined> {
   const [row] = await db<{ starts_at: string | null }[]>`
-    select to_timestamp(floor(extract(epoch from min(greatest(started_at, ${from}::timestamptz))) / 600) * 600)
+    select to_timestamp(floor(extract(epoch from min(greatest(s.started_at, ${from}::timestamptz))) / 600) * 600)
       as starts_at
-    from metering.spans where account_id = ${accountId} and (ended_at is null or ended_at > ${from}::timestamptz)`;
+    from metering.spans s where account_id = ${accountId}
+      and (ended_at is null or ${countsUntil(db)} > ${from}::timestamptz)`;
   return row?.starts_at ?? undefined;
+}
+
+/** When the oldest command that still runs began; undefined when none does. What it counts is known once it has ended. */
+export async function oldestOpenExec(db: Db, accountId: string): Promise<string | undefined> {
+  const [row] = await db<{ started_at: string | null }[]>`
+    select min(started_at) as started_at from metering.spans
+    where account_id = ${accountId} and ended_at is null and kind in ('exec_v1', 'exec_v2')`;
+  return row?.started_at ?? undefined;
 }
 
 /** What counts between two instants. */
 export async function useBetween(db: Db, accountId: string, from: string, to: string) {
   const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
     select
-      coalesce(sum(ms) filter (where kind = 'exec_v1'), 0)::bigint as v1_ms,
+      coalesce(sum(ms) filter (where kind = 'exec_v1' and ended_at is not null), 0)::bigint as v1_ms,
       coalesce(sum(ms) filter (where kind = 'running'), 0)::bigint as v2_ms,
       coalesce(sum(ms * bytes) filter (where kind = 'paused'), 0)::float8 as paused_byte_ms
     from (
-      select kind, bytes, extract(epoch from
+      select kind, bytes, ended_at, extract(epoch from
         least(coalesce(ended_at, ${to}::timestamptz), ${to}::timestamptz) - greatest(started_at, ${from}::timestamptz)
       ) * 1000 as ms
       from metering.spans where account_id = ${accountId} and started_at < ${to}::timestamptz

@@ -131,6 +131,29 @@ describe('settlement', () => {
     assert.deepEqual(new Set(shown), new Set([-50_000, -Math.round((50_000 * untilHour) / hour)]));
   });
 
+  test('a snapshot that was kept for part of an hour is charged for that part', async () => {
+    const account = await spender(1_000_000);
+    clock.leap(hour - (clock.now() % hour) + 5 * 60_000);
+    const span = await begin(account, 'paused', 730e9);
+    clock.leap(20 * 60_000);
+    await end(span);
+    clock.leap(hour);
+    await settleTo(account, 1);
+    assert.deepEqual(await charges(account), [[-Math.round(50_000 / 3), 'sandbox_charge']]);
+  });
+
+  test('a command is charged for its own time, known once it has ended, in whatever bucket that is', async () => {
+    const account = await spender(1_000_000);
+    clock.leap(bucketMs - (clock.now() % bucketMs) + 9 * 60_000);
+    const span = await begin(account, 'exec_v1');
+    clock.leap(15 * 60_000);
+    await settleAll(gateway.kernel);
+    assert.deepEqual(await charges(account), []);
+    await end(span, 36_000);
+    await settleTo(account, 1);
+    assert.deepEqual(await charges(account), [[-1_000, 'sandbox_charge']]);
+  });
+
   test('a bucket that the wallet cannot pay refuses work with what is owed until it can', async () => {
     const account = await spender(1_000);
     await end(await begin(account, 'exec_v1'), 360_000);

@@ -8,6 +8,10 @@ import { createToken, hashOf } from './previews.token.ts';
 
 const ttl = { least: 60, most: 3600 };
 
+/** An address to open: of a listener on every address, this machine's own. */
+const hostOf = (host: string): string =>
+  ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+
 export const create = (sandboxes: Sandboxes, listener: PreviewListener) =>
   operation(contract.previews.create, async ({ kernel, db, actor, clock }, { params: { id }, body }) => {
     const { port, ttl_seconds: ttlSeconds } = body;
@@ -30,7 +34,7 @@ export const create = (sandboxes: Sandboxes, listener: PreviewListener) =>
     await audit('preview', { port, ttl_seconds: ttlSeconds });
     const url =
       domain === undefined
-        ? `http://${kernel.config.host}:${listener.port}/${token}/`
+        ? `http://${hostOf(kernel.config.host)}:${listener.port}/${token}/`
         : `https://${port}-${token}.${domain}/`;
     return { port, url, expires_at };
   });

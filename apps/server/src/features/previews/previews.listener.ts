@@ -88,6 +88,8 @@ export class PreviewListener {
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const admitted = await this.#admit(request);
     if (!admitted) return answer(response, 403, 'This address is not valid.');
+    // One for the whole listener would see the other previews of its visitor.
+    if (!isAllowedScript(request, admitted.asked)) return answer(response, 403, 'Service workers are not forwarded.');
     const { asked, sandboxId, port, leftMs } = admitted;
     const socket = await this.#sandboxes.connect(sandboxId, port).catch(() => undefined);
     if (!socket) return answer(response, 502, 'The sandbox does not answer on this port.');
@@ -111,7 +113,8 @@ export class PreviewListener {
     const page = await answered;
     const cookies = setCookiesOutside(page.headers['set-cookie'] ?? [], preview);
     if (asked.setsCookie) cookies.push(ownCookie(asked.token));
-    const { connection: _, 'keep-alive': __, 'set-cookie': ___, 'transfer-encoding': ____, ...shown } = page.headers;
+    const { connection: _, 'keep-alive': __, 'set-cookie': ___, 'transfer-encoding': ____, ...rest } = page.headers;
+    const { 'service-worker-allowed': _____, ...shown } = rest;
     response.writeHead(page.statusCode ?? 502, {
       ...shown,
       ...(cookies.length > 0 && { 'set-cookie': cookies }),
@@ -122,30 +125,34 @@ export class PreviewListener {
     await pipeline(page, response).catch(() => response.destroy());
   }
 
+  /** WebSocket only, and a tunnel only once the page inside has agreed: until then it is a request like others. */
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const admitted = await this.#admit(request);
-    if (!admitted) return refuse(socket, 403);
+    if (!admitted || request.headers.upgrade?.toLowerCase() !== 'websocket') return refuse(socket, 403);
     const inside = await this.#sandboxes.connect(admitted.sandboxId, admitted.port).catch(() => undefined);
     if (!inside) return refuse(socket, 502);
-    const { headers } = this.#inside(request, admitted);
-    const lines = Object.entries({
-      ...headers,
-      connection: 'Upgrade',
-      upgrade: request.headers.upgrade ?? 'websocket',
-    }).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
-    inside.write(`${request.method} ${admitted.asked.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
-    inside.write(head);
+    const headers = { ...this.#inside(request, admitted).headers, connection: 'Upgrade', upgrade: 'websocket' };
+    const inner = httpRequest({ path: admitted.asked.path, headers, createConnection: () => inside });
     const stop = this.#kernel.clock.after(admitted.leftMs, () => inside.destroy());
     this.#tunnels.add(inside);
-    try {
-      await Promise.all([pipeline(socket, inside), pipeline(inside, socket)]);
-    } catch {
-      socket.destroy();
-      inside.destroy();
-    } finally {
+    const end = (): void => {
       stop();
       this.#tunnels.delete(inside);
-    }
+      inside.destroy();
+      socket.destroy();
+    };
+    inside.once('close', end).on('error', end);
+    socket.once('close', end);
+    inner.once('error', () => refuse(socket, 502));
+    inner.once('response', () => refuse(socket, 502));
+    inner.once('upgrade', (answered: IncomingMessage, tunnel: Duplex, first: Buffer) => {
+      socket.write(headOf(answered));
+      socket.write(first);
+      tunnel.write(head);
+      tunnel.pipe(socket);
+      socket.pipe(tunnel);
+    });
+    inner.end();
   }
 
   #broken(err: unknown, response: ServerResponse): void {
@@ -155,9 +162,19 @@ export class PreviewListener {
   }
 }
 
+const isAllowedScript = ({ headers }: IncomingMessage, { isByPath }: Asked): boolean =>
+  headers['service-worker'] === undefined || !isByPath;
+
 function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
   response.end(`${text}\n`);
+}
+
+/** The page's agreement, as it said it; cookies are set by pages, not by sockets. */
+function headOf({ rawHeaders }: IncomingMessage): string {
+  const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]}`] : []));
+  const kept = lines.filter((line) => !/^set-cookie:/i.test(line));
+  return `HTTP/1.1 101 Switching Protocols\r\n${kept.join('\r\n')}\r\n\r\n`;
 }
 
 function refuse(socket: Duplex, status: number): void {

@@ -12,6 +12,8 @@ export interface Asked {
   path: string;
   /** The token was in the path, so the cookie must be set. */
   setsCookie: boolean;
+  /** The preview shares its host name with others. */
+  isByPath: boolean;
 }
 
 /** Reads a request by `<port>-<token>.<domain>`, by `/<token>/…`, or by the cookie of the latter; undefined: by none. */
@@ -20,12 +22,25 @@ export function askedOf(url: string, headers: IncomingHttpHeaders, domain: strin
     const host = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
     const label = host.endsWith(`.${domain.toLowerCase()}`) ? host.slice(0, -domain.length - 1) : '';
     const [, port, token] = /^(\d{1,5})-([a-z2-7]{26})$/.exec(label) ?? [];
-    return token === undefined ? undefined : { token, port: Number(port), path: url, setsCookie: false };
+    return token === undefined
+      ? undefined
+      : { token, port: Number(port), path: url, setsCookie: false, isByPath: false };
   }
   const [, first = '', rest = ''] = /^\/([^/?#]*)(.*)$/s.exec(url) ?? [];
-  if (isToken(first)) return { token: first, path: rest.startsWith('/') ? rest : `/${rest}`, setsCookie: true };
-  const token = cookiesOf(headers).get(cookieName);
-  return token === undefined || !isToken(token) ? undefined : { token, path: url, setsCookie: false };
+  const byPath = { isByPath: true };
+  if (isToken(first)) {
+    return { ...byPath, token: first, path: rest.startsWith('/') ? rest : `/${rest}`, setsCookie: true };
+  }
+  // A page's absolute paths: where it came from says whose they are; the cookie is only of the preview opened last.
+  const token = refererToken(headers) ?? cookiesOf(headers).get(cookieName);
+  return token === undefined || !isToken(token) ? undefined : { ...byPath, token, path: url, setsCookie: false };
+}
+
+/** The token in the address of the page that asks, when it is one of this listener. */
+function refererToken({ referer = '', host }: IncomingHttpHeaders): string | undefined {
+  if (!URL.canParse(referer) || new URL(referer).host !== host) return undefined;
+  const [, first = ''] = new URL(referer).pathname.split('/');
+  return isToken(first) ? first : undefined;
 }
 
 /** Headers that belong to the connection, or to the platform. */
@@ -41,6 +56,8 @@ const dropped = new Set([
   'host',
   'cookie',
   'x-api-key',
+  // It has the token of the page that asks, which may be another's.
+  'referer',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',

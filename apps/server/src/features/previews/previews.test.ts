@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../../testing.ts';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
@@ -27,21 +28,34 @@ server.on('upgrade', (q, s) => {
 server.listen(3000, '127.0.0.1');
 `;
 
+/** Starts the page in a sandbox. */
+async function start(t: SandboxesTest, box: { id: string }): Promise<void> {
+  await fetch(`${t.gateway.url}/v1/sandboxes/${box.id}/files/page.cjs`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${t.account.key}` },
+    body: page,
+  });
+  // Beside it a server of files, which knows no WebSocket.
+  const both = 'nohup node page.cjs > page.log 2>&1 & nohup python3 -m http.server 3001 > /dev/null 2>&1 &';
+  const wait = 'for p in 3000 3001; do until curl -s localhost:$p > /dev/null; do sleep 0.1; done; done';
+  await t.exec(box, `${both} ${wait}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 describe('previews', () => {
   let t: SandboxesTest;
   let box: Json;
   before(async () => {
     t = await openSandboxes();
     box = await t.create();
-    await fetch(`${t.gateway.url}/v1/sandboxes/${box.id}/files/page.cjs`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${t.account.key}` },
-      body: page,
-    });
-    await t.exec(
-      box,
-      'nohup node page.cjs > page.log 2>&1 & until curl -s localhost:3000 > /dev/null; do sleep 0.1; done',
-    );
+    await start(t, box);
   });
   after(() => t.close());
 
@@ -127,42 +141,80 @@ describe('previews', () => {
     assert.equal((await fetch(preview.url)).status, 502);
   });
 
-  test('with a domain the host name carries port and token', async () => {
-    const named = await openSandboxes({ settings: { SVC_PREVIEW_DOMAIN: 'preview.test', SVC_PREVIEW_PORT: '0' } });
-    const { body } = await named.call('POST', `/v1/sandboxes/${(await named.create()).id}/preview`, { port: 3000 });
-    const [, port, token] = /^https:\/\/(\d+)-([a-z2-7]{26})\.preview\.test\/$/.exec(body.url) ?? assert.fail(body.url);
-    assert.equal(port, '3000');
-    const listener = new URL((await open()).url);
-    // The path form does not work under a domain, nor a host with another port in its name.
-    const ask = (host: string) =>
-      new Promise<number>((resolve, reject) => {
-        request({ port: listener.port, host: '127.0.0.1', path: '/', headers: { host } }, (response) => {
-          response.resume();
-          resolve(response.statusCode ?? 0);
+  test('with a domain the host name carries port and token, and cookies are the page’s own', async () => {
+    const port = await freePort();
+    const settings = { SVC_PREVIEW_DOMAIN: 'preview.test', SVC_PREVIEW_PORT: String(port) };
+    const named = await openSandboxes({ settings });
+    const other = await named.create();
+    await start(named, other);
+    const { body } = await named.call('POST', `/v1/sandboxes/${other.id}/preview`, { port: 3000 });
+    const [, inside, token] =
+      /^https:\/\/(\d+)-([a-z2-7]{26})\.preview\.test\/$/.exec(body.url) ?? assert.fail(body.url);
+    assert.equal(inside, '3000');
+    const ask = (host: string, path = '/') =>
+      new Promise<{ status: number; body: string; cookies: string[] }>((resolve, reject) => {
+        const headers = { host, cookie: 'svc_session=secret; own=7' };
+        request({ port, host: '127.0.0.1', path, headers }, (response) => {
+          const { statusCode: status = 0 } = response;
+          const cookies = response.headers['set-cookie'] ?? [];
+          response
+            .toArray()
+            .then((chunks) => resolve({ status, body: Buffer.concat(chunks).toString(), cookies }), reject);
         })
           .once('error', reject)
           .end();
       });
-    assert.equal(await ask(`3000-${token}.preview.test`), 403);
+    const answer = await ask(`3000-${token}.preview.test`, '/a?b');
+    const seen = JSON.parse(answer.body) as Json;
+    assert.deepEqual([answer.status, seen.url, seen.headers.cookie], [200, '/a?b', 'own=7']);
+    assert.deepEqual(answer.cookies, ['own=1; Path=/', 'two=2']);
+    for (const host of [
+      `3001-${token}.preview.test`,
+      `${token}.preview.test`,
+      `3000-${token}.other.test`,
+      'preview.test',
+    ]) {
+      assert.deepEqual([host, (await ask(host)).status], [host, 403]);
+    }
+    assert.equal((await ask('preview.test', `/${token}/`)).status, 403);
     await named.close();
   });
 
-  test('a body of 20 MiB and a slow reader pass without being kept in memory', async () => {
-    await t.exec(
-      box,
-      'head -c 20971520 /dev/urandom > big; nohup python3 -m http.server 3001 > /dev/null 2>&1 & until curl -s localhost:3001 > /dev/null; do sleep 0.1; done',
-    );
+  test('nothing but WebSocket is upgraded, and a page that declines gets no tunnel', async () => {
+    const { url } = await open();
+    const { port, pathname } = new URL(url);
+    const upgrade = (protocol: string, path: string) =>
+      new Promise<number>((resolve, reject) => {
+        const headers = {
+          connection: 'upgrade',
+          upgrade: protocol,
+          'sec-websocket-key': 'x',
+          'sec-websocket-version': '13',
+        };
+        const asked = request({ port, host: '127.0.0.1', path, headers }, (response) =>
+          resolve(response.statusCode ?? 0),
+        );
+        asked.once('upgrade', (_response, socket) => {
+          socket.destroy();
+          resolve(101);
+        });
+        asked.once('error', reject).end();
+      });
+    assert.equal(await upgrade('h2c', pathname), 403);
+    assert.equal(await upgrade('websocket', pathname), 101);
+    const files = new URL((await open(3001)).url);
+    assert.equal(await upgrade('websocket', files.pathname), 502);
+  });
+
+  test('a body of 20 MiB passes whole to a reader that takes its time', async () => {
+    await t.exec(box, 'head -c 20971520 /dev/urandom > big');
     const { url } = await open(3001);
     const response = await fetch(`${url}big`);
-    const reader = response.body?.getReader();
     let bytes = 0;
-    let first = true;
-    for (;;) {
-      const chunk = await reader?.read();
-      if (!chunk || chunk.done) break;
-      bytes += chunk.value.length;
-      if (first) await until(() => true);
-      first = false;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      // Slower than it comes.
+      if (bytes % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     assert.equal(bytes, 20_971_520);
   });

@@ -46,8 +46,13 @@ export const fork = (nodes: Nodes) =>
       const forked = await nodes.of(parent.node_id).fork(id, asked);
       for (const child of forked.children) {
         const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', action: 'fork' };
-        if (child.error === undefined) await begin(kernel, actor, child.id, { ...made, detail: { parent: id } });
-        else await giveUp(child.id);
+        try {
+          if (child.error === undefined) await begin(kernel, actor, child.id, { ...made, detail: { parent: id } });
+        } catch (err) {
+          kernel.log.error({ err, sandbox: child.id }, 'a fork was made and not kept');
+          child.error = 'the fork could not be kept; try again';
+        }
+        if (child.error !== undefined) await giveUp(child.id);
       }
       return { object: 'list' as const, parent_id: id, data: forked.children };
     } catch (error) {

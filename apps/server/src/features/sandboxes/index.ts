@@ -15,7 +15,7 @@ import { runCode } from './runCode.ts';
 import { Keeper } from './sandboxes.keeper.ts';
 import { Nodes } from './sandboxes.nodes.ts';
 import { outputsOf, type Running, runningSandbox } from './sandboxes.running.ts';
-import { nextGeneration, nodeOfRunning } from './sandboxes.sql.ts';
+import { deleteOldSandboxes, nextGeneration, nodeOfRunning, platformKey } from './sandboxes.sql.ts';
 
 export { checkTtl } from './sandboxes.create.ts';
 export { toApiFailure } from './sandboxes.nodes.ts';
@@ -75,7 +75,7 @@ export class Sandboxes {
 /** The platform itself, on behalf of an account: what it starts counts towards no key's cap but its own. */
 const ofPlatform = (accountId: string): Actor => ({
   accountId,
-  keyId: '00000000-0000-0000-0000-000000000000',
+  keyId: platformKey,
   subscription: 'active',
   scopes: ['*'],
   toolLevel: 'l3_sandbox',
@@ -111,6 +111,14 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
       resume: resume(nodes),
       fork: fork(nodes),
     },
+    jobs: [
+      {
+        name: 'sandboxes.sweep',
+        cron: '41 3 * * *',
+        retries: 0,
+        run: ({ sql, clock }) => deleteOldSandboxes(sql, clock),
+      },
+    ],
     async start() {
       await keeper.start();
       return { stop: () => keeper.stop() };

@@ -20,16 +20,16 @@ export const resume = (nodes: Nodes) =>
       await lockAccount(tx, accountId);
       const row = await findSandbox(tx, accountId, id);
       if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
-      await checkCaps(tx, actor, { backend: 'v2' });
+      // It counts for the key that made it, whoever resumes it.
+      await checkCaps(tx, { accountId, keyId: row.key_id }, { backend: 'v2' });
       return moveSandbox(tx, clock, id, ['paused'], 'resuming');
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
     try {
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
       const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
-      return await context.transaction(async (tx) => {
+      const resumed = await context.transaction(async (tx) => {
         const row = await moveSandbox(tx, clock, id, ['resuming', 'paused'], 'running', {
-          restored,
           thaw: true,
           snapshotBytes: null,
         });
@@ -39,6 +39,9 @@ export const resume = (nodes: Nodes) =>
         await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'resume', detail: { restored } });
         return { ...toRecord(row), restored, ready_ms };
       });
+      // The row's instant is the database's: the node keeps to it.
+      await nodes.of(moved.node_id).setExpiry(id, Date.parse(resumed.expires_at));
+      return resumed;
     } catch (error) {
       await moveSandbox(db, clock, id, ['resuming'], 'paused');
       throw toApiFailure(error);

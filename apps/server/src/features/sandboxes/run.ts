@@ -6,8 +6,8 @@ import { createSandbox, endSandbox } from './sandboxes.create.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
 
-/** What a one-shot lives longer than its command: inputs are fetched before it, artifacts are collected after it. */
-const aroundSeconds = 900;
+/** What a one-shot lives longer than its command: 50 inputs of a minute before it, artifacts are collected after it. */
+const aroundSeconds = 3600;
 
 export const run = (nodes: Nodes) =>
   operation(contract.sandboxes.run, (context, { body }) => runOnce(context, nodes, body));
@@ -20,9 +20,12 @@ export async function runOnce(
 ) {
   const { kernel, actor } = caller;
   const ttlSeconds = command.timeout_seconds + aroundSeconds;
+  // Asked for before anything is made: a caller that leaves meanwhile is noticed.
+  const { signal } = caller;
   const wanted = { backend, template, egress, metadata, ttlSeconds };
   const { id, node_id } = await createSandbox(kernel, nodes, actor, wanted);
   try {
+    signal.throwIfAborted();
     const { result } = await runCommand(caller, nodes, id, command);
     const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId: actor.accountId, id });
     return { ...result, artifacts: await collect(kernel, source, paths) };

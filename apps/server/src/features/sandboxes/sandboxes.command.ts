@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { contract, execResult, RouteParsed } from '@svc/contract';
-import { type ExecEvent, type NodeClient, NodeFailure } from '@svc/sandboxd-api';
+import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@svc/sandboxd-api';
 import type { z } from 'zod';
 import type { Context, Kernel } from '../../kernel/context.ts';
-import { commitLater, inTransaction } from '../../kernel/db.ts';
+import { commitLater, type Db, inTransaction } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { checkDaily, checkPaid, deleteSpan, endSpan, insertSpan } from '../metering/index.ts';
 import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
@@ -27,16 +27,26 @@ interface Done<T> {
   detail: object;
 }
 
+/** What runs in a sandbox. */
+interface Work<P, T> {
+  action: 'exec' | 'run_code';
+  /** For the audit log, where it stands before anything runs. */
+  asked: object;
+  /** What must be in the workspace first; its time is no command's. */
+  prepare?: (node: NodeClient) => Promise<P>;
+  /** `began` is to be called once it runs: from then on it counts, however it ends. */
+  run: (node: NodeClient, prepared: P | undefined, began: () => void) => Promise<Done<T>>;
+}
+
 /**
  * Does `work` in a sandbox that nothing else runs in: checks balance and daily limit, holds the sandbox, meters the
- * time, counts the change, and writes the audit line. Work that never began counts as nothing.
+ * time, counts the change, and writes the audit lines. Work that never began counts as nothing.
  */
-export async function inSandbox<T>(
+export async function inSandbox<P, T>(
   caller: Caller,
   nodes: Nodes,
   id: string,
-  action: 'exec' | 'run_code',
-  work: (row: SandboxRow, node: NodeClient) => Promise<Done<T>>,
+  work: Work<P, T>,
 ): Promise<{ value: T; before: number; after: number; row: SandboxRow }> {
   const { kernel, actor } = caller;
   const { sql, clock } = kernel;
@@ -44,35 +54,39 @@ export async function inSandbox<T>(
   const { backend } = await admit(kernel, accountId, id);
   const holder = randomUUID();
   const span = { id: randomUUID(), accountId, sandboxId: id, kind: `exec_${backend}` as const };
-  const row = await take(kernel, span, holder);
+  const audit = (tx: Db, action: string, detail: object): Promise<void> =>
+    insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail });
+  const row = await take(kernel, span, holder, work.prepare === undefined, (tx) => audit(tx, work.action, work.asked));
   const stopHolding = clock.every(renewEveryMs, () => {
     holdSandbox(sql, clock, id, holder, holdMs).catch((err: unknown) =>
       kernel.log.warn({ err }, 'a sandbox is not held'),
     );
   });
+  let began = false;
   try {
-    const { value, execMs, detail } = await work(row, nodes.of(row.node_id));
+    const node = nodes.of(row.node_id);
+    const prepared = await work.prepare?.(node);
+    if (work.prepare) await insertSpan(sql, clock, span);
+    const { value, execMs, detail } = await work.run(node, prepared, () => (began = true));
     stopHolding();
     // Sent together: on the way of every command a round trip counts.
     const [after] = await inTransaction(sql, (tx) =>
       Promise.all([
         freeSandbox(tx, clock, id, holder, { execMs, changed: true }),
         endSpan(tx, clock, span.id, execMs),
-        insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail }),
+        audit(tx, `${work.action}_end`, detail),
       ]),
     );
     return { value, before: row.generation, after, row };
   } catch (error) {
     stopHolding();
+    const failed = error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken';
     await inTransaction(sql, async (tx) => {
-      const started = !isRefusal(error);
-      if (started) await endSpan(tx, clock, span.id);
+      if (began || !isRefusal(error)) await endSpan(tx, clock, span.id);
       else await deleteSpan(tx, span.id);
-      if (started) {
-        const detail = { failed: error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken' };
-        await insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail });
-      }
-      await freeSandbox(tx, clock, id, holder, { changed: started });
+      await audit(tx, `${work.action}_end`, { failed });
+      // What was asked for may have changed the workspace, were it only by its inputs.
+      await freeSandbox(tx, clock, id, holder, { changed: began || work.prepare !== undefined });
     });
     throw toApiFailure(error);
   }
@@ -100,13 +114,20 @@ async function requireRunning(kernel: Kernel, accountId: string, id: string): Pr
 }
 
 /** Takes the sandbox and begins the span of its command; nothing is acknowledged by it, so the disk is not waited for. */
-async function take(kernel: Kernel, span: Parameters<typeof insertSpan>[2], holder: string): Promise<SandboxRow> {
+async function take(
+  kernel: Kernel,
+  span: Parameters<typeof insertSpan>[2],
+  holder: string,
+  beginsNow: boolean,
+  audit: (tx: Db) => Promise<void>,
+): Promise<SandboxRow> {
   const { sql, clock } = kernel;
   try {
     return await inTransaction(sql, async (tx) => {
       const [taken] = await Promise.all([
         takeSandbox(tx, clock, span.sandboxId, holder, holdMs),
-        insertSpan(tx, clock, span),
+        beginsNow ? insertSpan(tx, clock, span) : undefined,
+        audit(tx),
         commitLater(tx),
       ]);
       if (!taken) throw busy();
@@ -118,6 +139,14 @@ async function take(kernel: Kernel, span: Parameters<typeof insertSpan>[2], hold
   }
 }
 
+/** What came of a command. */
+interface Ran {
+  exit: Extract<ExecEvent, { type: 'exit' }>;
+  texts: { stdout: string; stderr: string };
+  outputs: OutputFile[];
+  written: WrittenInput[];
+}
+
 /** Runs a command with its inputs; its output goes to the call's frames as it comes, and into the answer. */
 export async function runCommand(
   caller: Caller,
@@ -126,24 +155,29 @@ export async function runCommand(
   command: Command,
 ): Promise<{ result: Result; row: SandboxRow }> {
   const { frames, signal } = caller;
-  const done = await inSandbox(caller, nodes, id, 'exec', async (_row, node) => {
-    const written = await writeInputs(caller, node, id, command.inputs);
-    const { inputs: _, timeout_seconds, ...request } = command;
-    const texts = { stdout: '', stderr: '' };
-    const events = node.exec(id, { ...request, timeout_ms: timeout_seconds * 1000 }, signal);
-    let exit: Extract<ExecEvent, { type: 'exit' }> | undefined;
-    for await (const event of events) {
-      if (event.type === 'error') throw new NodeFailure(event.code, event.message);
-      if (event.type === 'exit') exit = event;
-      else {
-        if (event.type === 'stdout' || event.type === 'stderr') texts[event.type] += event.data;
-        await frames?.send(event);
+  const { inputs, timeout_seconds, ...request } = command;
+  const done = await inSandbox<WrittenInput[], Ran>(caller, nodes, id, {
+    action: 'exec',
+    asked: hashesOf(command, []),
+    ...(inputs.length > 0 && { prepare: (node: NodeClient) => writeInputs(caller, node, id, inputs) }),
+    async run(node, written = [], began) {
+      const texts = { stdout: '', stderr: '' };
+      const events = node.exec(id, { ...request, timeout_ms: timeout_seconds * 1000 }, signal);
+      let exit: Extract<ExecEvent, { type: 'exit' }> | undefined;
+      for await (const event of events) {
+        if (event.type === 'error') throw new NodeFailure(event.code, event.message);
+        began();
+        if (event.type === 'exit') exit = event;
+        else {
+          if (event.type === 'stdout' || event.type === 'stderr') texts[event.type] += event.data;
+          await frames?.send(event);
+        }
       }
-    }
-    if (!exit) throw new NodeFailure('unreachable', 'the command ended without an answer');
-    const { exit_code, timed_out, duration_ms, outputs } = exit;
-    const detail = { exit_code, timed_out, duration_ms, ...hashesOf(command, written) };
-    return { value: { exit, texts, outputs, written }, execMs: duration_ms, detail };
+      if (!exit) throw new NodeFailure('unreachable', 'the command ended without an answer');
+      const { exit_code, timed_out, duration_ms, outputs } = exit;
+      const detail = { exit_code, timed_out, duration_ms, ...hashesOf(command, written) };
+      return { value: { exit, texts, outputs, written }, execMs: duration_ms, detail };
+    },
   });
   const { exit, texts, outputs, written } = done.value;
   const result: Result = {

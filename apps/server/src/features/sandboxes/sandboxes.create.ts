@@ -44,7 +44,7 @@ export function checkTtl(seconds: number, most: number = ttl.v2, least: number =
 /** Throws the 429 of the cap that `more` further running sandboxes would break. Under the account's lock. */
 export async function checkCaps(
   db: Parameters<typeof countLive>[0],
-  actor: Actor,
+  actor: Pick<Actor, 'accountId' | 'keyId'>,
   more: { backend: Backend; forks?: number },
 ): Promise<void> {
   const { keyRunning, userV2 } = await countLive(db, actor.accountId, actor.keyId);
@@ -176,10 +176,11 @@ export async function endSandbox(
   from: readonly State[],
   to: 'stopped' | 'expired' | 'destroyed',
   keyId: string | null,
+  { due = false }: { due?: boolean } = {},
 ): Promise<SandboxRow | undefined> {
   const { sql, clock } = kernel;
   return inTransaction(sql, async (tx) => {
-    const row = await moveSandbox(tx, clock, id, from, to);
+    const row = await moveSandbox(tx, clock, id, from, to, { due });
     if (!row) return undefined;
     await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2', 'running', 'paused']);
     const action = { stopped: 'stop', expired: 'expire', destroyed: 'destroy' }[to];

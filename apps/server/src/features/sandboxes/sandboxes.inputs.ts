@@ -1,7 +1,8 @@
-import { Readable } from 'node:stream';
-import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { type NodeClient, NodeFailure, type WrittenFile } from '@svc/sandboxd-api';
 import type { Context } from '../../kernel/context.ts';
-import { badRequest } from '../../kernel/errors.ts';
+import { ApiError, badRequest } from '../../kernel/errors.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { openLink } from '../artifacts/index.ts';
 
@@ -28,28 +29,53 @@ export async function writeInputs(
   const written: WrittenInput[] = [];
   for (const [index, { path, url }] of inputs.entries()) {
     try {
-      const { sha256 } = await node.writeFile(id, `in/${path}`, await open(caller, url), true);
+      const { sha256 } = await writeInput(caller, node, id, `in/${path}`, url);
       written.push({ path, sha256 });
     } catch (error) {
-      if (!(error instanceof OutboundError || (error instanceof NodeFailure && error.code === 'bad_request')))
-        throw error;
+      if (!isFaultOfTheirs(error)) throw error;
       throw badRequest(`inputs: ${error.message}`, { inputs: [`${index}: ${error.message}`] });
     }
   }
   return written;
 }
 
-/** The bytes behind an address: the platform's own signed links from the store, all others by the safe client. */
-async function open({ kernel, signal }: Caller, url: string): Promise<Readable> {
+function isFaultOfTheirs(error: unknown): error is Error {
+  if (error instanceof OutboundError) return true;
+  if (error instanceof NodeFailure) return error.code === 'bad_request' || error.code === 'not_found';
+  return error instanceof ApiError && ['bad_request', 'forbidden', 'not_found'].includes(error.code);
+}
+
+/** The platform's own signed links come from the store, all others by the safe client, from which they flow on. */
+async function writeInput(
+  { kernel, signal }: Caller,
+  node: NodeClient,
+  id: string,
+  path: string,
+  url: string,
+): Promise<WrittenFile> {
   const own = await openLink(kernel, url);
   if (own) {
     if (own.bytes > mostBytes) throw tooLarge();
-    return own.body;
+    return node.writeFile(id, path, own.body, true);
   }
-  const answer = await kernel.outbound.request(url, { timeoutMs, maxBytes: mostBytes, signal });
-  if (answer.truncated) throw tooLarge();
-  if (answer.status !== 200) throw badRequest(`inputs: the server answered ${answer.status}`);
-  return Readable.from([answer.body]);
+  const body = new PassThrough();
+  // Whoever fails first ends the other; the client's own reason is the one that is told.
+  const writing = node.writeFile(id, path, body, true);
+  writing.catch(() => body.destroy());
+  const sink = async (chunk: Buffer): Promise<void> => {
+    if (!body.write(chunk) && !body.destroyed) await once(body, 'drain', { signal });
+  };
+  try {
+    const answer = await kernel.outbound.request(url, { timeoutMs, maxBytes: mostBytes, signal, sink });
+    if (answer.truncated) throw tooLarge();
+    if (answer.status !== 200) throw badRequest(`the server answered ${answer.status}`);
+    body.end();
+  } catch (error) {
+    body.destroy(error as Error);
+    await writing.catch(() => {});
+    throw error;
+  }
+  return writing;
 }
 
-const tooLarge = () => badRequest('inputs: a file is over 100 MiB');
+const tooLarge = () => badRequest('the file is over 100 MiB');

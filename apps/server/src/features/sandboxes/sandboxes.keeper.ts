@@ -29,6 +29,7 @@ export class Keeper {
   readonly #nodes: Nodes;
   #stopTimer = (): void => {};
   #running: Promise<void> | undefined;
+  #reconciling: Promise<void> | undefined;
   #looks = 0;
 
   constructor(kernel: Kernel, nodes: Nodes) {
@@ -45,7 +46,7 @@ export class Keeper {
 
   async stop(): Promise<void> {
     this.#stopTimer();
-    await this.#running;
+    await Promise.all([this.#running, this.#reconciling]);
     this.#nodes.close();
   }
 
@@ -62,16 +63,23 @@ export class Keeper {
     await this.#expire();
     await this.#freeAbandoned();
     this.#looks += 1;
-    if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) await this.reconcile();
+    if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) {
+      // Apart: a node that hangs holds up nobody's end.
+      this.#reconciling ??= this.reconcile()
+        .catch((err: unknown) => this.#kernel.log.warn({ err }, 'nodes and sandboxes were not compared'))
+        .finally(() => {
+          this.#reconciling = undefined;
+        });
+    }
   }
 
   async #expire(): Promise<void> {
     const due = await dueSandboxes(this.#kernel.sql, this.#kernel.clock, mostAtOnce);
     await Promise.all(
       due.map(async ({ id, node_id }) => {
-        if (!(await endSandbox(this.#kernel, id, ['running'], 'expired', null))) return;
+        if (!(await endSandbox(this.#kernel, id, ['running'], 'expired', null, { due: true }))) return;
         // The node ends it by its own timer too, and is asked again while it still holds it.
-        await this.#destroy(node_id, id);
+        void this.#destroy(node_id, id);
       }),
     );
   }
@@ -100,7 +108,9 @@ export class Keeper {
     for (const { id, missingMs } of await this.#nodes.refresh()) {
       if (missingMs < nodeGoneMs) continue;
       for (const row of await sandboxesOfNode(sql, clock, id)) {
-        await endSandbox(this.#kernel, row.id, [row.state], row.state === 'creating' ? 'destroyed' : 'stopped', null);
+        // Snapshots are files: a paused one is there when its machine is.
+        if (row.state === 'running') await endSandbox(this.#kernel, row.id, ['running'], 'stopped', null);
+        else if (row.state === 'creating') await endSandbox(this.#kernel, row.id, ['creating'], 'destroyed', null);
       }
     }
     for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) {

@@ -227,6 +227,29 @@ describe('limits of sandboxes', () => {
     ]);
   });
 
+  test('a paused sandbox counts for the key that made it, whichever key resumes it', async () => {
+    const other = await t.fresh();
+    const [paused] = await pretend(other, 1, { state: 'paused' });
+    await pretend(other, 3, { state: 'running', backend: 'v1' });
+    const { kernel, url } = other.gateway;
+    const { text } = await issueKey(kernel, kernel.sql, { accountId: other.account.id, name: 'second', scopes: ['*'] });
+    const answer = await http(url, `/v1/sandboxes/${paused}/resume`, { method: 'POST', key: text });
+    assert.deepEqual(codeOf(answer), [429, 'sandbox_concurrency_limit']);
+  });
+
+  test('a key that reaches no sandbox schedules no shell command in the cloud', async () => {
+    const { kernel, url } = t.gateway;
+    const { id: accountId } = await createAccount(t.gateway);
+    const { text } = await issueKey(kernel, kernel.sql, { accountId, name: 'l0', scopes: ['*'], toolLevel: 'l0' });
+    const schedule = { name: 'x', kind: 'shell', spec: { command: 'id' }, trigger: { type: 'event', trigger_id: 'x' } };
+    const refused = await http(url, '/v1/schedules', { key: text, body: { ...schedule, target: { type: 'cloud' } } });
+    assert.deepEqual(codeOf(refused), [403, 'forbidden']);
+    const { status, body } = await http(url, '/v1/schedules', { key: text, body: schedule });
+    assert.equal(status, 201);
+    const changed = { method: 'PATCH', key: text, body: { target: { type: 'cloud' } } };
+    assert.deepEqual(codeOf(await http(url, `/v1/schedules/${body.id}`, changed)), [403, 'forbidden']);
+  });
+
   test('of creations at the same time no more than the cap succeed', async () => {
     const other = await t.fresh();
     const answers = await Promise.all(Array.from({ length: 8 }, () => other.call('POST', '/v1/sandboxes', {})));

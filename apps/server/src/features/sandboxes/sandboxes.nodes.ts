@@ -22,6 +22,7 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
+  readonly #firstMiss = new Map<string, number>();
   #owner = '';
 
   constructor(kernel: Kernel) {
@@ -43,11 +44,22 @@ export class Nodes {
     for (const { id, address } of await listNodes(sql)) {
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
       const answered = await this.#ask(address).catch(() => undefined);
-      if (answered?.id === id) continue;
+      if (answered?.id === id) {
+        this.#firstMiss.delete(id);
+        continue;
+      }
       this.#known.delete(id);
-      missing.push({ id, missingMs: await noteMissing(sql, clock, id) });
+      missing.push({ id, missingMs: Math.min(this.#missedFor(id), await noteMissing(sql, clock, id)) });
     }
     return missing;
+  }
+
+  /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
+  #missedFor(id: string): number {
+    const now = this.#kernel.clock.monotonic();
+    const first = this.#firstMiss.get(id) ?? now;
+    this.#firstMiss.set(id, first);
+    return now - first;
   }
 
   /** The client of the node that holds a sandbox. */
@@ -63,9 +75,8 @@ export class Nodes {
 
   /** The node with most room for such a sandbox; undefined when none can have it. */
   place(backend: Backend, template: Template): Node | undefined {
-    const fit = this.all().filter(
-      ({ status }) => status.backends[backend].available && status.slots.used < status.slots.total,
-    );
+    // One that was full a moment ago is the last choice: it knows best, and refuses.
+    const fit = this.all().filter(({ status }) => status.backends[backend].available);
     const room = ({ status }: Node): number =>
       status.slots.total -
       status.slots.used +

@@ -1,7 +1,7 @@
-import type { NodeClient } from '@svc/sandboxd-api';
+import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
 import type { Context, Kernel } from '../../kernel/context.ts';
 import { notFound } from '../../kernel/errors.ts';
-import type { ArtifactSource } from '../artifacts/index.ts';
+import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
 import { type Nodes, notRunning } from './sandboxes.nodes.ts';
 import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';
 
@@ -50,7 +50,14 @@ export async function outputsOf(
     source: {
       accountId,
       sandboxId: id,
-      open: async (path) => (await node.readFile(id, path)).body,
+      open: async (path) => {
+        try {
+          return (await node.readFile(id, path)).body;
+        } catch (error) {
+          const isGone = error instanceof NodeFailure && ['not_found', 'bad_request'].includes(error.code);
+          throw isGone ? new ArtifactGone(path) : error;
+        }
+      },
       scan: async (body) => (await node.scan(body)).verdict,
     },
   };

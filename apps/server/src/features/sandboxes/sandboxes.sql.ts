@@ -92,6 +92,8 @@ export async function moveSandbox(
     freeze?: boolean;
     /** Lets its lifetime go on from now. */
     thaw?: boolean;
+    /** Only one whose lifetime is over. */
+    due?: boolean;
   } = {},
 ): Promise<SandboxRow | undefined> {
   const now = nowOf(db, time);
@@ -106,7 +108,7 @@ export async function moveSandbox(
         when ${change.thaw === true} then null else ttl_left_ms end,
       expires_at = case when ${change.thaw === true} and ttl_left_ms is not null
           then date_trunc('milliseconds', ${now}) + make_interval(secs => ttl_left_ms / 1000.0) else expires_at end
-    where id = ${id} and state = any(${[...from]})
+    where id = ${id} and state = any(${[...from]}) and (${change.due !== true} or expires_at <= ${now})
     returning ${columns(db)}`;
   return row;
 }
@@ -119,11 +121,19 @@ export async function findSandbox(db: Db, accountId: string, id: string): Promis
   return row;
 }
 
-/** The newest of the account's sandboxes in the given states. */
+/** The account's sandboxes in the given states: the live ones, then the newest of the others. */
 export async function listSandboxes(db: Db, accountId: string, states: readonly State[], limit: number) {
   return db<SandboxRow[]>`
     select ${columns(db)} from sandboxes.sandboxes
-    where account_id = ${accountId} and state = any(${[...states]}) order by ordinal desc limit ${limit}`;
+    where account_id = ${accountId} and state = any(${[...states]})
+    order by state in ('running', 'pausing', 'paused', 'resuming') desc, ordinal desc limit ${limit}`;
+}
+
+/** Forgets sandboxes that were over 30 days ago; the audit log keeps what they did. */
+export async function deleteOldSandboxes(db: Db, time: Time): Promise<void> {
+  await db`
+    delete from sandboxes.sandboxes
+    where state in ('destroyed', 'stopped', 'expired') and moved_at < ${nowOf(db, time)} - interval '30 days'`;
 }
 
 /** Takes a running sandbox for a command; undefined when another has it, or it does not run. */
@@ -240,6 +250,9 @@ export async function listNodes(db: Db) {
   return db<{ id: string; address: string }[]>`select id, address from sandboxes.nodes order by id`;
 }
 
+/** Stands for the key where the platform itself acts for an account. */
+export const platformKey = '00000000-0000-0000-0000-000000000000';
+
 /** Writes a line of the audit log. */
 export async function insertAudit(
   db: Db,
@@ -248,7 +261,7 @@ export async function insertAudit(
   const { accountId, keyId, sandboxId, action, detail = {} } = line;
   await db`
     insert into sandboxes.audit (account_id, key_id, sandbox_id, action, detail)
-    values (${accountId}, ${keyId}, ${sandboxId}, ${action}, ${db.json(detail as never)})`;
+    values (${accountId}, nullif(${keyId}::uuid, ${platformKey}), ${sandboxId}, ${action}, ${db.json(detail as never)})`;
 }
 
 /** Whether a command holds the sandbox now. */

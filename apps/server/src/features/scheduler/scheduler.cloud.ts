@@ -1,5 +1,6 @@
 import { httpSpec, shellSpec } from '@svc/contract';
 import { inTransaction } from '../../kernel/db.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { readNow } from '../schedules/index.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
@@ -12,6 +13,10 @@ const mostParallel = 16;
 const renewEveryMs = 20_000;
 const keptBytes = 65_536;
 const drainMs = 3_000;
+/** Of a command in a sandbox (document 3, Limits). */
+const mostShellSeconds = 900;
+const passing = new Set<string>(['sandbox_concurrency_limit', 'sandbox_capacity']);
+const roomEveryMs = 2_000;
 
 /**
  * Runs what has the target `cloud`, in any gateway: webhooks here, shell commands in one-shot sandboxes; what needs a
@@ -119,17 +124,41 @@ export class CloudRunner {
     const what = {
       ...(shell === undefined ? { shell: command } : { cmd: [shell, '-c', command] }),
       ...(cwd !== undefined && { cwd }),
-      timeoutSeconds: run.timeout_s,
+      timeoutSeconds: Math.min(run.timeout_s, mostShellSeconds),
     };
     try {
-      const done = await this.#sandboxes.runShell(run.account_id, what, signal);
+      const done = await this.#whenThereIsRoom(run, signal, () =>
+        this.#sandboxes.runShell(run.account_id, what, signal),
+      );
       const { exit_code: exitCode, stdout, stderr } = done;
       const ok = exitCode === 0;
-      const error = done.timed_out ? 'timeout' : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
+      const late =
+        run.timeout_s > mostShellSeconds ? `timeout: ${mostShellSeconds} s are the most in the cloud` : 'timeout';
+      const error = done.timed_out ? late : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
       const logTail = textOf(Buffer.from(stdout + stderr));
       return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail };
     } catch (error) {
       return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+    }
+  }
+
+  /** Caps and full nodes are passing: the run waits for its turn as long as its time lasts. */
+  async #whenThereIsRoom<T>(run: RunRow, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const { clock } = this.#parts.kernel;
+    const until = clock.monotonic() + run.timeout_s * 1000;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const hasNodes = this.#sandboxes.nodes.all().length > 0;
+        const isPassing = hasNodes && error instanceof ApiError && passing.has(error.code);
+        if (!isPassing || clock.monotonic() > until) throw error;
+        await new Promise<void>((resolve) => {
+          clock.after(roomEveryMs, resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        signal.throwIfAborted();
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/context.ts';
 import { badRequest } from '../../kernel/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Scheduler } from '../scheduler/index.ts';
-import { checkDefinition, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
+import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { insertSchedule, type NewSchedule, readNow, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
@@ -26,6 +26,7 @@ export async function createSchedule(
   const { accountId } = context.actor;
   const definition = definitionOf(body);
   checkDefinition(definition);
+  checkMayRun(context.actor, definition);
   return context.transaction(async (db) => {
     const now = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { commandHashInput, newSchedule, type shellSpec } from '@svc/contract';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import { z } from 'zod';
-import { badRequest } from '../../kernel/errors.ts';
+import type { Actor } from '../../kernel/context.ts';
+import { ApiError, badRequest } from '../../kernel/errors.ts';
 import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
 /** Zone of cron expressions and skipped days that name none. */
@@ -65,6 +66,12 @@ export function parseMerged(merged: Record<string, unknown>): NewSchedule {
 /** SHA-256 of what a device approves, in hexadecimal. */
 export function commandHash(spec: z.output<typeof shellSpec>): string {
   return createHash('sha256').update(commandHashInput(spec)).digest('hex');
+}
+
+/** Throws 403 for a shell command in the cloud by a key that reaches no sandbox (document 3, Authentication 1). */
+export function checkMayRun({ toolLevel }: Pick<Actor, 'toolLevel'>, { kind, target }: Definition): void {
+  if (kind !== 'shell' || target?.type !== 'cloud' || toolLevel === 'l3_sandbox') return;
+  throw new ApiError('forbidden', 'shell commands in the cloud run in sandboxes: the key needs tool level l3_sandbox');
 }
 
 /** Throws 400 for what the shapes alone cannot say: expressions, zones, and which kinds go where. */

@@ -5,6 +5,7 @@ import type { Scheduler } from '../scheduler/index.ts';
 import { checkAt } from './create.ts';
 import {
   checkDefinition,
+  checkMayRun,
   checkReferences,
   definitionOf,
   firstSlots,
@@ -36,6 +37,7 @@ export const update = (scheduler: Scheduler): Operation =>
       if (stored?.account_id !== accountId) throw notFound('schedule');
       const definition = definitionOf(parseMerged({ ...withoutNulls(stored), ...changes }));
       checkDefinition(definition);
+      checkMayRun(context.actor, definition);
       if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
       const at = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);

@@ -230,7 +230,7 @@ describe('files of sandboxes', () => {
       cmd: ['cat', 'in/x'],
       inputs: [{ path: 'x', url: handed.url.replace(/expires=\d/, 'expires=9') }],
     });
-    assert.equal(forged.status, 403);
+    assert.deepEqual([forged.status, Object.keys(forged.body.error.details.fieldErrors)], [400, ['inputs']]);
   });
 
   test('one shot: runs, hands out what it left, and leaves no sandbox', async () => {
@@ -249,6 +249,22 @@ describe('files of sandboxes', () => {
       live.map(({ id }: Json) => id),
       [box.id],
     );
+  });
+
+  test('a workspace over 2 GiB is told in a last frame, and as 413 in JSON', async () => {
+    const fill = { shell: 'fallocate -l 2170000000 fill && echo filled' };
+    const json = await t.call('POST', `/v1/sandboxes/${box.id}/exec`, fill);
+    assert.deepEqual([json.status, json.body.error.code], [413, 'workspace_too_large']);
+    const framed = await t.call('POST', `/v1/sandboxes/${box.id}/exec`, fill, { accept: 'text/event-stream' });
+    const frames = String(framed.body)
+      .trim()
+      .split('\n\n')
+      .map((line) => JSON.parse(line.slice(6)));
+    const last = frames.at(-1);
+    assert.deepEqual([last.type, last.code], ['error', 'workspace_too_large']);
+    assert.equal(frames.filter(({ type }) => type === 'exit' || type === 'error').length, 1);
+    assert.equal(framed.headers.get('x-svc-cost-estimate'), 'pending');
+    assert.equal((await t.exec(box, 'rm fill; echo fine')).stdout, 'fine\n');
   });
 
   test('a v1 sandbox runs, keeps files and makes a snapshot of its workspace', async () => {
