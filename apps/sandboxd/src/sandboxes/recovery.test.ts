@@ -12,7 +12,8 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
   });
   after(() => daemon.stop());
 
-  const entries = (name: string): string[] => readdirSync(join(daemon.dir, name));
+  const entries = (name: string): string[] =>
+    readdirSync(name === 'workspaces' ? daemon.workspaces : join(daemon.dir, name));
   /** Waits until nothing of a sandbox is on the machine but what is named. */
   const isEmpty = async (places: readonly string[]): Promise<void> => {
     await until(async () => (await processesOf(join(daemon.dir, 'live'))).length === 0, 'no process');
