@@ -8,6 +8,7 @@ import type { Driver } from '../drivers/driver.ts';
 import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
+import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
 import { createInstances } from './instances.ts';
@@ -55,7 +56,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const id = await nodeId(place('node-id'));
   const guest = await publishAgent(place('guest'));
-  const shims = createShims(options.spares, dir);
+  const shims = createShims(options.spares, await publishShim(place('shim')), dir);
   const drivers: Record<Backend, Driver> = {
     v1: createBubblewrap(),
     v2: createGvisor(parts.runtime, place('runsc')),
