@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import pino from 'pino';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
+import { lockNode } from './node-lock.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
@@ -64,6 +65,7 @@ async function run(options: Options): Promise<void> {
   const logger = pino({ name: 'sandboxd', level: options.logLevel }, pino.destination({ fd: 2, sync: true }));
   const dir = resolve(options.dir);
   const log = (message: string, details: object = {}): void => logger.info(details, message);
+  const lock = await lockNode(dir);
   const { systemPackages } = options;
   const images = resolve(options.images ?? join(dir, 'images'));
   const parts = await openParts({ dir, images, systemPackages, log });
@@ -87,6 +89,7 @@ async function run(options: Options): Promise<void> {
   await serving.close();
   await parts.scanner.close();
   await parts.workspaces.close();
+  await lock.release();
   process.exit(0);
 }
 
@@ -96,4 +99,9 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-await commandLine().parseAsync();
+try {
+  await commandLine().parseAsync();
+} catch (error) {
+  process.stderr.write(`sandboxd: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

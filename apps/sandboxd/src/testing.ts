@@ -23,7 +23,8 @@ const current =
 export const skip: string | false =
   needsRoot || (current ? false : `no image svc-base of this version in ${images}: ./svc images build svc-base`);
 
-const mainPath = join(import.meta.dirname, 'main.ts');
+/** The command line of sandboxd. */
+export const mainPath = join(import.meta.dirname, 'main.ts');
 
 export interface Answer<T> {
   status: number;

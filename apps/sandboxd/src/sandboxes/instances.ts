@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Backend, Egress } from '@svc/sandboxd-api';
 import type { Driver, Instance } from '../drivers/driver.ts';
@@ -104,7 +105,9 @@ function instanceOf(
 }
 
 async function launch(parts: InstanceParts, start: Start): Promise<Live> {
-  const group = await parts.groups.open(start.id, hardLimits(parts.limits, start.backend));
+  const limits = hardLimits(parts.limits, start.backend);
+  // Its start may take every core: held to one, the runtime's processes wait for the next 100 ms again and again.
+  const group = await parts.groups.open(start.id, { ...limits, cpus: Math.max(limits.cpus, availableParallelism()) });
   const instance = instanceOf(parts, start, group);
   await mkdir(instance.dir, { recursive: true, mode: 0o700 });
   const driver = parts.drivers[start.backend];
@@ -115,6 +118,7 @@ async function launch(parts: InstanceParts, start: Start): Promise<Live> {
   await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
   const client = await connectShim(paths.socket);
   await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'ping' }), readyMs);
+  await parts.groups.open(start.id, limits);
   return { instance, group, client };
 }
 

@@ -122,12 +122,10 @@ export async function fork(
     const began = performance.now();
     const places = children.map((child) => ({ ...child, instance: randomUUID() }));
     for (const child of places) context.creating.set(child.id, Promise.resolve());
+    // Each child needs one: they start while the parent's memory is written.
+    context.shims.prepare(children.length);
     try {
-      const memory = await save(context, entry, live, target, true);
-      const copied = await Promise.allSettled(
-        places.map(({ instance }) => context.workspaces.clone(entry.record.instance, instance)),
-      );
-      await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+      const { memory, copied } = await duplicate(context, entry, live, target, places);
       release();
       const snapshot = memory ? target : undefined;
       const made = places.map(async (child, index) => {
@@ -142,6 +140,27 @@ export async function fork(
       context.shims.refill();
     }
   });
+}
+
+/**
+ * The parent's memory, and its files as often as asked. Both are taken at the same time: what runs in the background
+ * while they are could write between them in either order, and a file system that has to commit for each copy (btrfs:
+ * 20 to 100 ms) takes as long as the memory.
+ */
+async function duplicate(
+  context: Context,
+  entry: Entry,
+  live: Live,
+  target: string,
+  places: readonly { instance: string }[],
+) {
+  const from = entry.record.instance;
+  const [memory, copied] = await Promise.all([
+    save(context, entry, live, target, true),
+    Promise.allSettled(places.map(({ instance }) => context.workspaces.clone(from, instance))),
+  ]);
+  await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+  return { memory, copied };
 }
 
 /** One child of a fork; what fails is told, and nothing of it stays. */
