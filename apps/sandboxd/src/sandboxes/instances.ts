@@ -54,7 +54,7 @@ export interface Instances {
 
 /** How long the first word of an agent may take; a cold start is 0.3 to 0.6 s when nothing else runs (measured). */
 const readyMs = 30_000;
-const adoptMs = 5_000;
+const stopMs = 5_000;
 
 export function createInstances(parts: InstanceParts): Instances {
   const end: Instances['end'] = (id, backend, live) => endOf(parts, id, backend, live);
@@ -72,7 +72,8 @@ export function createInstances(parts: InstanceParts): Instances {
     async adopt(record) {
       try {
         const client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
-        await inTime(client.ask({ kind: 'ping' }), adoptMs);
+        // Its shim lives: an agent that is slow, or stands still for a snapshot, is waited for.
+        await inTime(client.ask({ kind: 'ping' }), readyMs);
         const group = await parts.groups.open(record.instance, hardLimits(parts.limits, record.backend));
         const { instance: id, guest, uid, image } = record;
         return { instance: instanceOf(parts, { id, guest, uid, rootfs: image.rootfs }, group), group, client };
@@ -126,8 +127,8 @@ async function endOf(parts: InstanceParts, id: string, backend: Backend, live?: 
   const dir = join(parts.dir, id);
   const client = live?.client ?? (await connectShim(join(dir, 'shim.sock')).catch(() => undefined));
   if (client) {
-    await inTime(client.tell({ stop: true }), adoptMs).catch(() => {});
-    await inTime(client.closed, adoptMs).catch(() => client.close());
+    await inTime(client.tell({ stop: true }), stopMs).catch(() => {});
+    await inTime(client.closed, stopMs).catch(() => client.close());
   }
   const group = live?.group ?? (await parts.groups.open(id, hardLimits(parts.limits, backend)));
   await group.remove();

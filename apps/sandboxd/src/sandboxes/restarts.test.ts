@@ -98,8 +98,8 @@ describe('one sandboxd after another', { skip }, () => {
           known.delete(id);
           continue;
         }
-        assert.ok(now === 'running' || now === 'paused', `round ${round}: ${JSON.stringify(found.body)}`);
-      } else assert.equal(now, status, `round ${round}: ${id} ${JSON.stringify(found.body)}`);
+        assert.ok(now === 'running' || now === 'paused', `round ${round}: ${op.get(id)} ${JSON.stringify(found.body)}`);
+      } else assert.equal(now, status, `round ${round}: ${op.get(id)} ${JSON.stringify(found.body)}`);
       if (now === 'paused') {
         const resumed = await daemon.call('POST', at(id, '/resume'), later());
         assert.equal(resumed.status, 200, JSON.stringify(resumed.body));
@@ -132,6 +132,8 @@ async function work(daemon: Daemon, known: Map<string, Known>, stop: { asked: bo
   }
 }
 
+/** What was last done to a sandbox. */
+const op = new Map<string, string>();
 /** Sandboxes that one of the workers has. */
 const busyIds = new Set<string>();
 
@@ -147,6 +149,7 @@ async function step(daemon: Daemon, known: Map<string, Known>, mine: string[]): 
     const fresh = randomUUID();
     known.set(fresh, { status: undefined, value });
     mine.push(fresh);
+    op.set(fresh, 'create');
     busyIds.add(fresh);
     const made = await daemon.create(fresh);
     assert.equal(made.status, 200, JSON.stringify(made.body));
@@ -154,6 +157,7 @@ async function step(daemon: Daemon, known: Map<string, Known>, mine: string[]): 
   }
   const was = known.get(id) as Known;
   const kind = randomInt(6);
+  op.set(id, ['exec', 'exec', 'pause', 'pause', 'fork or delete', 'delete'][kind] ?? '');
   known.set(id, { ...was, status: undefined });
   if (kind <= 1) {
     known.set(id, was);

@@ -53,9 +53,10 @@ export async function settle(context: Context, entry: Entry, live: Live | undefi
   const { instance, backend } = entry.record;
   const bytes = memory ? await bytesOf(join(context.snapshots, instance)) : 0;
   entry.live = undefined;
-  await context.instances.end(instance, backend, live);
   entry.record = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
+  // First of all: why the shim ended, which tells whether the memory was saved, goes with the instance.
   await context.records.save(entry.record);
+  await context.instances.end(instance, backend, live);
   return { memory, snapshot_bytes: bytes };
 }
 
