@@ -5,6 +5,7 @@ import pino from 'pino';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
 import { lockNode } from './node-lock.ts';
+import { defaultRegistries, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
@@ -46,8 +47,16 @@ function commandLine(): Command {
     .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
     .option('--allow-hosts <names>', 'comma-separated hosts whose addresses are not judged', '')
     .option('--ports <numbers>', 'comma-separated ports that may be reached outside', '80,443')
-    .option('--pypi-hosts <names>', 'what the preset pypi reaches', 'pypi.org,files.pythonhosted.org')
-    .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org')
+    .option(
+      '--pypi-hosts <names>',
+      'what the preset pypi reaches: its index (host or address), then other hosts',
+      defaultRegistries.pypi,
+    )
+    .option(
+      '--npm-hosts <names>',
+      'what the preset npm reaches: its registry (host or address), then other hosts',
+      defaultRegistries.npm,
+    )
     .option('--log-level <level>', 'as of pino', 'info')
     .option('--no-system-packages', 'install nothing with apt')
     .action(run);
@@ -68,6 +77,7 @@ async function run(options: Options): Promise<void> {
   const lock = await lockNode(dir);
   const { systemPackages } = options;
   const images = resolve(options.images ?? join(dir, 'images'));
+  const registries = registriesOf({ pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) });
   const parts = await openParts({ dir, images, systemPackages, log });
   const serving = await serve(parts, {
     dir,
@@ -79,8 +89,9 @@ async function run(options: Options): Promise<void> {
     rules: {
       allowHosts: listOf(options.allowHosts),
       ports: listOf(options.ports).map(Number),
-      presets: { pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) },
+      presets: registries.hosts,
     },
+    presetEnv: registries.env,
   });
   log('ready');
   const stop = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
 import type { Live } from './instances.ts';
 import type { Workspaces } from '../parts.ts';
-import { type Context, type Entry, entryOf, liveOf, occupy } from './context.ts';
+import { type Context, type Entry, entryOf, environmentOf, liveOf, occupy } from './context.ts';
 
 /** Takes the events of a command; `done` when the reader wants more. */
 export interface ExecSink {
@@ -88,7 +88,7 @@ export async function exec(context: Context, id: string, request: ExecRequest, s
   const release = occupy(entry, 'command');
   try {
     const since = Date.now() - tickMs;
-    const end = await command(context, live, request, sink);
+    const end = await command(context, entry, live, request, sink);
     await last(context, entry, end, since, sink);
   } catch (error) {
     // It began, so its stream tells.
@@ -102,6 +102,7 @@ export async function exec(context: Context, id: string, request: ExecRequest, s
 /** The agent's last word about a command; undefined when the sandbox ended. */
 async function command(
   context: Context,
+  entry: Entry,
   live: Live,
   request: ExecRequest,
   sink: ExecSink,
@@ -110,8 +111,9 @@ async function command(
   const hasInput = stdin !== undefined && stdin !== '';
   const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
   const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
+  const env = { ...environmentOf(context, entry), ...rest.env };
   const channel = live.client.open(
-    { kind: 'exec', ...rest, ...(hasInput && { stdin: true }) },
+    { kind: 'exec', ...rest, env, ...(hasInput && { stdin: true }) },
     {
       data(bytes, stream, done) {
         const data = decoders[stream].write(bytes);
@@ -216,7 +218,7 @@ export async function runCode(
   try {
     const ended = Promise.withResolvers<Record<string, unknown>>();
     const channel = live.client.open(
-      { kind: 'code', ...request },
+      { kind: 'code', ...request, env: environmentOf(context, entry) },
       {
         data(bytes, stream, done) {
           text[stream].push(Buffer.from(bytes));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Backend, NodeStatus } from '@svc/sandboxd-api';
 import { publishAgent } from '../drivers/agent.ts';
 import { createBubblewrap } from '../drivers/bubblewrap.ts';
@@ -8,6 +8,8 @@ import type { Driver } from '../drivers/driver.ts';
 import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
+import { sweepPublished } from '../published.ts';
+import type { Registries } from '../registries.ts';
 import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
@@ -38,7 +40,12 @@ export interface NodeOptions {
   spares: number;
   limits: Limits;
   rules: EgressRules;
+  /** Environment of user code by the preset of its way out. */
+  presetEnv: Registries['env'];
 }
+
+/** A sandbox lives for 7 days at most, unless it is prolonged. */
+const longestLifeMs = 60 * 86_400_000;
 
 /** A node with its sandboxes found again. */
 export interface SandboxNode {
@@ -56,7 +63,8 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const id = await nodeId(place('node-id'));
   const guest = await publishAgent(place('guest'));
-  const shims = createShims(options.spares, await publishShim(place('shim')), dir);
+  const shim = await publishShim(place('shim'));
+  const shims = createShims(options.spares, shim, dir);
   const drivers: Record<Backend, Driver> = {
     v1: createBubblewrap(),
     v2: createGvisor(parts.runtime, place('runsc')),
@@ -78,8 +86,14 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
     shims,
     drivers,
     files,
+    presetEnv: options.presetEnv,
   };
   await recover(context, groups);
+  const guests = [...context.entries.values()].map(({ record }) => record.guest);
+  await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
+  // What a shim loads late it may need for as long as it lives.
+  await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
+  await pool.sweep();
   shims.refill();
   const canV2 = await able(drivers.v2);
   if (canV2.available) pool.refill();

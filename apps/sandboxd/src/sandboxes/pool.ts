@@ -38,6 +38,8 @@ export interface Pool {
   /** Fills up in the background; the images and the snapshot it needs are made first when they can be. */
   refill(): void;
   waiting(): number;
+  /** Removes the golden snapshots that nothing will start from: of other images, agents, runtimes, and half-made ones. */
+  sweep(): Promise<void>;
   /** Ends those that wait. */
   close(): Promise<void>;
 }
@@ -109,6 +111,7 @@ export function createPool(parts: PoolParts): Pool {
         });
     },
     waiting: () => waiting.length,
+    sweep: () => sweep(parts),
     async close() {
       state.isClosed = true;
       await state.model?.client.tell({ stop: true }).catch(() => {});
@@ -123,6 +126,18 @@ async function goldenOf({ dir, guest, driver }: PoolParts, image: Image): Promis
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const key = keyOf(image, guest.hash, await driver.version());
   return (await readdir(dir)).includes(key) ? join(dir, key) : undefined;
+}
+
+async function sweep(parts: PoolParts): Promise<void> {
+  const current = new Set<string | undefined>();
+  for (const { template } of parts.images.status()) {
+    const image = parts.images.get(template);
+    if (image) current.add(await goldenOf(parts, image).catch(() => undefined));
+  }
+  for (const name of await readdir(parts.dir).catch(() => [])) {
+    const path = join(parts.dir, name);
+    if (!current.has(path)) await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** A snapshot fits what it was made of, and nothing else. */

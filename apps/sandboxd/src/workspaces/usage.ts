@@ -23,9 +23,14 @@ export interface Sizes {
  * Counts where no file system does. A workspace with few entries is counted exactly, at once. `du` for more would make
  * each command 10 ms slower with ten files and 500 ms with the most there may be: it runs after a command of some length,
  * and beside the next one when the last count is old. Nothing depends on it but the message, since the volume ends the
- * growth of a workspace by itself.
+ * growth of a workspace by itself (`limited`).
  */
-export function createSizes(limits: Usage, path: (id: string) => string, count: (id: string) => Promise<Usage>): Sizes {
+export function createSizes(
+  limits: Usage,
+  limited: boolean,
+  path: (id: string) => string,
+  count: (id: string) => Promise<Usage>,
+): Sizes {
   const known = new Map<string, Usage & { at: number }>();
   const running = new Map<string, Promise<Usage>>();
   const isOver = ({ bytes, inodes }: Usage): boolean => bytes > limits.bytes || inodes > limits.inodes;
@@ -56,7 +61,7 @@ export function createSizes(limits: Usage, path: (id: string) => string, count: 
     async hasOutgrown(id, began) {
       const now = await measure(id);
       return (
-        (now.bytes > limits.bytes && now.bytes > began.bytes) ||
+        (!limited && now.bytes > limits.bytes && now.bytes > began.bytes) ||
         (now.inodes > limits.inodes && now.inodes > began.inodes)
       );
     },

@@ -53,7 +53,8 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
   const places = new Places(mounted?.path ?? join(options.dir, 'plain'), holder);
   await places.open();
   const usage = (id: string) => holder.usage(places.path(id));
-  const sizes = createSizes({ ...limits, bytes: Math.min(limits.bytes, mostBytes) }, (id) => places.path(id), usage);
+  const most = { ...limits, bytes: Math.min(limits.bytes, mostBytes) };
+  const sizes = createSizes(most, limited, (id) => places.path(id), usage);
   return {
     kind: mounted?.kind ?? 'plain',
     limited,
