@@ -28,6 +28,7 @@ interface Options {
   npmHosts: string;
   logLevel: string;
   systemPackages: boolean;
+  build: boolean;
 }
 
 const cores = availableParallelism();
@@ -59,6 +60,7 @@ function commandLine(): Command {
     )
     .option('--log-level <level>', 'as of pino', 'info')
     .option('--no-system-packages', 'install nothing with apt')
+    .option('--no-build', 'build no image before a sandbox needs it')
     .action(run);
   program
     .command('clear')
@@ -92,6 +94,7 @@ async function run(options: Options): Promise<void> {
       presets: registries.hosts,
     },
     presetEnv: registries.env,
+    build: options.build,
   });
   log('ready');
   const stop = Promise.withResolvers<void>();

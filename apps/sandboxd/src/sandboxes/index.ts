@@ -14,7 +14,7 @@ import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
 import { createInstances } from './instances.ts';
-import { createPool } from './pool.ts';
+import { createPool, pooled } from './pool.ts';
 import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims } from './shims.ts';
@@ -40,6 +40,8 @@ export interface NodeOptions {
   spares: number;
   limits: Limits;
   rules: EgressRules;
+  /** Whether the usual image is built before somebody asks for it. */
+  build: boolean;
   /** Environment of user code by the preset of its way out. */
   presetEnv: Registries['env'];
 }
@@ -93,10 +95,8 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
   // What a shim loads late it may need for as long as it lives.
   await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
-  await pool.sweep();
   shims.refill();
-  const canV2 = await able(drivers.v2);
-  if (canV2.available) pool.refill();
+  void warmUp(context, options.build).catch((error: unknown) => log('warming up', { err: error }));
   return {
     context,
     parts,
@@ -116,6 +116,17 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       }
     },
   };
+}
+
+/** What the first create would wait for, in the background: the runtime, the image, the warm sandboxes. */
+async function warmUp({ drivers, images, pool }: Context, build: boolean): Promise<void> {
+  const v2 = await able(drivers.v2);
+  if (v2.available) await pool.sweep();
+  if (!images.get(pooled)) {
+    if (!build || !(v2.available || (await able(drivers.v1)).available)) return;
+    await images.build(pooled);
+  }
+  if (v2.available) pool.refill();
 }
 
 async function able(driver: Driver): Promise<{ available: boolean; reason?: string }> {

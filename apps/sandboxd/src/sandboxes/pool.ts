@@ -46,7 +46,8 @@ export interface Pool {
 
 /** What the kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
-const pooled: Template = 'svc-base';
+/** What sandboxes are started from unless they say otherwise. */
+export const pooled: Template = 'svc-base';
 /** Longer than any sandbox lives; a warm one is ended with sandboxd, and by the next one's recovery. */
 const waitsMs = 30 * 86_400_000;
 
@@ -88,12 +89,15 @@ export function createPool(parts: PoolParts): Pool {
     pool.refill();
   }
 
+  /** What works on the golden snapshots: one that is being made looks half-made. */
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    state.making = state.making.catch(() => {}).then(work);
+    return state.making;
+  };
+
   const pool: Pool = {
     golden: (image) => goldenOf(parts, image),
-    prepare(image) {
-      state.making = state.making.catch(() => {}).then(() => make(parts, image, state));
-      return state.making;
-    },
+    prepare: (image) => inTurn(() => make(parts, image, state)),
     take() {
       const digest = parts.images.get(pooled)?.digest;
       for (;;) {
@@ -111,7 +115,7 @@ export function createPool(parts: PoolParts): Pool {
         });
     },
     waiting: () => waiting.length,
-    sweep: () => sweep(parts),
+    sweep: () => inTurn(() => sweep(parts)),
     async close() {
       state.isClosed = true;
       await state.model?.client.tell({ stop: true }).catch(() => {});
