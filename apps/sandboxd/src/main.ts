@@ -4,6 +4,8 @@ import { Command } from 'commander';
 import pino from 'pino';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
+import { lockNode } from './node-lock.ts';
+import { defaultRegistries, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
@@ -27,6 +29,7 @@ interface Options {
   logLevel: string;
   systemPackages: boolean;
   tied?: true;
+  build: boolean;
 }
 
 const cores = availableParallelism();
@@ -46,11 +49,20 @@ function commandLine(): Command {
     .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
     .option('--allow-hosts <names>', 'comma-separated hosts whose addresses are not judged', '')
     .option('--ports <numbers>', 'comma-separated ports that may be reached outside', '80,443')
-    .option('--pypi-hosts <names>', 'what the preset pypi reaches', 'pypi.org,files.pythonhosted.org')
-    .option('--npm-hosts <names>', 'what the preset npm reaches', 'registry.npmjs.org')
+    .option(
+      '--pypi-hosts <names>',
+      'what the preset pypi reaches: its index (host or address), then other hosts',
+      defaultRegistries.pypi,
+    )
+    .option(
+      '--npm-hosts <names>',
+      'what the preset npm reaches: its registry (host or address), then other hosts',
+      defaultRegistries.npm,
+    )
     .option('--log-level <level>', 'as of pino', 'info')
     .option('--no-system-packages', 'install nothing with apt')
     .option('--tied', 'end when standard input does: with whoever started it')
+    .option('--no-build', 'build no image before a sandbox needs it')
     .action(run);
   program
     .command('clear')
@@ -66,8 +78,10 @@ async function run(options: Options): Promise<void> {
   const logger = pino({ name: 'sandboxd', level: options.logLevel }, pino.destination({ fd: 2, sync: true }));
   const dir = resolve(options.dir);
   const log = (message: string, details: object = {}): void => logger.info(details, message);
+  const lock = await lockNode(dir);
   const { systemPackages } = options;
   const images = resolve(options.images ?? join(dir, 'images'));
+  const registries = registriesOf({ pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) });
   const parts = await openParts({ dir, images, systemPackages, log });
   const serving = await serve(parts, {
     dir,
@@ -79,8 +93,10 @@ async function run(options: Options): Promise<void> {
     rules: {
       allowHosts: listOf(options.allowHosts),
       ports: listOf(options.ports).map(Number),
-      presets: { pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) },
+      presets: registries.hosts,
     },
+    presetEnv: registries.env,
+    build: options.build,
   });
   log('ready');
   const stop = Promise.withResolvers<void>();
@@ -94,6 +110,7 @@ async function run(options: Options): Promise<void> {
   await serving.close();
   await parts.scanner.close();
   await parts.workspaces.close();
+  await lock.release();
   process.exit(0);
 }
 
@@ -103,4 +120,9 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-await commandLine().parseAsync();
+try {
+  await commandLine().parseAsync();
+} catch (error) {
+  process.stderr.write(`sandboxd: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

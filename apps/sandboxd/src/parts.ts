@@ -39,8 +39,12 @@ export interface Workspaces {
   remove(id: string): Promise<void>;
   /** What it takes now, in bytes and in files. */
   usage(id: string): Promise<{ bytes: number; inodes: number }>;
-  /** Whether it is over 2 GiB (spec: `workspace_too_large`). */
-  isTooLarge(id: string): Promise<boolean>;
+  /** Whether it is over 2 GiB (spec: `workspace_too_large`), or has too many files, after a command of `tookMs`. */
+  isTooLarge(id: string, tookMs: number): Promise<boolean>;
+  /** Whether the file system leaves a limit to us, so that somebody has to look while a command runs. */
+  isWatched: boolean;
+  /** Begins to look: the answer tells, each time it is asked, whether the workspace grew over its limits since. */
+  watch(id: string): () => Promise<boolean>;
   list(): Promise<string[]>;
   close(): Promise<void>;
 }

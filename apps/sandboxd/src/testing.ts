@@ -1,21 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import type { CodeResult, ExecEvent, NewSandbox } from '@svc/sandboxd-api';
+import { createImages } from './images/images.ts';
+import { needsRoot } from './parts.testing.ts';
 
-/** A directory with `image` (a root file system of svc-base) and `runsc`. */
-const given = process.env['SVC_TEST_SANDBOXES'] ?? '/root/probe-core';
-const missing =
-  process.getuid?.() !== 0 ? 'needs root' : existsSync(join(given, 'image')) ? false : `no image in ${given}`;
+/** Where the images are; tests build none. */
+const images = process.env['SVC_TEST_IMAGES'] ?? '/var/cache/svc/images';
+const current =
+  needsRoot === false &&
+  createImages({ dir: images, builder: { build: () => Promise.reject(new Error('tests build no image')) } }).get(
+    'svc-base',
+  );
 
 /** Why sandboxes cannot be tested here; false where they can. */
-export const skip: string | false = missing;
+export const skip: string | false =
+  needsRoot || (current ? false : `no image svc-base of this version in ${images}: ./svc images build svc-base`);
+
+/** The command line of sandboxd. */
+export const mainPath = join(import.meta.dirname, 'main.ts');
 
 export interface Answer<T> {
   status: number;
@@ -34,6 +43,8 @@ export interface Executed {
 /** A sandboxd that runs as a process of its own. */
 export interface Daemon {
   dir: string;
+  /** Directory of the workspaces. */
+  workspaces: string;
   call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
   create(id: string, changes?: Partial<NewSandbox>): Promise<Answer<Record<string, unknown>>>;
   exec(id: string, body: Record<string, unknown>): Promise<Executed>;
@@ -44,6 +55,8 @@ export interface Daemon {
   kill(): Promise<void>;
   /** Starts another on the same directory. */
   again(): Promise<void>;
+  /** Ends it as the system would; its sandboxes stay. */
+  terminate(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -53,8 +66,8 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
   const socket = join(dir, 'sandboxd.sock');
   let child: ChildProcess;
   const start = async (): Promise<void> => {
-    const options = ['--dir', dir, '--images', join(given, 'image'), '--slots', '10', '--warm', '1', ...words];
-    child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...options], {
+    const options = ['--dir', dir, '--images', images, '--slots', '10', '--warm', '1', ...words];
+    child = spawn(process.execPath, [mainPath, 'run', ...options], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let log = '';
@@ -69,6 +82,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
   await start();
   const daemon: Daemon = {
     dir,
+    workspaces: join(dir, 'workspaces/mnt/workspaces'),
     async call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
       const asked = request({ socketPath: socket, method, path });
       asked.end(body === undefined ? undefined : JSON.stringify(body));
@@ -122,13 +136,14 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
       await ended;
     },
     again: start,
-    async stop() {
-      const { body } = await daemon.call<{ sandboxes: { id: string }[] }>('GET', '/v1/sandboxes');
-      for (const { id } of body.sandboxes) await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+    async terminate() {
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       await ended;
-      await rm(dir, { recursive: true, force: true });
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) await daemon.terminate();
+      await promisify(execFile)(process.execPath, [mainPath, 'clear', '--dir', dir]);
     },
   };
   return daemon;

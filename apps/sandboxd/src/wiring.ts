@@ -4,6 +4,7 @@ import { openControlGroups } from './cgroups/cgroups.ts';
 import { createFiles } from './files/files.ts';
 import { createTarBuilder } from './images/build.ts';
 import { createImages } from './images/images.ts';
+import { createProgressLog } from './images/progress.ts';
 import { createRuntime } from './images/runtime.ts';
 import type { NodeParts } from './sandboxes/index.ts';
 import { createScanner } from './scan/scanner.ts';
@@ -31,7 +32,11 @@ export async function openParts(options: {
   if (workspaces.reason !== undefined)
     log('workspaces are not limited by the file system', { reason: workspaces.reason });
   return {
-    images: createImages({ dir: options.images, builder: createTarBuilder({ packages }) }),
+    images: createImages({
+      dir: options.images,
+      builder: createTarBuilder({ packages }),
+      onProgress: createProgressLog(log),
+    }),
     workspaces,
     groups: await openControlGroups({ stateDir: dir }),
     files: createFiles(),

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { chmod, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { guestUid } from '../parts.ts';
-import type { Limits } from '../parts.ts';
+import { guestUid, type Limits } from '../parts.ts';
+import { publish } from '../published.ts';
 
 const source = join(import.meta.dirname, '../guest');
 
@@ -24,26 +23,7 @@ export const agentCommand = (limits: Limits & { processes: number }): string[] =
  * it is when the product is upgraded.
  */
 export async function publishAgent(dir: string): Promise<{ path: string; hash: string }> {
-  const names = (await readdir(source)).filter((name) => name.endsWith('.py')).sort();
-  const hash = createHash('sha256');
-  for (const name of names)
-    hash
-      .update(name)
-      .update('\0')
-      .update(await readFile(join(source, name)));
-  const digest = hash.digest('hex').slice(0, 32);
-  const path = join(dir, digest);
-  await mkdir(dir, { recursive: true, mode: 0o711 });
-  if (!(await readdir(dir)).includes(digest)) {
-    const fresh = join(dir, `.${digest}.${process.pid}`);
-    await rm(fresh, { recursive: true, force: true });
-    await mkdir(fresh);
-    for (const name of names) {
-      await cp(join(source, name), join(fresh, name));
-      await chmod(join(fresh, name), 0o644);
-    }
-    await chmod(fresh, 0o755);
-    await rename(fresh, path);
-  }
-  return { path, hash: digest };
+  const names = (await readdir(source)).filter((name) => name.endsWith('.py'));
+  const files = names.map(async (name) => [name, await readFile(join(source, name), 'utf8')] as const);
+  return publish(dir, new Map(await Promise.all(files)));
 }

@@ -56,6 +56,7 @@ export function createBubblewrap(): Driver {
     },
     restore: none,
     checkpoint: none,
+    async settled() {},
     // Namespaces and mounts go with the last process.
     async destroy() {},
     version: async () => (await run(['bwrap', '--version'], probeMs)).output.trim(),

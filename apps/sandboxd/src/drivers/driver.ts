@@ -25,6 +25,8 @@ export interface Driver {
   restore(instance: Instance, snapshot: string): Promise<string[]>;
   /** Saves memory and processes into a new directory, which is complete and looked at when this settles; ends it or not. */
   checkpoint(instance: Instance, snapshot: string, leaveRunning: boolean): Promise<void>;
+  /** Settles when no checkpoint of it is under way that a sandboxd began which is no more; at the latest after a minute. */
+  settled(id: string): Promise<void>;
   /** Removes what the driver itself keeps of it; its processes are gone by then. */
   destroy(instance: Pick<Instance, 'id' | 'dir'>): Promise<void>;
   /** What of its snapshots other versions of the runtime cannot read. */

@@ -1,5 +1,6 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeError } from '../error.ts';
 import type { Runtime } from '../parts.ts';
 import type { Driver, Instance } from './driver.ts';
@@ -8,6 +9,8 @@ import { run } from './run.ts';
 
 const checkpointMs = 120_000;
 const deleteMs = 20_000;
+const settledMs = 60_000;
+const pollMs = 20;
 
 /** Enters the control group, and dies with the shim: an orphan would be nobody's. */
 const started = (instance: Instance, words: string[]): string[] => [
@@ -70,6 +73,9 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
       if (code !== 0) throw new Error(`checkpoint failed: ${output.trim().slice(-500)}`);
       await verify(snapshot);
     },
+    async settled(id) {
+      for (let waited = 0; waited < settledMs && (await isCheckpointing(id)); waited += pollMs) await sleep(pollMs);
+    },
     async destroy({ id }) {
       // Its processes are gone: what is left of it are these. `runsc delete` would wait 1.5 s for the dead (measured).
       for (const name of [`${id}_sandbox:${id}.state`, `${id}_sandbox:${id}.lock`, `runsc-${id}.sock`]) {
@@ -87,6 +93,16 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
       await runtime.runsc();
     },
   };
+}
+
+/** Whether a `runsc checkpoint` of the container runs, whoever started it. */
+async function isCheckpointing(id: string): Promise<boolean> {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0');
+    if (words.includes('checkpoint') && words.includes(id)) return true;
+  }
+  return false;
 }
 
 /** A snapshot without one of its parts, or with an empty one, restores to nothing. */

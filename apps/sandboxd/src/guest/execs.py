@@ -4,7 +4,8 @@ import os
 import subprocess
 import time
 
-from mux import DATA, DATA2, Owner, Sink, Source
+from mux import DATA, DATA2, Owner
+from streams import Sink, Source
 from system import exit_code, kill_session
 
 MOST_OUTPUT = 1_048_576

@@ -120,6 +120,7 @@ def main():
                 return
             request = json.loads(line)
             if request['op'] == 'run':
+                os.environ.update(request['env'])
                 answer = session.run(request['code'])
             elif request['op'] == 'warm':
                 warm(request['modules'])

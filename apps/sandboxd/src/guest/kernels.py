@@ -8,7 +8,8 @@ import sys
 import time
 
 from execs import MOST_OUTPUT, ROOT, spawn
-from mux import CHUNK, DATA, DATA2, READ, WRITE, Owner, Source
+from mux import CHUNK, DATA, DATA2, READ, WRITE, Owner
+from streams import Source
 from system import exit_code, kill_session
 
 INTERRUPT_S = 1.0
@@ -126,7 +127,7 @@ class Cell(Owner):
             name = 'stdout' if kind == DATA else 'stderr'
             source.on_cut = lambda name=name: channel.event({'truncated': name})
         self.sources = kernel.sources
-        kernel.ask({'op': 'run', 'code': request['code']})
+        kernel.ask({'op': 'run', 'code': request['code'], 'env': request.get('env') or {}})
 
     def resume(self):
         for source in self.sources:

@@ -13,7 +13,8 @@ import system  # noqa: E402
 from execs import Exec  # noqa: E402
 from kernels import Kernels  # noqa: E402
 from mux import READ, Loop, Mux, Owner  # noqa: E402
-from tunnel import Names, Port, Proxy  # noqa: E402
+from names import Names  # noqa: E402
+from tunnel import Port, Proxy  # noqa: E402
 from watch import Watch  # noqa: E402
 
 PROXY = 'http://127.0.0.1:8080'

@@ -6,7 +6,8 @@ Nothing here decides anything. What a name may reach is decided outside, where t
 import os
 import socket
 
-from mux import READ, WRITE, Owner, Sink, Source
+from mux import READ, WRITE, Owner
+from streams import Sink, Source
 
 MOST_HEAD = 32_768
 MOST_TUNNELS = 128
@@ -280,41 +281,3 @@ class Proxy:
 
     def thaw(self):
         self.loop.watch(self.server.fileno(), READ, self.accept)
-
-
-class Names:
-    """Answers every question about a name with "there is none", at once: names are resolved outside."""
-
-    def __init__(self, loop):
-        self.loop = loop
-        try:
-            self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self.udp.bind(('127.0.0.1', 53))
-            self.tcp = socket.socket()
-            self.tcp.bind(('127.0.0.1', 53))
-            self.tcp.listen(16)
-        except OSError:
-            # Without it a question meets a closed port, which is as fast.
-            return
-        self.udp.setblocking(False)
-        self.tcp.setblocking(False)
-        loop.watch(self.udp.fileno(), READ, self.datagram)
-        loop.watch(self.tcp.fileno(), READ, self.connection)
-
-    @staticmethod
-    def answer(question):
-        return question[:2] + b'\x81\x83' + question[4:6] + b'\x00' * 6 + question[12:] if len(question) > 12 else b''
-
-    def datagram(self, _events):
-        try:
-            question, sender = self.udp.recvfrom(512)
-            self.udp.sendto(self.answer(question), sender)
-        except OSError:
-            pass
-
-    def connection(self, _events):
-        try:
-            sock, _ = self.tcp.accept()
-            sock.close()
-        except OSError:
-            pass

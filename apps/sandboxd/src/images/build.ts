@@ -4,8 +4,7 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { copyFile, mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Transform, type Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable, Writable } from 'node:stream';
 import { NodeError } from '../error.ts';
 import { exited, runOk } from '../run.ts';
 import type { SystemPackages } from '../system-packages.ts';
@@ -151,15 +150,6 @@ async function debootstrap(
 export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked> {
   // Nothing is awaited before the stream has its reader: Node drops what a child wrote when it ends without one.
   mkdirSync(rootfs, { mode: 0o755 });
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const meter = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      done(null, chunk);
-    },
-  });
   const child = spawn('tar', ['-x', '-p', '--numeric-owner', '--same-owner', '--xattrs', '-C', rootfs], {
     stdio: ['pipe', 'ignore', 'pipe'],
   });
@@ -167,14 +157,27 @@ export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(0, 4096);
   });
-  const [code] = await Promise.all([
-    exited(child),
-    pipeline(tar, meter, child.stdin).catch((error: unknown) => {
-      // tar went away, and says why itself.
-      if (!complaint) throw error;
-    }),
-  ]);
+  const [code, unpacked] = await Promise.all([exited(child), feed(tar, child.stdin)]);
   if (code !== 0) throw new Error(complaint.split('\n')[0] || `tar ended with ${code ?? 'a signal'}`);
+  return unpacked;
+}
+
+/** Every byte is hashed, also those behind the end mark, where the unpacking tar may be gone already. */
+async function feed(tar: Readable, into: Writable): Promise<Unpacked> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const gone = new Promise<void>((resolve) => into.once('close', resolve).on('error', () => resolve()));
+  try {
+    for await (const chunk of tar as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      if (into.writable && !into.write(chunk)) {
+        await Promise.race([gone, new Promise((resolve) => into.once('drain', resolve))]);
+      }
+    }
+  } finally {
+    into.end();
+  }
   return { digest: `sha256:${hash.digest('hex')}`, bytes };
 }
 

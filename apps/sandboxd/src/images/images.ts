@@ -27,6 +27,8 @@ export interface ImagesOptions {
   recipes?: Readonly<Record<Template, Recipe>>;
   /** Clock, epoch milliseconds. */
   now?: () => number;
+  /** Hears every change of a build that this process waits for. */
+  onProgress?: (status: ImageStatus) => void;
 }
 
 /** A build under way here, or the last one's failure. */
@@ -69,6 +71,7 @@ class Shelf {
   readonly #recipes: Readonly<Record<Template, Recipe>>;
   readonly #hashes: Readonly<Record<Template, string>>;
   readonly #now: () => number;
+  readonly #onProgress: ((status: ImageStatus) => void) | undefined;
   readonly #works = new Map<Template, Work>();
   readonly #found = new Map<Template, StoredImage>();
 
@@ -77,6 +80,7 @@ class Shelf {
     this.#builder = options.builder;
     this.#recipes = options.recipes ?? recipes;
     this.#now = options.now ?? Date.now;
+    this.#onProgress = options.onProgress;
     this.store = createImageStore(options.dir);
     const hash = (name: Template) => recipeHash(this.#recipes[name]);
     this.#hashes = { 'svc-base': hash('svc-base'), 'office-acte': hash('office-acte'), desktop: hash('desktop') };
@@ -169,6 +173,7 @@ class Shelf {
     const tell = (next: Partial<ImageStatus>) => {
       work.status = { ...work.status, ...next };
       for (const listener of work.listeners) listener(work.status);
+      this.#onProgress?.(work.status);
     };
     try {
       await mkdir(this.#dir, { recursive: true, mode: 0o755 });

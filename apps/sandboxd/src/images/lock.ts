@@ -12,6 +12,8 @@ export interface FileLock {
 export async function tryLock(path: string): Promise<FileLock | undefined> {
   const child = spawn('flock', ['-n', '-E', '75', path, 'sh', '-c', 'echo; exec cat >/dev/null'], {
     stdio: ['pipe', 'pipe', 'ignore'],
+    // A signal to our group ends this process in its own time, and the lock with it.
+    detached: true,
   });
   const closed = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
@@ -22,6 +24,8 @@ export async function tryLock(path: string): Promise<FileLock | undefined> {
   if (first === 75) return undefined;
   if (first !== 'taken') throw new Error(`cannot lock ${path}`);
   child.unref();
+  // A process that ends leaves nothing open; one that only waits for its lock would never end.
+  for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?(): void }).unref?.();
   return {
     async release() {
       child.ref();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createProgressReader } from './progress.ts';
+import { createProgressLog, createProgressReader } from './progress.ts';
 
 test('the progress of a build never falls, and its steps name the packages', () => {
   const read = createProgressReader();
@@ -38,4 +38,21 @@ test('the progress of a build never falls, and its steps name the packages', () 
     [...values].sort((a, b) => a - b),
   );
   assert.ok(values.every((value) => value > 0 && value < 1));
+});
+
+test('a build is logged at each tenth of it, and at its end', () => {
+  const said: unknown[] = [];
+  const hear = createProgressLog((message, details) => said.push([message, details]));
+  const template = 'svc-base';
+  for (const progress of [0, 0.02, 0.099, 0.1, 0.19, 0.55]) {
+    hear({ template, state: 'building', progress, step: `at ${progress}` });
+  }
+  hear({ template, state: 'ready', progress: 1, step: 'ready' });
+  hear({ template, state: 'ready', progress: 1, step: 'ready' });
+  assert.deepEqual(said, [
+    ['image building', { template, progress: 0, step: 'at 0' }],
+    ['image building', { template, progress: 0.1, step: 'at 0.1' }],
+    ['image building', { template, progress: 0.55, step: 'at 0.55' }],
+    ['image ready', { template, progress: 1, step: 'ready' }],
+  ]);
 });

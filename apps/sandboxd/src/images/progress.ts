@@ -1,3 +1,5 @@
+import type { ImageStatus } from '@svc/sandboxd-api';
+
 /** How far a build is. */
 export interface Progress {
   /** 0 to 1, never falling. */
@@ -47,5 +49,16 @@ export function createProgressReader(): (line: string) => Progress | undefined {
     const [, fetched, verb, name] = match;
     const what = fetched === undefined ? `${verb?.toLowerCase()} ${name?.replace(/:.*$/, '')}` : `fetching ${fetched}`;
     return at(from + ((to - from) * done) / (3 * packages), what);
+  };
+}
+
+/** Says a build's beginning, its end, and each tenth of it once. */
+export function createProgressLog(log: (message: string, details: object) => void): (status: ImageStatus) => void {
+  const said = new Map<string, string>();
+  return ({ template, state, progress, step }) => {
+    const key = state === 'building' ? String(Math.floor(progress * 10)) : state;
+    if (said.get(template) === key) return;
+    said.set(template, key);
+    log(`image ${state}`, { template, progress: Math.round(progress * 100) / 100, step });
   };
 }

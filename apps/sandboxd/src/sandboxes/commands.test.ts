@@ -94,7 +94,7 @@ for (const backend of ['v2', 'v1'] as const) {
       await until(async () => (await daemon.exec(id, { cmd: ['true'] })).status === 409, 'the sandbox to be busy');
       const cell = await daemon.call('POST', `/v1/sandboxes/${id}/run_code`, { code: '1', timeout_ms: 1000 });
       assert.equal(cell.status, 409);
-      const busy = () => globSync(`${daemon.dir}/workspaces/*/busy`);
+      const busy = () => globSync(`${daemon.workspaces}/*/busy`);
       await until(() => busy().length === 1, 'the command to begin');
       for (const path of busy()) unlinkSync(path);
       assert.deepEqual(exitOf(await first), { code: 0, late: false });

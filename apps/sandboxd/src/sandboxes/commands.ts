@@ -4,7 +4,8 @@ import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
 import type { Live } from './instances.ts';
-import { type Context, type Entry, entryOf, liveOf, occupy } from './context.ts';
+import type { Workspaces } from '../parts.ts';
+import { type Context, type Entry, entryOf, environmentOf, liveOf, occupy } from './context.ts';
 
 /** Takes the events of a command; `done` when the reader wants more. */
 export interface ExecSink {
@@ -19,23 +20,64 @@ const tickMs = 20;
 /** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
 const starvedMs = 15_000;
 
-/** Gives `work` up when the caller goes away, and when the agent misses the time: then `late` is its answer. */
-function guarded<T>(channel: Channel, signal: AbortSignal, ms: number, work: Promise<T>, late: T): Promise<T> {
+/** How often a workspace is looked at while a command runs; a count that takes long is made less often. */
+const lookMs = 2_000;
+const restFactor = 10;
+
+/** What `guarded` gives up for: the caller, the time and the workspace of what runs. */
+interface Guard<T> {
+  context: Context;
+  instance: string;
+  channel: Channel;
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** The answer when the agent misses the time. */
+  late: T;
+}
+
+/** Gives `work` up when the caller goes away, when the agent misses the time, and when the workspace grows too large. */
+function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
+  const { context, channel, signal } = guard;
   const given = Promise.withResolvers<T>();
-  const gone = (): void => {
+  const fail = (error: NodeError): void => {
     channel.cancel();
-    given.reject(new NodeError('internal_error', 'the caller went away'));
+    given.reject(error);
   };
+  const gone = (): void => fail(new NodeError('internal_error', 'the caller went away'));
   const timer = setTimeout(() => {
     channel.cancel();
-    given.resolve(late);
-  }, ms + starvedMs);
+    given.resolve(guard.late);
+  }, guard.timeoutMs + starvedMs);
+  const rest = watchWorkspace(context.workspaces, guard.instance, () => fail(tooLarge()));
   if (signal.aborted) gone();
   else signal.addEventListener('abort', gone, { once: true });
   return Promise.race([work, given.promise]).finally(() => {
+    rest();
     clearTimeout(timer);
     signal.removeEventListener('abort', gone);
   });
+}
+
+const tooLarge = (): NodeError => new NodeError('workspace_too_large', 'the workspace is over 2 GB');
+
+/** Calls `full` once a workspace grew over its limits, where no file system stops it; answers how to end the watch. */
+function watchWorkspace(workspaces: Workspaces, instance: string, full: () => void): () => void {
+  if (!workspaces.isWatched) return () => {};
+  const outgrown = workspaces.watch(instance);
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const began = performance.now();
+    // A count that fails says nothing; the next one may.
+    if (await outgrown().catch(() => false)) {
+      if (!isOver) full();
+    } else if (!isOver) timer = setTimeout(() => void look(), lookMs + restFactor * (performance.now() - began));
+  };
+  timer = setTimeout(() => void look(), lookMs);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** Runs a command; settles after its last event. Throws what is refused before its first. */
@@ -46,21 +88,32 @@ export async function exec(context: Context, id: string, request: ExecRequest, s
   const release = occupy(entry, 'command');
   try {
     const since = Date.now() - tickMs;
-    const end = await command(live, request, sink);
+    const end = await command(context, entry, live, request, sink);
     await last(context, entry, end, since, sink);
+  } catch (error) {
+    // It began, so its stream tells.
+    if (!(error instanceof NodeError) || error.code !== 'workspace_too_large') throw error;
+    sink.event({ type: 'error', code: error.code, message: error.message }, () => {});
   } finally {
     release();
   }
 }
 
 /** The agent's last word about a command; undefined when the sandbox ended. */
-function command(live: Live, request: ExecRequest, sink: ExecSink): Promise<Record<string, unknown> | undefined> {
+async function command(
+  context: Context,
+  entry: Entry,
+  live: Live,
+  request: ExecRequest,
+  sink: ExecSink,
+): Promise<Record<string, unknown> | undefined> {
   const { stdin, ...rest } = request;
   const hasInput = stdin !== undefined && stdin !== '';
   const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
   const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
+  const env = { ...environmentOf(context, entry), ...rest.env };
   const channel = live.client.open(
-    { kind: 'exec', ...rest, ...(hasInput && { stdin: true }) },
+    { kind: 'exec', ...rest, env, ...(hasInput && { stdin: true }) },
     {
       data(bytes, stream, done) {
         const data = decoders[stream].write(bytes);
@@ -84,7 +137,8 @@ function command(live: Live, request: ExecRequest, sink: ExecSink): Promise<Reco
   feed();
   const { timeout_ms } = request;
   const late = { exit_code: null, timed_out: true, duration_ms: timeout_ms };
-  return guarded(channel, sink.signal, timeout_ms, ended.promise, late);
+  const guard = { context, instance: live.instance.id, channel, signal: sink.signal, timeoutMs: timeout_ms };
+  return guarded({ ...guard, late }, ended.promise);
 }
 
 /** Sends the standard input as fast as it is taken, then its end. */
@@ -113,7 +167,7 @@ async function last(
   const error = (code: NodeErrorCode, message: string) => sink.event({ type: 'error', code, message }, () => {});
   if (!end) return error('sandbox_not_running', 'the sandbox ended');
   const { instance } = entry.record;
-  if (await context.workspaces.isTooLarge(instance)) return error('workspace_too_large', 'the workspace is over 2 GB');
+  if (await context.workspaces.isTooLarge(instance, Date.now() - since)) throw tooLarge();
   const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since);
   const code = end['exit_code'];
   sink.event(
@@ -164,7 +218,7 @@ export async function runCode(
   try {
     const ended = Promise.withResolvers<Record<string, unknown>>();
     const channel = live.client.open(
-      { kind: 'code', ...request },
+      { kind: 'code', ...request, env: environmentOf(context, entry) },
       {
         data(bytes, stream, done) {
           text[stream].push(Buffer.from(bytes));
@@ -179,7 +233,8 @@ export async function runCode(
     );
     const error = { name: 'TimeoutError', value: 'the sandbox did not end the cell in time', traceback: '' };
     const late = { error, duration_ms: request.timeout_ms, execution_count: 0, kernel_restarted: true, images: [] };
-    const answer = await guarded(channel, signal, request.timeout_ms, ended.promise, late);
+    const guard = { context, instance: live.instance.id, channel, signal, timeoutMs: request.timeout_ms };
+    const answer = await guarded({ ...guard, late }, ended.promise);
     return {
       stdout: Buffer.concat(text[1]).toString(),
       stderr: Buffer.concat(text[2]).toString(),

@@ -2,6 +2,7 @@ import type { Backend } from '@svc/sandboxd-api';
 import type { Driver } from '../drivers/driver.ts';
 import { NodeError } from '../error.ts';
 import type { Files, Images, Workspaces } from '../parts.ts';
+import type { Registries } from '../registries.ts';
 import type { Channel } from '../wire/client.ts';
 import type { Instances, Live } from './instances.ts';
 import type { Pool } from './pool.ts';
@@ -37,6 +38,8 @@ export interface Context {
   images: Images;
   files: Files;
   guest: { path: string; hash: string };
+  /** Environment of user code by the preset of its way out. */
+  presetEnv: Registries['env'];
   log(message: string, details?: object): void;
 }
 
@@ -52,6 +55,11 @@ export function liveOf(entry: Entry): Live {
     throw new NodeError('sandbox_not_running', `the sandbox is ${entry.record.status}`);
   }
   return entry.live;
+}
+
+/** What user code of a sandbox finds in its environment besides what all have. */
+export function environmentOf(context: Context, { record: { egress } }: Entry): Record<string, string> {
+  return egress.mode === 'preset' ? context.presetEnv[egress.preset] : {};
 }
 
 /** Takes the sandbox for one command; answers how it is given back. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Backend, NodeStatus } from '@svc/sandboxd-api';
 import { publishAgent } from '../drivers/agent.ts';
 import { createBubblewrap } from '../drivers/bubblewrap.ts';
@@ -8,10 +8,13 @@ import type { Driver } from '../drivers/driver.ts';
 import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
+import { sweepPublished } from '../published.ts';
+import type { Registries } from '../registries.ts';
+import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
 import { createInstances } from './instances.ts';
-import { createPool } from './pool.ts';
+import { createPool, pooled } from './pool.ts';
 import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims } from './shims.ts';
@@ -37,7 +40,14 @@ export interface NodeOptions {
   spares: number;
   limits: Limits;
   rules: EgressRules;
+  /** Whether the usual image is built before somebody asks for it. */
+  build: boolean;
+  /** Environment of user code by the preset of its way out. */
+  presetEnv: Registries['env'];
 }
+
+/** A sandbox lives for 7 days at most, unless it is prolonged. */
+const longestLifeMs = 60 * 86_400_000;
 
 /** A node with its sandboxes found again. */
 export interface SandboxNode {
@@ -55,7 +65,8 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const id = await nodeId(place('node-id'));
   const guest = await publishAgent(place('guest'));
-  const shims = createShims(options.spares, dir);
+  const shim = await publishShim(place('shim'));
+  const shims = createShims(options.spares, shim, dir);
   const drivers: Record<Backend, Driver> = {
     v1: createBubblewrap(),
     v2: createGvisor(parts.runtime, place('runsc')),
@@ -77,11 +88,15 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
     shims,
     drivers,
     files,
+    presetEnv: options.presetEnv,
   };
   await recover(context, groups);
+  const guests = [...context.entries.values()].map(({ record }) => record.guest);
+  await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
+  // What a shim loads late it may need for as long as it lives.
+  await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
   shims.refill();
-  const canV2 = await able(drivers.v2);
-  if (canV2.available) pool.refill();
+  void warmUp(context, options.build).catch((error: unknown) => log('warming up', { err: error }));
   return {
     context,
     parts,
@@ -101,6 +116,17 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       }
     },
   };
+}
+
+/** What the first create would wait for, in the background: the runtime, the image, the warm sandboxes. */
+async function warmUp({ drivers, images, pool }: Context, build: boolean): Promise<void> {
+  const v2 = await able(drivers.v2);
+  if (v2.available) await pool.sweep();
+  if (!images.get(pooled)) {
+    if (!build || !(v2.available || (await able(drivers.v1)).available)) return;
+    await images.build(pooled);
+  }
+  if (v2.available) pool.refill();
 }
 
 async function able(driver: Driver): Promise<{ available: boolean; reason?: string }> {

@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Backend, Egress } from '@svc/sandboxd-api';
 import type { Driver, Instance } from '../drivers/driver.ts';
@@ -53,7 +54,7 @@ export interface Instances {
 
 /** How long the first word of an agent may take; a cold start is 0.3 to 0.6 s when nothing else runs (measured). */
 const readyMs = 30_000;
-const adoptMs = 5_000;
+const stopMs = 5_000;
 
 export function createInstances(parts: InstanceParts): Instances {
   const end: Instances['end'] = (id, backend, live) => endOf(parts, id, backend, live);
@@ -71,7 +72,8 @@ export function createInstances(parts: InstanceParts): Instances {
     async adopt(record) {
       try {
         const client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
-        await inTime(client.ask({ kind: 'ping' }), adoptMs);
+        // Its shim lives: an agent that is slow, or stands still for a snapshot, is waited for.
+        await inTime(client.ask({ kind: 'ping' }), readyMs);
         const group = await parts.groups.open(record.instance, hardLimits(parts.limits, record.backend));
         const { instance: id, guest, uid, image } = record;
         return { instance: instanceOf(parts, { id, guest, uid, rootfs: image.rootfs }, group), group, client };
@@ -104,7 +106,9 @@ function instanceOf(
 }
 
 async function launch(parts: InstanceParts, start: Start): Promise<Live> {
-  const group = await parts.groups.open(start.id, hardLimits(parts.limits, start.backend));
+  const limits = hardLimits(parts.limits, start.backend);
+  // Its start may take every core: held to one, the runtime's processes wait for the next 100 ms again and again.
+  const group = await parts.groups.open(start.id, { ...limits, cpus: Math.max(limits.cpus, availableParallelism()) });
   const instance = instanceOf(parts, start, group);
   await mkdir(instance.dir, { recursive: true, mode: 0o700 });
   const driver = parts.drivers[start.backend];
@@ -115,6 +119,7 @@ async function launch(parts: InstanceParts, start: Start): Promise<Live> {
   await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
   const client = await connectShim(paths.socket);
   await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'ping' }), readyMs);
+  await parts.groups.open(start.id, limits);
   return { instance, group, client };
 }
 
@@ -122,8 +127,8 @@ async function endOf(parts: InstanceParts, id: string, backend: Backend, live?: 
   const dir = join(parts.dir, id);
   const client = live?.client ?? (await connectShim(join(dir, 'shim.sock')).catch(() => undefined));
   if (client) {
-    await inTime(client.tell({ stop: true }), adoptMs).catch(() => {});
-    await inTime(client.closed, adoptMs).catch(() => client.close());
+    await inTime(client.tell({ stop: true }), stopMs).catch(() => {});
+    await inTime(client.closed, stopMs).catch(() => client.close());
   }
   const group = live?.group ?? (await parts.groups.open(id, hardLimits(parts.limits, backend)));
   await group.remove();

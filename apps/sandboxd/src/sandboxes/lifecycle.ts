@@ -123,10 +123,11 @@ export async function destroy(context: Context, id: string): Promise<void> {
   await serially(entry, async () => {
     if (context.entries.get(id) !== entry) return;
     const { instance, backend } = entry.record;
+    // From here on nobody owns what is left: should this process end, the next one removes it.
+    await context.records.remove(id);
     await context.instances.end(instance, backend, live ?? entry.live);
     await context.workspaces.remove(instance);
     await rm(join(context.snapshots, instance), { recursive: true, force: true });
-    await context.records.remove(id);
     context.entries.delete(id);
   });
 }

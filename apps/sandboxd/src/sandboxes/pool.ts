@@ -38,13 +38,16 @@ export interface Pool {
   /** Fills up in the background; the images and the snapshot it needs are made first when they can be. */
   refill(): void;
   waiting(): number;
+  /** Removes the golden snapshots that nothing will start from: of other images, agents, runtimes, and half-made ones. */
+  sweep(): Promise<void>;
   /** Ends those that wait. */
   close(): Promise<void>;
 }
 
 /** What the kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
-const pooled: Template = 'svc-base';
+/** What sandboxes are started from unless they say otherwise. */
+export const pooled: Template = 'svc-base';
 /** Longer than any sandbox lives; a warm one is ended with sandboxd, and by the next one's recovery. */
 const waitsMs = 30 * 86_400_000;
 
@@ -86,12 +89,15 @@ export function createPool(parts: PoolParts): Pool {
     pool.refill();
   }
 
+  /** What works on the golden snapshots: one that is being made looks half-made. */
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    state.making = state.making.catch(() => {}).then(work);
+    return state.making;
+  };
+
   const pool: Pool = {
     golden: (image) => goldenOf(parts, image),
-    prepare(image) {
-      state.making = state.making.catch(() => {}).then(() => make(parts, image, state));
-      return state.making;
-    },
+    prepare: (image) => inTurn(() => make(parts, image, state)),
     take() {
       const digest = parts.images.get(pooled)?.digest;
       for (;;) {
@@ -109,6 +115,7 @@ export function createPool(parts: PoolParts): Pool {
         });
     },
     waiting: () => waiting.length,
+    sweep: () => inTurn(() => sweep(parts)),
     async close() {
       state.isClosed = true;
       await state.model?.client.tell({ stop: true }).catch(() => {});
@@ -123,6 +130,18 @@ async function goldenOf({ dir, guest, driver }: PoolParts, image: Image): Promis
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const key = keyOf(image, guest.hash, await driver.version());
   return (await readdir(dir)).includes(key) ? join(dir, key) : undefined;
+}
+
+async function sweep(parts: PoolParts): Promise<void> {
+  const current = new Set<string | undefined>();
+  for (const { template } of parts.images.status()) {
+    const image = parts.images.get(template);
+    if (image) current.add(await goldenOf(parts, image).catch(() => undefined));
+  }
+  for (const name of await readdir(parts.dir).catch(() => [])) {
+    const path = join(parts.dir, name);
+    if (!current.has(path)) await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** A snapshot fits what it was made of, and nothing else. */

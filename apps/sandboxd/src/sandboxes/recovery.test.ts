@@ -12,7 +12,8 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
   });
   after(() => daemon.stop());
 
-  const entries = (name: string): string[] => readdirSync(join(daemon.dir, name));
+  const entries = (name: string): string[] =>
+    readdirSync(name === 'workspaces' ? daemon.workspaces : join(daemon.dir, name));
   /** Waits until nothing of a sandbox is on the machine but what is named. */
   const isEmpty = async (places: readonly string[]): Promise<void> => {
     await until(async () => (await processesOf(join(daemon.dir, 'live'))).length === 0, 'no process');
@@ -54,7 +55,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
       await daemon.again();
       await daemon.call('PATCH', `/v1/sandboxes/${id}`, { expires_at: Date.now() + 1500 });
       await daemon.kill();
-      await until(async () => (await processesOf(`shim/main.ts\0${daemon.dir}`)).length === 0, 'no shim');
+      await until(async () => (await processesOf(`main.mjs\0${daemon.dir}`)).length === 0, 'no shim');
       await daemon.again();
       assert.deepEqual([(await stateOf(id))['status'], (await stateOf(id))['reason']], ['stopped', 'expired']);
       await isEmpty(['live', 'workspaces']);
@@ -99,7 +100,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
 
 /** The shim of the one sandbox of a daemon: the one that has a child. */
 async function shimOf(daemon: Daemon): Promise<number> {
-  const shims = new Set(await processesOf(`shim/main.ts\0${daemon.dir}`));
+  const shims = new Set(await processesOf(`main.mjs\0${daemon.dir}`));
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {

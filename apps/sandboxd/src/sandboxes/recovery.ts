@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlGroups } from '../parts.ts';
-import { type Context, enter, lost } from './context.ts';
+import { type Context, type Entry, enter, lost } from './context.ts';
 import { inTime } from './instances.ts';
 import type { SandboxRecord } from './record.ts';
 import { settle } from './snapshots.ts';
@@ -17,7 +17,8 @@ export async function recover(context: Context, groups: ControlGroups): Promise<
   await mkdir(context.snapshots, { recursive: true, mode: 0o700 });
   const records = await context.records.load();
   await Promise.all(records.map((record) => adopt(context, record)));
-  const owned = new Set(records.map(({ instance }) => instance));
+  const owned = new Set(context.entries.values().map(({ record }) => record.instance));
+  await Promise.all([...context.entries.values()].map((entry) => endHalf(context, entry)));
   const others = async (list: Promise<string[]>): Promise<string[]> => (await list).filter((name) => !owned.has(name));
   // The backend matters for what its driver keeps only, and both drivers take an id that they do not know.
   for (const id of await others(context.instances.list())) {
@@ -34,11 +35,20 @@ export async function recover(context: Context, groups: ControlGroups): Promise<
   }
 }
 
+/** A pause that came as far as its record, a resume that did not: what runs is not what the record says. */
+async function endHalf(context: Context, { record, live }: Entry): Promise<void> {
+  if (live) return;
+  const running = await context.instances.list();
+  if (running.includes(record.instance)) await context.instances.end(record.instance, record.backend);
+}
+
 async function adopt(context: Context, record: SandboxRecord): Promise<void> {
   if (record.status === 'paused' || record.status === 'stopped') {
     enter(context, record, undefined);
     return;
   }
+  // It answers until its memory is taken, and ends then.
+  if (record.status === 'pausing') await context.drivers[record.backend].settled(record.instance);
   const live = await context.instances.adopt(record);
   if (live) {
     const { egress, expires_at } = record;

@@ -1,26 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import type { ShimSpec } from '../shim/spec.ts';
 
-const shimPath = join(import.meta.dirname, '../shim/main.ts');
-
-/** Starts shims; some wait in store, since Node takes 50 to 150 ms to start. */
+/** Starts shims; some wait in store, since Node takes 40 to 150 ms to start. */
 export interface Shims {
   /** Gives a shim its sandbox; settles once it listens. */
   start(spec: ShimSpec): Promise<void>;
   /** Fills the store up. */
   refill(): void;
+  /** Has at least so many in store soon. */
+  prepare(count: number): void;
   close(): void;
 }
 
-/** `dir` stands in their command line, so that `ps` tells whose they are. */
-export function createShims(spares: number, dir: string): Shims {
+/** `path` is of the shim's module; `dir` stands in their command line, so that `ps` tells whose they are. */
+export function createShims(spares: number, path: string, dir: string): Shims {
   const store: ChildProcess[] = [];
   const state = { isClosed: false };
   const launch = (): ChildProcess => {
     const child = spawn(
       process.execPath,
-      ['--max-old-space-size=64', '--max-semi-space-size=1', '--no-warnings', shimPath, dir],
+      ['--max-old-space-size=64', '--max-semi-space-size=1', path, dir],
       // A session of its own: no signal to sandboxd's group or terminal reaches it.
       { detached: true, stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: {} },
     );
@@ -32,6 +31,9 @@ export function createShims(spares: number, dir: string): Shims {
       if (at >= 0) store.splice(at, 1);
     });
     return child;
+  };
+  const fill = (count: number): void => {
+    while (!state.isClosed && store.length < count) store.push(launch());
   };
   return {
     start(spec) {
@@ -47,9 +49,8 @@ export function createShims(spares: number, dir: string): Shims {
         child.stdin?.write(`${JSON.stringify(spec)}\n`);
       });
     },
-    refill() {
-      while (!state.isClosed && store.length < spares) store.push(launch());
-    },
+    refill: () => fill(spares),
+    prepare: (count) => fill(count),
     close() {
       state.isClosed = true;
       for (const child of store.splice(0)) child.stdin?.destroy();

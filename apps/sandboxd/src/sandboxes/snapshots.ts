@@ -53,9 +53,10 @@ export async function settle(context: Context, entry: Entry, live: Live | undefi
   const { instance, backend } = entry.record;
   const bytes = memory ? await bytesOf(join(context.snapshots, instance)) : 0;
   entry.live = undefined;
-  await context.instances.end(instance, backend, live);
   entry.record = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
+  // First of all: why the shim ended, which tells whether the memory was saved, goes with the instance.
   await context.records.save(entry.record);
+  await context.instances.end(instance, backend, live);
   return { memory, snapshot_bytes: bytes };
 }
 
@@ -122,12 +123,10 @@ export async function fork(
     const began = performance.now();
     const places = children.map((child) => ({ ...child, instance: randomUUID() }));
     for (const child of places) context.creating.set(child.id, Promise.resolve());
+    // Each child needs one: they start while the parent's memory is written.
+    context.shims.prepare(children.length);
     try {
-      const memory = await save(context, entry, live, target, true);
-      const copied = await Promise.allSettled(
-        places.map(({ instance }) => context.workspaces.clone(entry.record.instance, instance)),
-      );
-      await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+      const { memory, copied } = await duplicate(context, entry, live, target, places);
       release();
       const snapshot = memory ? target : undefined;
       const made = places.map(async (child, index) => {
@@ -142,6 +141,27 @@ export async function fork(
       context.shims.refill();
     }
   });
+}
+
+/**
+ * The parent's memory, and its files as often as asked. Both are taken at the same time: what runs in the background
+ * while they are could write between them in either order, and a file system that has to commit for each copy (btrfs:
+ * 20 to 100 ms) takes as long as the memory.
+ */
+async function duplicate(
+  context: Context,
+  entry: Entry,
+  live: Live,
+  target: string,
+  places: readonly { instance: string }[],
+) {
+  const from = entry.record.instance;
+  const [memory, copied] = await Promise.all([
+    save(context, entry, live, target, true),
+    Promise.allSettled(places.map(({ instance }) => context.workspaces.clone(from, instance))),
+  ]);
+  await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+  return { memory, copied };
 }
 
 /** One child of a fork; what fails is told, and nothing of it stays. */

@@ -82,7 +82,7 @@ for (const kind of ['xfs', 'btrfs', 'plain'] as const) {
     const { bytes, inodes } = await it.usage('one');
     assert.ok(bytes >= 4 * mib && bytes < 6 * mib, String(bytes));
     assert.equal(inodes, 3);
-    assert.equal(await it.isTooLarge('one'), false);
+    assert.equal(await it.isTooLarge('one', 0), false);
   });
 }
 

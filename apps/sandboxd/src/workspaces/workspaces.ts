@@ -5,6 +5,7 @@ import { NodeError } from '../error.ts';
 import type { Workspaces } from '../parts.ts';
 import type { SystemPackages } from '../system-packages.ts';
 import { btrfsHolder, directoryHolder, type Holder, type Usage, type VolumeKind, xfsHolder } from './kinds.ts';
+import { createSizes } from './usage.ts';
 import { mountVolume, unmountVolume, type VolumeOptions } from './volume.ts';
 
 /** More than this is `workspace_too_large` (spec). */
@@ -14,7 +15,7 @@ export const mostBytes = 2 * 1024 ** 3;
 export interface WorkspaceStore extends Workspaces {
   /** A volume of their own, on which a copy shares blocks; or `plain` directories. */
   kind: VolumeKind | 'plain';
-  /** Whether the file system stops a workspace at its limit; if not, somebody has to look at `usage`. */
+  /** Whether the file system stops a workspace at its limit of bytes. */
   limited: boolean;
   /** Why it is plain, or not limited, and what to do about it. */
   reason?: string;
@@ -52,6 +53,8 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
   const places = new Places(mounted?.path ?? join(options.dir, 'plain'), holder);
   await places.open();
   const usage = (id: string) => holder.usage(places.path(id));
+  const most = { ...limits, bytes: Math.min(limits.bytes, mostBytes) };
+  const sizes = createSizes(most, limited, (id) => places.path(id), usage);
   return {
     kind: mounted?.kind ?? 'plain',
     limited,
@@ -60,10 +63,19 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
     path: (id) => places.path(id),
     create: (id, uid) => places.create(id, uid),
     clone: (from, to) => places.clone(from, to),
-    remove: (id) => places.remove(id),
+    remove(id) {
+      sizes.forget(id);
+      return places.remove(id);
+    },
     list: () => places.list(),
     usage,
-    isTooLarge: async (id) => (await usage(id)).bytes > mostBytes,
+    // XFS counts by itself, and stops both; btrfs stops the bytes, whose sum has no part of its own for files.
+    isWatched: !(limited && mounted.kind === 'xfs'),
+    isTooLarge: (id, tookMs) => sizes.isOver(id, tookMs),
+    watch(id) {
+      const began = sizes.last(id);
+      return () => sizes.hasOutgrown(id, began);
+    },
     // Sandboxes outlive this process, and have it mounted.
     close: async () => {},
     unmount: () => unmountVolume(options.dir),

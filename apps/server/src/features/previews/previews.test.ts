@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { until } from '../../testing.ts';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
@@ -165,7 +164,7 @@ describe('previews', () => {
           .end();
       });
     const answer = await ask(`3000-${token}.preview.test`, '/a?b');
-    const seen = JSON.parse(answer.body) as Json;
+    const seen = JSON.parse(answer.body);
     assert.deepEqual([answer.status, seen.url, seen.headers.cookie], [200, '/a?b', 'own=7']);
     assert.deepEqual(answer.cookies, ['own=1; Path=/', 'two=2']);
     for (const host of [
