@@ -105,6 +105,8 @@ describe('what code in a sandbox tries', { skip }, () => {
       async function attack(attempt: Attempt): Promise<void> {
         const mode = attempt.egress ?? 'none';
         const box = await attackerOf(mode);
+        // What an attempt before this one is to blame for.
+        world.hits();
         const values = { ...world.values, socket: node.socket };
         const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (all, name) => (values as Json)[name] ?? all);
         const code = fill(attempt.shell ?? attempt.python ?? '');

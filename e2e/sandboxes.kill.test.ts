@@ -52,7 +52,9 @@ describe('sandboxes through kill -9', { skip }, () => {
     let last: HttpAnswer | undefined;
     await until(async () => {
       last = await p
-        .call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'kill -0 $(cat pid) && cat kept; pgrep -fx "sleep 600"' })
+        .call('POST', `/v1/sandboxes/${box.id}/exec`, {
+          shell: 'kill -0 $(cat pid) && cat kept; pgrep -fx "sleep 600"',
+        })
         .catch(() => undefined);
       return last?.status === 200;
     }, backMs).catch(() => assert.fail(`${box.backend}: ${JSON.stringify(last?.body)}`));
@@ -91,7 +93,10 @@ describe('sandboxes through kill -9', { skip }, () => {
     const instance = instanceOf(p.nodeDir, box.id);
     const snapshots = join(p.nodeDir, 'snapshots');
     const answer = p.call('POST', `/v1/sandboxes/${box.id}/pause`).catch(() => undefined);
-    await until(() => existsSync(snapshots) && readdirSync(snapshots).some((name) => name.startsWith(instance)), 30_000);
+    await until(
+      () => existsSync(snapshots) && readdirSync(snapshots).some((name) => name.startsWith(instance)),
+      30_000,
+    );
     process.kill(p.nodePid(), 'SIGKILL');
     await answer;
     let status = '';
