@@ -206,15 +206,16 @@ describe('what a sandbox hands out and takes in', { skip }, () => {
         await clean();
       });
 
-      test('a file larger than any disk, and ten thousand files, harm nobody else', async () => {
-        await t.exec(box, 'truncate -s 4T out/huge; truncate -s 4T huge');
+      test('a file larger than a workspace may be, and ten thousand files, harm nobody else', async () => {
+        await t.exec(box, 'truncate -s 3G out/huge huge');
         const other = await t.create({ backend });
         const [collected, read] = await Promise.all([
           collect(),
           raw('HEAD', files('huge')),
           t.exec(other, 'echo well'),
         ]);
-        assert.ok(collected.status < 500, `${collected.status} ${collected.text}`);
+        // A copy of it would be more of the platform's disk than a sandbox has.
+        assert.ok(collected.status >= 400 && collected.status < 500, `${collected.status} ${collected.text}`);
         assert.ok(read.status < 500, `${read.status}`);
         await clean();
         await t.exec(box, { shell: 'cd out && seq 10000 | xargs touch', timeout_seconds: 60 });

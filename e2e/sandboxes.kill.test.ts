@@ -62,14 +62,6 @@ describe('sandboxes through kill -9', { skip }, () => {
     assert.equal((await p.cell(box, 'kept')).result, '[0, 1, 2, 3, 4]');
   }
 
-  test('of the gateway, in the middle of a command: the sandboxes go on, and the command is over', async () => {
-    const boxes = await two();
-    const running = await Promise.all(boxes.map(begin));
-    await p.killGateway();
-    for (const { ended } of running) assert.equal(await ended, undefined);
-    for (const box of boxes) await survived(box);
-  });
-
   test('of the node agent, in the middle of a command: the caller hears of it, and the sandboxes go on', async () => {
     const boxes = await two();
     const paused = await p.create({ backend: 'v2' });
@@ -127,5 +119,13 @@ describe('sandboxes through kill -9', { skip }, () => {
     }
     assert.equal((await p.exec(other, 'echo well')).stdout, 'well\n');
     assert.equal((await p.exec(await p.create({ backend: 'v2' }), 'echo next')).stdout, 'next\n');
+  });
+
+  test('of the gateway, in the middle of a command: the sandboxes go on, and the command is over', async () => {
+    const boxes = await two();
+    const running = await Promise.all(boxes.map(begin));
+    await p.killGateway();
+    for (const { ended } of running) assert.equal(await ended, undefined);
+    for (const box of boxes) await survived(box);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { http, type HttpAnswer, until } from '../apps/server/src/testing.ts';
@@ -74,7 +75,10 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
       await Promise.all(data.map(({ id }: Json) => self.ok('DELETE', `/v1/sandboxes/${id}`)));
     },
     async killGateway() {
-      await platform.end('SIGKILL');
+      // Its end, not that of its output: the node agent writes there too, and lives on.
+      const ended = once(platform.process, 'exit');
+      platform.process.kill('SIGKILL');
+      await ended;
       platform = await startPlatform(dataDir, platform.port, environment);
     },
     async close() {
