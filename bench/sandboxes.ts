@@ -1,20 +1,15 @@
 // Sandboxes through the API, beside a cold gVisor and a bubblewrap of the same image, and the bare host.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { NodeClient } from '@svc/sandboxd-api';
 import { type Platform, startPlatform, temporaryDataDir } from './lib/platform.ts';
 import { atMost, bench, type Row, type Target } from './lib/report.ts';
+import { densityOf, imageOf, images, nodeIn, waitForPool, warm } from './lib/sandboxes.ts';
 import { median, percentile } from './lib/stats.ts';
 
-const images = process.env['SVC_SANDBOX_IMAGES'] ?? '/var/cache/svc/images';
-const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 const run = promisify(execFile);
-const warm = 2;
-const poolMs = 120_000;
 /** What the design asks of a fork of `count`, ms. */
 const forkLimit = (count: number): number => 300 + 160 * count;
 
@@ -102,51 +97,6 @@ function caller({ port, key }: Platform): Call {
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return JSON.parse(text) as never;
   };
-}
-
-/** The node agent below a data directory; at the end whatever it holds is removed. */
-function nodeIn(dir: string) {
-  const client = new NodeClient(join(dir, 'sandboxd.sock'));
-  return {
-    dir,
-    client,
-    [Symbol.dispose]() {
-      client.close();
-      execFileSync(process.execPath, [sandboxd, 'clear', '--dir', dir], { stdio: 'ignore' });
-    },
-  };
-}
-
-/** Waits until `count` instances are there, the warm ones among them. */
-async function waitForPool(dir: string, count = warm): Promise<void> {
-  const instances = (): number => (hasGolden(dir) ? instancesOf(dir).length : 0);
-  const limit = performance.now() + poolMs;
-  while (instances() !== count && performance.now() < limit) await delay(50);
-  // The last of them is there before it answers.
-  await delay(300);
-}
-
-const hasGolden = (dir: string): boolean => namesIn(join(dir, 'golden')).some((name) => !name.endsWith('.new'));
-const instancesOf = (dir: string): string[] => namesIn(join(dir, 'live'));
-
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return [];
-  }
-}
-
-/** Root file system that the node makes sandboxes from. */
-function imageOf(): string {
-  const holds = (name: string): boolean => {
-    const file = join(images, name, 'image.json');
-    return existsSync(file) && readFileSync(file, 'utf8').includes('"svc-base"');
-  };
-  const found = namesIn(images).find(holds);
-  if (found === undefined)
-    throw new Error(`no svc-base in ${images}: svc images build svc-base, or SVC_SANDBOX_IMAGES`);
-  return join(images, found, 'rootfs');
 }
 
 /** A bundle with the least in it: the same image, the same platform, one program. */
@@ -239,44 +189,6 @@ async function bareInside(call: Call, backend: string, count: number): Promise<{
   }
   await call('DELETE', `/${id}`);
   return { bare, exec };
-}
-
-/** MiB that an idle sandbox takes, of memory and in the share of what several share; with its shim. */
-async function densityOf(
-  node: { client: NodeClient; dir: string },
-  backend: 'v1' | 'v2',
-  count: number,
-): Promise<number> {
-  const expires_at = Date.now() + 600_000;
-  const before = pssOf(node.dir);
-  const ids = Array.from({ length: count }, () => randomUUID());
-  for (const id of ids) {
-    await node.client.create(id, { backend, template: 'svc-base', egress: { mode: 'none' }, expires_at });
-  }
-  await waitForPool(node.dir, warm + count);
-  const each = (pssOf(node.dir) - before) / count / 1024;
-  await Promise.all(ids.map((id) => node.client.destroy(id)));
-  return each;
-}
-
-/** KiB of every process of a node's sandboxes; what several share is shared out among them. */
-function pssOf(dir: string): number {
-  const instances = instancesOf(dir);
-  const isOurs = (pid: string): boolean => {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    const group = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
-    return (words.includes(dir) && !words.includes('--socket')) || instances.some((id) => group.includes(id));
-  };
-  let sum = 0;
-  for (const pid of namesIn('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!isOurs(pid)) continue;
-      sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return sum;
 }
 
 type Inside = Record<'v1' | 'v2', { bare: number[]; exec: Sample }>;
