@@ -169,13 +169,15 @@ async function fork(call: Call, sample: Sample, count: number): Promise<void> {
   for (const { id } of [parent, ...(forked?.data ?? [])]) await call('DELETE', `/${id}`);
 }
 
-const spawnLoop = (count: number): string => `
+function spawnLoop(count: number): string {
+  return `
 import json, os, time
 def once():
     began = time.perf_counter()
     os.waitpid(os.posix_spawn('/bin/true', ['true'], os.environ), 0)
     return (time.perf_counter() - began) * 1000
 json.dumps([once() for _ in range(${count})])`;
+}
 
 /** The same program, started by a loop inside the sandbox; and through the API, in the same one. */
 async function bareInside(call: Call, backend: string, count: number): Promise<{ bare: number[]; exec: Sample }> {

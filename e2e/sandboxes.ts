@@ -89,10 +89,10 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
     },
   };
   // The first golden snapshot takes a while; a create before it would be a cold one.
-  await until(
-    async () => namesIn(join(nodeDir, 'live')).length >= warm && namesIn(join(nodeDir, 'golden')).length > 0,
-    120_000,
-  );
+  const isWarm = (): boolean =>
+    namesIn(join(nodeDir, 'live')).length >= warm && (warm === 0 || namesIn(join(nodeDir, 'golden')).length > 0);
+  const answers = async (): Promise<boolean> => (await self.call('GET', '/v1/sandboxes')).status === 200;
+  await until(async () => isWarm() && (await answers()), 120_000);
   return self;
 }
 
@@ -154,7 +154,7 @@ export function holdingsOf(nodeDir: string): Record<string, number> {
     records: namesIn(join(nodeDir, 'sandboxes')).length,
     snapshots: namesIn(join(nodeDir, 'snapshots')).length,
     'state of runsc': namesIn(join(nodeDir, 'runsc')).length,
-    workspaces: filesBelow(join(nodeDir, 'workspaces'), 2).length,
+    workspaces: filesBelow(join(nodeDir, 'workspaces'), 3).length,
   };
 }
 
