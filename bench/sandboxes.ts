@@ -114,10 +114,10 @@ function bundleIn(dir: string, rootfs: string): string {
   return bundle;
 }
 
-const runsc = (): string => {
+function runsc(): string {
   const dir = join(images, 'runtime');
   return join(dir, readdirSync(dir).find((name) => name.startsWith('runsc')) ?? 'runsc');
-};
+}
 
 async function peers(samples: Samples, rootfs: string, bundle: string): Promise<void> {
   const flags = [

@@ -36,7 +36,7 @@ const colours = (page: Page): Promise<number> =>
 describe('the templates', { skip: withoutSandboxes }, () => {
   let p: SandboxPlatform;
   before(async () => {
-    p = await startSandboxPlatform(0);
+    p = await startSandboxPlatform();
   });
   after(async () => {
     await p?.close();
