@@ -78,9 +78,17 @@ describe('the templates', { skip: withoutSandboxes }, () => {
     try {
       instance = await chromium.launch({ executablePath: browser, args: flags });
       const page = await instance.newPage({ viewport: { width: 1280, height: 800 } });
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('websocket', (socket) => {
+        said.push(`socket ${socket.url()}`);
+        socket.on('socketerror', (error) => said.push(`socket: ${error}`));
+        socket.on('close', () => said.push('socket closed'));
+      });
       await page.goto(url);
-      await page.waitForSelector('.noVNC_connected canvas', { timeout: 60_000 });
-      await page.waitForFunction(() => (document as { querySelector?: unknown }).querySelector !== undefined);
+      await page
+        .waitForSelector('.noVNC_connected canvas', { timeout: 30_000 })
+        .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
       const limit = performance.now() + 60_000;
       // The wallpaper alone is one colour: a panel and a terminal are to be seen.
       while ((await colours(page)) < 16 && performance.now() < limit) await page.waitForTimeout(250);
