@@ -96,7 +96,7 @@ const write: Files['write'] = async (root, path, body, options) => {
       await directory.close();
     }
   } catch (error) {
-    body.destroy();
+    // The body is left as it is: to destroy a request would end the connection that the refusal has to go back on.
     const code = codeOf(error) ?? '';
     if (code === 'ENOSPC' || code === 'EDQUOT') {
       throw new NodeError('workspace_too_large', 'the workspace is full', { cause: error });
@@ -124,7 +124,7 @@ async function writeInto(
   try {
     const hash = createHash('sha256');
     let bytes = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > mostBytes) throw new FileTooLarge('workspace_too_large', `a file has at most ${mostBytes} bytes`);
       hash.update(chunk);

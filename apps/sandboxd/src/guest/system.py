@@ -47,30 +47,35 @@ def count():
 
 
 def kill_session(session):
-    """Ends every process of a session and all that descend from its leader; repeats until nothing new shows."""
-    # Most of it, or all of a bomb, in one call: each further one may wait long for its turn.
-    try:
-        os.killpg(session, signal.SIGKILL)
-    except OSError:
-        pass
-    killed = set()
+    """Ends every process of a session and all that descend from its leader, whichever session they made for themselves."""
+    # They are stopped first, and killed once all are known: what the dead leave behind is a child of ours, and nobody
+    # could tell any more whose it was. Most of it, or all of a bomb, in one call: each further one may wait for its turn.
+    _kill(os.killpg, session, signal.SIGSTOP)
+    doomed = set()
     for _ in range(50):
         table = processes()
-        doomed = {pid for pid, (_, sid, _, _) in table.items() if sid == session or pid == session}
+        found = {pid for pid, (_, sid, _, _) in table.items() if sid == session or pid == session or pid in doomed}
         while True:
-            more = {pid for pid, (parent, _, _, _) in table.items() if parent in doomed} - doomed
+            more = {pid for pid, (parent, _, _, _) in table.items() if parent in found} - found
             if not more:
                 break
-            doomed |= more
-        doomed -= killed
-        if not doomed:
-            return
-        for pid in doomed:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
-        killed |= doomed
+            found |= more
+        fresh = found - doomed
+        if not fresh:
+            break
+        for pid in fresh:
+            _kill(os.kill, pid, signal.SIGSTOP)
+        doomed |= fresh
+    _kill(os.killpg, session, signal.SIGKILL)
+    for pid in doomed:
+        _kill(os.kill, pid, signal.SIGKILL)
+
+
+def _kill(call, target, number):
+    try:
+        call(target, number)
+    except OSError:
+        pass
 
 
 def deleted_files(below):

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { killAll } from './platform.ts';
+import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
+
+const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
+const skip = browser === '' ? 'no chromium on this machine' : withoutSandboxes;
+const flags = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-gpu'];
+
+const sentence = 'Încheiat astăzi, șase țări și câte un înger.';
+const document = `
+import docx
+d = docx.Document()
+d.add_heading('Proces-verbal', 1)
+d.add_paragraph(${JSON.stringify(sentence)})
+d.save('/workspace/act.docx')`;
+const textOfPdf = `
+import glob, pypdf
+''.join(page.extract_text() for page in pypdf.PdfReader(glob.glob('/workspace/out/*.pdf')[0]).pages)`;
+
+/** How many colours a picture of the canvas has, looked at in the page itself. */
+const colours = (page: Page): Promise<number> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector('canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Set();
+    for (let at = 0; at < data.length; at += 4) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+    return seen.size;
+  })()`);
+
+describe('the templates', { skip: withoutSandboxes }, () => {
+  let p: SandboxPlatform;
+  before(async () => {
+    p = await startSandboxPlatform();
+  });
+  after(async () => {
+    await p?.close();
+    killAll();
+  });
+
+  test('office-acte turns a document with Romanian letters into a PDF that has them', async () => {
+    const writer = await p.create({ backend: 'v1' });
+    assert.equal((await p.exec(writer, { language: 'python', code: document })).exit_code, 0);
+    const headers = { accept: 'application/octet-stream' };
+    const made = await p.exec(writer, 'base64 -w0 act.docx');
+    const box = await p.create({ template: 'office-acte' });
+    await p.put(box, 'act.docx', Buffer.from(made.stdout, 'base64'));
+    const converted = await p.exec(box, {
+      shell: 'soffice --headless --convert-to pdf --outdir out act.docx',
+      timeout_seconds: 180,
+    });
+    assert.equal(converted.exit_code, 0, converted.stderr);
+    const { data } = await p.ok('GET', `/v1/sandboxes/${box.id}/artifacts`);
+    assert.deepEqual([data.length, data[0].path, data[0].mime], [1, 'out/act.pdf', 'application/pdf']);
+    const bytes = Buffer.from(await (await fetch(data[0].url, { headers })).arrayBuffer());
+    assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
+    const { result, error } = await p.cell(box, textOfPdf);
+    assert.equal(error, null);
+    assert.ok(result.includes(sentence), result);
+    await p.clear();
+  });
+
+  test('desktop shows a desktop in a browser, through its preview', { skip }, async () => {
+    const box = await p.create({ template: 'desktop' });
+    const started = await p.exec(
+      box,
+      `nohup /usr/local/bin/svc-desktop > desktop.log 2>&1 &
+      until curl -s --noproxy '*' -o /dev/null http://127.0.0.1:6080/vnc.html; do sleep 0.2; done; echo up`,
+    );
+    assert.equal(started.stdout, 'up\n', started.stderr);
+    const { url } = await p.ok('POST', `/v1/sandboxes/${box.id}/preview`, { port: 6080 });
+    let instance: Browser | undefined;
+    try {
+      instance = await chromium.launch({ executablePath: browser, args: flags });
+      const page = await instance.newPage({ viewport: { width: 1280, height: 800 } });
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('websocket', (socket) => {
+        said.push(`socket ${socket.url()}`);
+        socket.on('socketerror', (error) => said.push(`socket: ${error}`));
+        socket.on('close', () => said.push('socket closed'));
+      });
+      await page.goto(url);
+      await page
+        .waitForSelector('.noVNC_connected canvas', { timeout: 30_000 })
+        .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
+      const limit = performance.now() + 60_000;
+      // The wallpaper alone is one colour: a panel and a terminal are to be seen.
+      while ((await colours(page)) < 16 && performance.now() < limit) await page.waitForTimeout(250);
+      const picture = join(mkdtempSync(join(tmpdir(), 'svc-desktop-')), 'desktop.png');
+      writeFileSync(picture, await page.screenshot());
+      assert.ok((await colours(page)) >= 16, `a blank desktop: ${picture}`);
+      // What is typed there arrives in the sandbox.
+      await page.locator('canvas').click({ position: { x: 640, y: 300 } });
+      await page.keyboard.type('echo typed > /workspace/typed\n', { delay: 20 });
+      const typed = await p.exec(box, 'for i in $(seq 100); do [ -s typed ] && break; sleep 0.1; done; cat typed');
+      assert.equal(typed.stdout, 'typed\n', picture);
+    } finally {
+      await instance?.close();
+    }
+  });
+});

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { http, type HttpAnswer, until } from '../apps/server/src/testing.ts';
+import type { Json } from '../apps/server/src/testing.sandboxes.ts';
+import { freePort, type Platform, startPlatform, temporaryFolder } from './platform.ts';
+
+const program = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+const images = process.env['SVC_TEST_IMAGES'];
+
+/** Why the tests with sandboxes cannot run here, or false. */
+export const withoutSandboxes = images === undefined ? 'no sandboxes on this machine' : false;
+
+/** The platform as `svc up` starts it, with sandboxes, and the owner's calls to it. */
+export interface SandboxPlatform {
+  readonly url: string;
+  /** State of the node agent. */
+  readonly nodeDir: string;
+  /** Of the gateway. */
+  readonly pid: number;
+  /** Of the node agent. */
+  nodePid(): number;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
+  /** The same, and its answer is 200. */
+  ok(method: string, path: string, body?: unknown): Promise<Json>;
+  create(fields?: Json): Promise<Json>;
+  exec(box: { id: string }, command: Json): Promise<Json>;
+  cell(box: { id: string }, code: string): Promise<Json>;
+  put(box: { id: string }, path: string, body: Uint8Array | string): Promise<void>;
+  /** Destroys every sandbox. */
+  clear(): Promise<void>;
+  /** kill -9 of the gateway, and the platform once more on the same data. */
+  killGateway(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts `svc up` on a data directory of its own; waits until its node holds `warm` sandboxes in store. */
+export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const nodeDir = join(dataDir, 'sandboxd');
+  const environment = { SVC_SANDBOX_IMAGES: images ?? '', SVC_SANDBOX_WARM: String(warm), SVC_LOG_LEVEL: 'warn' };
+  let platform: Platform = await startPlatform(dataDir, await freePort(), environment);
+  const { key } = platform;
+  const self: SandboxPlatform = {
+    nodeDir,
+    get url() {
+      return platform.url;
+    },
+    get pid() {
+      return platform.process.pid ?? 0;
+    },
+    nodePid: () => commandsWith(nodeDir).find(({ words }) => words.includes('--socket'))?.pid ?? 0,
+    call: (method, path, body, headers = {}) =>
+      http(platform.url, path, { method, key, headers, ...(body !== undefined && { body }) }),
+    async ok(method, path, body) {
+      const answer = await self.call(method, path, body);
+      assert.equal(answer.status, 200, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    },
+    create: (fields = {}) => self.ok('POST', '/v1/sandboxes', { backend: 'v2', ...fields }),
+    exec: ({ id }, command) =>
+      self.ok('POST', `/v1/sandboxes/${id}/exec`, typeof command === 'string' ? { shell: command } : command),
+    cell: ({ id }, code) => self.ok('POST', `/v1/sandboxes/${id}/run_code`, { code }),
+    async put({ id }, path, body) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/octet-stream' };
+      const answer = await fetch(`${platform.url}/v1/sandboxes/${id}/files/${path}`, { method: 'PUT', headers, body });
+      assert.equal(answer.status, 200, await answer.text());
+    },
+    async clear() {
+      const { data } = await self.ok('GET', '/v1/sandboxes');
+      await Promise.all(data.map(({ id }: Json) => self.ok('DELETE', `/v1/sandboxes/${id}`)));
+    },
+    async killGateway() {
+      // Its end, not that of its output: the node agent writes there too, and lives on.
+      const ended = once(platform.process, 'exit');
+      platform.process.kill('SIGKILL');
+      await ended;
+      platform = await startPlatform(dataDir, platform.port, environment);
+    },
+    async close() {
+      await self.clear().catch(() => {});
+      await platform.end();
+      execFileSync(process.execPath, [program, 'clear', '--dir', nodeDir], { stdio: 'ignore' });
+      folder.remove();
+    },
+  };
+  // The first golden snapshot takes a while; a create before it would be a cold one.
+  const isWarm = (): boolean =>
+    namesIn(join(nodeDir, 'live')).length >= warm && (warm === 0 || namesIn(join(nodeDir, 'golden')).length > 0);
+  const answers = async (): Promise<boolean> => (await self.call('GET', '/v1/sandboxes')).status === 200;
+  await until(async () => isWarm() && (await answers()), 120_000);
+  return self;
+}
+
+interface Command {
+  pid: number;
+  words: string[];
+}
+
+/** Processes of this machine, without those that only wait to be reaped, in whose command line a text stands. */
+function commandsWith(text: string): Command[] {
+  return namesIn('/proc').flatMap((name) => {
+    const words = read(`/proc/${name}/cmdline`).split('\0');
+    return words.some((word) => word.includes(text)) ? [{ pid: Number(name), words }] : [];
+  });
+}
+
+/** The process that holds the shim of a sandbox's instance: the one whose socket it is. */
+export function shimOf(nodeDir: string, id: string): number {
+  const instance = instanceOf(nodeDir, id);
+  const socket = read('/proc/net/unix')
+    .split('\n')
+    .find((line) => line.endsWith(join(nodeDir, 'live', instance, 'shim.sock')));
+  const inode = socket?.trim().split(/ +/)[6];
+  const holder = commandsWith(nodeDir).find(({ pid }) =>
+    namesIn(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`),
+  );
+  assert.ok(holder, `nobody holds the socket of ${instance}`);
+  return holder.pid;
+}
+
+/** The instance that a sandbox is: names its control group and its directories. */
+export const instanceOf = (nodeDir: string, id: string): string =>
+  JSON.parse(read(join(nodeDir, 'sandboxes', `${id}.json`))).instance;
+
+/** How many processes an instance is. */
+export const processesOf = (instance: string): number =>
+  namesIn('/proc').filter((name) => read(`/proc/${name}/cgroup`).includes(instance)).length;
+
+/** How much of everything a node holds on this machine. */
+export function holdingsOf(nodeDir: string): Record<string, number> {
+  const group = groupOfNode(nodeDir);
+  const held = namesIn('/proc').filter(
+    (name) =>
+      read(`/proc/${name}/cmdline`).includes(nodeDir) ||
+      (read(`/proc/${name}/cgroup`).includes(`/${group}/`) && linkOf(`/proc/${name}/exe`) !== ''),
+  );
+  const files = filesBelow(nodeDir);
+  return {
+    processes: held.length,
+    'network namespaces': new Set(held.map((name) => linkOf(`/proc/${name}/ns/net`))).size,
+    mounts: read('/proc/self/mountinfo')
+      .split('\n')
+      .filter((line) => line.includes(nodeDir)).length,
+    'control groups': ['', ...namesIn('/sys/fs/cgroup')].flatMap((hierarchy) =>
+      filesBelow(join('/sys/fs/cgroup', hierarchy, group), 1).filter((path) => lstatSync(path).isDirectory()),
+    ).length,
+    sockets: files.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket()).length,
+    instances: namesIn(join(nodeDir, 'live')).length,
+    records: namesIn(join(nodeDir, 'sandboxes')).length,
+    snapshots: namesIn(join(nodeDir, 'snapshots')).length,
+    'state of runsc': namesIn(join(nodeDir, 'runsc')).length,
+    workspaces: filesBelow(join(nodeDir, 'workspaces'), 3).length,
+  };
+}
+
+/** The control group above those of a node's instances, in every hierarchy. */
+const groupOfNode = (nodeDir: string): string =>
+  `svc-${createHash('sha256').update(nodeDir).digest('hex').slice(0, 12)}`;
+
+function filesBelow(dir: string, depth = 4): string[] {
+  const entries = (() => {
+    try {
+      return readdirSync(dir, { withFileTypes: true });
+    } catch {
+      return [];
+    }
+  })();
+  return entries.flatMap((entry) => {
+    const path = join(dir, entry.name);
+    return entry.isDirectory() && depth > 1 ? [path, ...filesBelow(path, depth - 1)] : [path];
+  });
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
