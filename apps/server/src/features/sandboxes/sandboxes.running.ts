@@ -1,6 +1,6 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
 import type { Context, Kernel } from '../../kernel/context.ts';
-import { notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/errors.ts';
 import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
 import { type Nodes, notRunning } from './sandboxes.nodes.ts';
 import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';
@@ -30,6 +30,7 @@ export async function runningSandbox(
   };
 }
 
+const mostOutputBytes = 2 * 1024 ** 3;
 /** Where the files that a sandbox hands out are (document 3). */
 const outputDirectory = 'out';
 
@@ -41,7 +42,12 @@ export async function outputsOf(
 ): Promise<{ source: ArtifactSource; paths: string[] }> {
   const { accountId, id, keyId = null } = sandbox;
   const entries = await node.listFiles(id, outputDirectory, true);
-  const paths = entries.filter(({ type }) => type === 'file').map(({ path }) => path);
+  const files = entries.filter(({ type }) => type === 'file');
+  // By what they say they hold: a file with holes may say terabytes, and would be stored as that.
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > mostOutputBytes) {
+    throw new ApiError('workspace_too_large', 'the files under /workspace/out are over 2 GiB; remove some');
+  }
+  const paths = files.map(({ path }) => path);
   if (paths.length > 0) {
     await insertAudit(kernel.sql, { accountId, keyId, sandboxId: id, action: 'artifacts', detail: { paths } });
   }
