@@ -57,14 +57,18 @@ async function buildImage(shelf: ImageShelf, name: string, show: (line: string) 
   const wanted = template.safeParse(name);
   if (!wanted.success) throw new Error(`no template is called ${name}; there are ${template.options.join(', ')}`);
   const rewrite = process.stderr.isTTY;
+  // Waiting for the build of another process keeps no process alive by itself.
+  const alive = setInterval(() => {}, 1_000_000);
   let shown = '';
-  const { digest, rootfs } = await shelf.build(wanted.data, ({ progress, step }) => {
-    const line = `${String(Math.floor(progress * 100)).padStart(3)} %  ${step}`;
-    // Without a terminal a line for each package would bury a log.
-    const key = rewrite ? line : String(Math.floor(progress * 20));
-    if (key !== shown) show(rewrite ? `\r\u001b[K${line}` : `${line}\n`);
-    shown = key;
-  });
+  const { digest, rootfs } = await shelf
+    .build(wanted.data, ({ progress, step }) => {
+      const line = `${String(Math.floor(progress * 100)).padStart(3)} %  ${step}`;
+      // Without a terminal a line for each package would bury a log.
+      const key = rewrite ? line : String(Math.floor(progress * 20));
+      if (key !== shown) show(rewrite ? `\r\u001b[K${line}` : `${line}\n`);
+      shown = key;
+    })
+    .finally(() => clearInterval(alive));
   if (rewrite) show('\r\u001b[K');
   return { template: wanted.data, digest, rootfs };
 }
