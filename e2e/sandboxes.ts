@@ -134,11 +134,14 @@ export const processesOf = (instance: string): number =>
 /** How much of everything a node holds on this machine. */
 export function holdingsOf(nodeDir: string): Record<string, number> {
   const group = groupOfNode(nodeDir);
-  const held = namesIn('/proc').filter(
-    (name) =>
-      read(`/proc/${name}/cmdline`).includes(nodeDir) ||
-      (read(`/proc/${name}/cgroup`).includes(`/${group}/`) && linkOf(`/proc/${name}/exe`) !== ''),
-  );
+  const live = new Set(namesIn(join(nodeDir, 'live')));
+  // What belongs to an instance that is there may be more or fewer by the moment; all else must be none.
+  const held = namesIn('/proc').filter((name) => {
+    const [, instance = ''] = new RegExp(`/${group}/([^/\\n]+)`).exec(read(`/proc/${name}/cgroup`)) ?? [];
+    const [, named = ''] = new RegExp(`${nodeDir}/live/([^/\\0]+)`).exec(read(`/proc/${name}/cmdline`)) ?? [];
+    const owner = instance || named;
+    return owner !== '' && !live.has(owner) && linkOf(`/proc/${name}/exe`) !== '';
+  });
   const files = filesBelow(nodeDir);
   return {
     processes: held.length,

@@ -34,7 +34,7 @@ const base = [
 const office = words('libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui');
 
 const desktop = [
-  words('tigervnc-standalone-server websockify x11-xserver-utils openbox tint2 xterm pcmanfm'),
+  words('tigervnc-standalone-server websockify x11-xserver-utils openbox tint2 stterm pcmanfm'),
   words('mousepad adwaita-icon-theme dbus-x11'),
 ].flat();
 
