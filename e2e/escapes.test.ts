@@ -28,6 +28,8 @@ interface Attempt {
 
 const corpus = JSON.parse(readFileSync(join(import.meta.dirname, 'escapes/corpus.json'), 'utf8')) as Attempt[];
 const domains = ['allowed.example', 'rebind.example', '127.0.0.1.nip.io', '*.wild.example'];
+/** Every attempt on both backends takes ten minutes: without this each is made on one of them. */
+const everywhere = process.env['SVC_TEST_ESCAPES'] === 'all';
 const images = process.env['SVC_TEST_IMAGES'];
 const skip = images === undefined ? 'no sandboxes on this machine' : false;
 
@@ -134,7 +136,8 @@ describe('what code in a sandbox tries', { skip }, () => {
         assert.equal(await (await fetch(`http://127.0.0.1:${world.port}/`)).text(), 'canary');
         assert.equal(world.hits().length, 1);
       });
-      for (const attempt of corpus) test(`does not get out: ${attempt.name}`, () => attack(attempt));
+      const own = corpus.filter((_, index) => everywhere || index % 2 === (backend === 'v2' ? 0 : 1));
+      for (const attempt of own) test(`does not get out: ${attempt.name}`, () => attack(attempt));
       test('the host, the node and the neighbours are as they were', untouched);
     });
   }

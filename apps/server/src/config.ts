@@ -119,7 +119,7 @@ const settings = {
 } satisfies Record<`SVC_${string}`, z.ZodType>;
 
 /** Names that belong to clients and may be in the same environment. */
-const clientNames = new Set(['SVC_API_KEY', 'SVC_TEST_DATA_DIR', 'SVC_TEST_SANDBOXD']);
+const clientNames = new Set(['SVC_API_KEY']);
 const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
@@ -233,7 +233,7 @@ export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv 
 /** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
 export function unknownSettings(environment = process.env): string[] {
   return Object.keys(environment).filter(
-    (name) => name.startsWith('SVC_') && !(name in settings) && !clientNames.has(name),
+    (name) => /^SVC_(?!TEST_)/.test(name) && !(name in settings) && !clientNames.has(name),
   );
 }
 
