@@ -1,6 +1,6 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -29,8 +29,10 @@ export function killAll(): void {
 
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = {}): Running {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(svc, args, { env: { PATH, HOME, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { PATH = '', HOME = '', SVC_TEST_IMAGES: images } = process.env;
+  // Or each platform would build its own.
+  const env = { PATH, HOME, ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }), ...environment };
+  const child = spawn(svc, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child);
   child.once('exit', () => started.delete(child));
   let text = '';
@@ -104,10 +106,20 @@ export async function startPlatform(
   return { ...running, url, dataDir, port, key };
 }
 
+const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+
 /** A folder that is gone afterwards. */
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    path,
+    remove() {
+      const node = join(path, 'sandboxd');
+      // A node that was killed left its volume mounted.
+      if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
 }
 
 /** A port that was free a moment ago, with the two above it. */

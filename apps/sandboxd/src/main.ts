@@ -110,6 +110,8 @@ async function run(options: Options): Promise<void> {
   await serving.close();
   await parts.scanner.close();
   await parts.workspaces.close();
+  // Whoever removes the directory afterwards should find nothing mounted in it.
+  if ((await parts.groups.list()).length === 0) await parts.workspaces.unmount().catch(() => {});
   await lock.release();
   process.exit(0);
 }

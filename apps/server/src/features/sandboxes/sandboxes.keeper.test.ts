@@ -117,7 +117,7 @@ describe('the keeper of sandboxes', () => {
     >`select action from sandboxes.audit where sandbox_id = ${box.id} order by id`;
     assert.deepEqual(
       lines.map(({ action }) => action),
-      ['create', 'exec', 'destroy', 'exec_end'],
+      ['create', 'exec', 'read_file', 'destroy', 'exec_end'],
     );
   });
 
