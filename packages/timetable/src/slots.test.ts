@@ -144,9 +144,13 @@ describe('slots', () => {
     const options = { anchor: at('2020-01-01T00:00Z'), from: to - 365 * day, to, limit: 100 };
     const newest = Array.from({ length: 100 }, (_, i) => to - (99 - i) * 1000);
     for (const trigger of [{ type: 'interval', every_s: 1 } as const, bucharest('* * * * * *')]) {
-      const start = performance.now();
-      assert.deepEqual(missedSlots(trigger, options), newest);
-      assert.ok(performance.now() - start < 1_000);
+      // The best of three, as others share the machine.
+      const took = [1, 2, 3].map(() => {
+        const start = performance.now();
+        assert.deepEqual(missedSlots(trigger, options), newest);
+        return performance.now() - start;
+      });
+      assert.ok(Math.min(...took) < 50);
     }
   });
 
