@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { link, lstat, mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -81,6 +81,17 @@ test('no symbolic link is followed: not as the file, not on the way, not by a wa
   await files.write(root, 'file', of('mine'), options);
   assert.equal(await readFile(secret, 'utf8'), 'secret');
   assert.ok((await lstat(join(root, 'file'))).isFile());
+});
+
+test('a write whose directory is removed meanwhile is refused', async (t) => {
+  const { root } = await workspace(t);
+  await mkdir(join(root, 'sub'));
+  async function* body() {
+    yield Buffer.from('some');
+    await rm(join(root, 'sub'), { recursive: true });
+    yield Buffer.from('thing');
+  }
+  await assert.rejects(files.write(root, 'sub/file', Readable.from(body()), options), { code: 'bad_request' });
 });
 
 test('a write goes through no hard link', async (t) => {

@@ -23,6 +23,7 @@ export const deepest = 64;
 const mostHashed = 2.25 * 1024 ** 3;
 /** A file's ctime comes from a clock that ticks every 1 to 10 ms, and is that much behind. */
 const tickMs = 10;
+const removed = 'the file or its directory was replaced or removed while it was written; send it again';
 
 /** Files of workspaces. Symbolic links are never followed, also not to places inside: what is behind one is `not_found`. */
 export function createFiles(): Files {
@@ -104,6 +105,7 @@ const write: Files['write'] = async (root, path, body, options) => {
     if (code === 'EISDIR' || code === 'ENOTEMPTY') {
       throw new NodeError('bad_request', 'there is a directory of that name', { cause: error });
     }
+    if (code === 'ENOENT') throw new NodeError('bad_request', removed, { cause: error });
     throw error;
   }
 };
@@ -135,7 +137,7 @@ async function writeInto(
     await rename(temporary, inside(directory, name));
     // Code inside owns the directory: it may have put something else under the temporary name.
     const [written, named] = [await handle.stat(), await lstat(inside(directory, name)).catch(() => undefined)];
-    if (named?.ino !== written.ino) throw new NodeError('bad_request', 'the file was replaced while it was written');
+    if (named?.ino !== written.ino) throw new NodeError('bad_request', removed);
     return { bytes, sha256: hash.digest('hex') };
   } catch (error) {
     await unlink(temporary).catch(() => {});
