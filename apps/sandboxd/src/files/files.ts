@@ -15,7 +15,7 @@ export class FileTooLarge extends NodeError {
   override name = 'FileTooLarge';
 }
 
-/** Entries that a listing or a walk answers at most; the rest is left out. */
+/** Entries that a listing or a walk answers at most; more are refused. */
 export const mostEntries = 10_000;
 /** Directories below each other that a walk enters. */
 export const deepest = 64;
@@ -43,17 +43,20 @@ export function createFiles(): Files {
       const components = componentsOf(path);
       const directory = await openDirectory(root, components);
       try {
-        const found = await entriesOf(directory, components.join('/'), mostEntries);
+        const found = await entriesOf(directory, components.join('/'), mostEntries + 1);
+        if (found.length > mostEntries) throw tooMany();
         return found.map(({ entry }) => entry).sort(byPath);
       } finally {
         await directory.close();
       }
     },
     async walk(root, path) {
-      return (await walk(root, path)).map(({ entry }) => entry);
+      const { found, isWhole } = await walk(root, path);
+      if (!isWhole) throw tooMany();
+      return found.map(({ entry }) => entry);
     },
     async changed(root, path, sinceMs) {
-      const found = (await walk(root, path)).filter(
+      const found = (await walk(root, path)).found.filter(
         ({ stats }) => stats.ctimeMs >= sinceMs - tickMs && stats.size <= mostHashed,
       );
       const hashed: { path: string; sha256: string; bytes: number }[] = [];
@@ -66,6 +69,12 @@ export function createFiles(): Files {
     archive,
   };
 }
+
+const tooMany = (): NodeError =>
+  new NodeError(
+    'workspace_too_large',
+    `there are more than ${mostEntries} entries, or ${deepest} directories below each other; ask for a part, or pack them`,
+  );
 
 interface Found {
   entry: FileEntry;
@@ -147,15 +156,21 @@ async function writeInto(
   }
 }
 
-async function walk(root: string, path: string): Promise<Found[]> {
+/** The regular files below a directory; `isWhole` is false when there are more, or some lie deeper. */
+async function walk(root: string, path: string): Promise<{ found: Found[]; isWhole: boolean }> {
   const components = componentsOf(path);
   const found: Found[] = [];
-  let left = mostEntries;
+  let left = mostEntries + 1;
+  let isWhole = true;
   const enter = async (directory: FileHandle, at: string, depth: number): Promise<void> => {
     for (const one of await entriesOf(directory, at, left)) {
       left -= 1;
       if (one.entry.type === 'file') found.push(one);
-      if (one.entry.type !== 'directory' || depth >= deepest || left <= 0) continue;
+      if (one.entry.type !== 'directory') continue;
+      if (depth >= deepest || left <= 0) {
+        isWhole = false;
+        continue;
+      }
       const next = await openDirectory(inside(directory, one.name), []).catch(ignoreGone);
       if (!next) continue;
       try {
@@ -166,13 +181,13 @@ async function walk(root: string, path: string): Promise<Found[]> {
     }
   };
   const top = await openDirectory(root, components).catch(ignoreGone);
-  if (!top) return [];
+  if (!top) return { found, isWhole };
   try {
     await enter(top, components.join('/'), 0);
   } finally {
     await top.close();
   }
-  return found.sort((a, b) => byPath(a.entry, b.entry));
+  return { found: found.sort((a, b) => byPath(a.entry, b.entry)), isWhole: isWhole && left > 0 };
 }
 
 /** What is in an open directory; names that are no UTF-8 and paths that nobody could ask for are left out. */

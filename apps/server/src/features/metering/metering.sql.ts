@@ -22,7 +22,7 @@ export async function insertSpan(
     values (${id}, ${accountId}, ${sandboxId}, ${kind}, ${bytes}, ${nowOf(db, time)})`;
 }
 
-/** Ends a span after `ms`, or now; of a command it counts towards its day. Nothing happens to one that has ended. */
+/** Ends a span after `ms`, or now; of a command it counts towards its days. Nothing happens to one that has ended. */
 export async function endSpan(db: Db, time: Time, id: string, ms?: number): Promise<void> {
   await db`
     with ended as (
@@ -31,9 +31,10 @@ export async function endSpan(db: Db, time: Time, id: string, ms?: number): Prom
       where id = ${id} and ended_at is null
       returning account_id, kind, started_at, ended_at)
     insert into metering.days (account_id, day, exec_ms)
-    select account_id, (started_at at time zone 'UTC')::date,
-      ceil(extract(epoch from ended_at - started_at) * 1000)
-    from ended where kind in ('exec_v1', 'exec_v2')
+    select account_id, (midnight at time zone 'UTC')::date,
+      ceil(extract(epoch from least(ended_at, midnight + interval '1 day') - greatest(started_at, midnight)) * 1000)
+    from ended, generate_series(date_trunc('day', started_at, 'UTC'), ended_at, interval '1 day') as midnight
+    where kind in ('exec_v1', 'exec_v2')
     on conflict (account_id, day) do update set exec_ms = metering.days.exec_ms + excluded.exec_ms`;
 }
 
@@ -57,12 +58,13 @@ export async function deleteSpan(db: Db, id: string): Promise<void> {
   await db`delete from metering.spans where id = ${id} and ended_at is null`;
 }
 
-/** Milliseconds of commands today (UTC), those that still run among them. */
+/** Milliseconds of commands today (UTC), those that still run among them with what they took since midnight. */
 export async function execMsToday(db: Db, time: Time, accountId: string): Promise<number> {
   const [row] = await db<{ ms: number }[]>`
     select (coalesce((select exec_ms from metering.days
         where account_id = ${accountId} and day = (${nowOf(db, time)} at time zone 'UTC')::date), 0)
-      + coalesce((select sum(extract(epoch from ${nowOf(db, time)} - started_at) * 1000) from metering.spans
+      + coalesce((select sum(extract(epoch from ${nowOf(db, time)}
+          - greatest(started_at, date_trunc('day', ${nowOf(db, time)}, 'UTC'))) * 1000) from metering.spans
         where account_id = ${accountId} and ended_at is null and kind in ('exec_v1', 'exec_v2')), 0))::bigint as ms`;
   return row?.ms ?? 0;
 }

@@ -15,7 +15,7 @@ import {
 import { checkDaily, checkPaid, endSpan, insertSpan, type SpanKind } from './index.ts';
 import { bucketMs, chargeOf, freeV1Ms, freeV2Ms } from './metering.rules.ts';
 import { settleAll } from './metering.settle.ts';
-import { unpaidOf } from './metering.sql.ts';
+import { execMsToday, unpaidOf } from './metering.sql.ts';
 
 const hour = 3_600_000;
 const nothing = { v1Ms: 0, v2Ms: 0, pausedByteMs: 0 };
@@ -187,5 +187,20 @@ describe('settlement', () => {
     await assert.rejects(checkDaily(gateway.kernel, account), { code: 'sandbox_daily_limit' });
     clock.leap(24 * hour - (clock.now() % (24 * hour)));
     await checkDaily(gateway.kernel, account);
+  });
+
+  test('a command that runs over midnight counts towards each day with what it took there', async () => {
+    const account = await spender(0);
+    clock.leap(24 * hour - (clock.now() % (24 * hour)) - 300_000);
+    const first = await begin(account, 'exec_v1');
+    clock.leap(600_000);
+    const second = await begin(account, 'exec_v2');
+    await end(first, 600_000);
+    const { sql } = gateway.kernel;
+    assert.equal(await execMsToday(sql, clock, account), 300_000);
+    clock.leap(24 * hour);
+    assert.equal(await execMsToday(sql, clock, account), 300_000);
+    await end(second, 1_000);
+    assert.equal(await execMsToday(sql, clock, account), 0);
   });
 });

@@ -15,6 +15,9 @@ import { type Asked, askedOf, headersInside, ownCookie, setCookiesOutside } from
 import { findPreview } from './previews.sql.ts';
 import { hashOf } from './previews.token.ts';
 
+/** Connections into one sandbox at a time; a browser opens six, and a socket for each page. */
+const mostConnections = 128;
+
 interface Admitted {
   asked: Asked;
   sandboxId: string;
@@ -30,6 +33,8 @@ export class PreviewListener {
   readonly #server: Server;
   /** Connections that were handed over to both ends. */
   readonly #tunnels = new Set<Duplex>();
+  /** How many connections each sandbox has. */
+  readonly #open = new Map<string, number>();
 
   constructor(kernel: Kernel, sandboxes: Sandboxes) {
     this.#kernel = kernel;
@@ -79,6 +84,22 @@ export class PreviewListener {
     return { asked, sandboxId: row.sandbox_id, port: row.port, leftMs: row.left_ms };
   }
 
+  /** A connection to the port inside; undefined when nothing answers there, or the sandbox has too many. */
+  async #connect({ sandboxId, port }: Admitted): Promise<Duplex | undefined> {
+    const count = (by: number): number => {
+      const open = (this.#open.get(sandboxId) ?? 0) + by;
+      if (open > 0) this.#open.set(sandboxId, open);
+      else this.#open.delete(sandboxId);
+      return open;
+    };
+    if (count(1) <= mostConnections) {
+      const socket = await this.#sandboxes.connect(sandboxId, port).catch(() => undefined);
+      if (socket && !socket.destroyed) return socket.once('close', () => count(-1));
+    }
+    count(-1);
+    return undefined;
+  }
+
   #inside(request: IncomingMessage, { asked, port }: Admitted) {
     const isOwnOrigin = this.#kernel.config.previewDomain !== undefined;
     const preview = { port, token: asked.token, isOwnOrigin, proto: isOwnOrigin ? 'https' : 'http' };
@@ -90,9 +111,9 @@ export class PreviewListener {
     if (!admitted) return answer(response, 403, 'This address is not valid.');
     // One for the whole listener would see the other previews of its visitor.
     if (!isAllowedScript(request, admitted.asked)) return answer(response, 403, 'Service workers are not forwarded.');
-    const { asked, sandboxId, port, leftMs } = admitted;
-    const socket = await this.#sandboxes.connect(sandboxId, port).catch(() => undefined);
-    if (!socket) return answer(response, 502, 'The sandbox does not answer on this port.');
+    const { asked, leftMs } = admitted;
+    const socket = await this.#connect(admitted);
+    if (!socket) return answer(response, 502, 'The sandbox does not answer on this port, or has too many connections.');
     const { preview, headers } = this.#inside(request, admitted);
     const inner = httpRequest({
       method: request.method,
@@ -129,7 +150,7 @@ export class PreviewListener {
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const admitted = await this.#admit(request);
     if (!admitted || request.headers.upgrade?.toLowerCase() !== 'websocket') return refuse(socket, 403);
-    const inside = await this.#sandboxes.connect(admitted.sandboxId, admitted.port).catch(() => undefined);
+    const inside = await this.#connect(admitted);
     if (!inside) return refuse(socket, 502);
     const headers = { ...this.#inside(request, admitted).headers, connection: 'Upgrade', upgrade: 'websocket' };
     const inner = httpRequest({ path: admitted.asked.path, headers, createConnection: () => inside });

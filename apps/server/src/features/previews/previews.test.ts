@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { until } from '../../testing.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
 const page = `
@@ -12,6 +13,7 @@ const server = createServer((q, s) => {
   let body = '';
   q.on('data', (c) => (body += c)).on('end', () => {
     s.setHeader('set-cookie', ['own=1; Path=/; Domain=evil.test', 'two=2']);
+    if (q.url === '/hang') return;
     s.end(JSON.stringify({ url: q.url, method: q.method, headers: q.headers, body }));
   });
 });
@@ -216,5 +218,22 @@ describe('previews', () => {
       if (bytes % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     assert.equal(bytes, 20_971_520);
+  });
+
+  test('one sandbox has at most 128 connections, and others are not held up by them', async () => {
+    const { url } = await open();
+    const hang = () => {
+      const sent = request(`${url}hang`, { agent: false });
+      const answered = new Promise<number>((resolve) => {
+        sent.once('response', ({ statusCode }) => resolve(statusCode ?? 0)).once('error', () => resolve(0));
+      });
+      sent.end();
+      return { answered, drop: () => sent.destroy() };
+    };
+    const all = Array.from({ length: 130 }, hang);
+    const first = await Promise.race(all.map(({ answered }) => answered));
+    assert.equal(first, 502);
+    for (const { drop } of all) drop();
+    await until(async () => (await fetch(url)).status === 200);
   });
 });

@@ -62,12 +62,15 @@ export async function inSandbox<P, T>(
       kernel.log.warn({ err }, 'a sandbox is not held'),
     );
   });
-  let began = false;
+  let beganAt: number | undefined;
+  const begin = (): void => {
+    beganAt ??= clock.monotonic();
+  };
   try {
     const node = nodes.of(row.node_id);
     const prepared = await work.prepare?.(node);
     if (work.prepare) await insertSpan(sql, clock, span);
-    const { value, execMs, detail } = await work.run(node, prepared, () => (began = true));
+    const { value, execMs, detail } = await work.run(node, prepared, begin);
     stopHolding();
     // Sent together: on the way of every command a round trip counts.
     const [after] = await inTransaction(sql, (tx) =>
@@ -81,12 +84,14 @@ export async function inSandbox<P, T>(
   } catch (error) {
     stopHolding();
     const failed = error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken';
+    const began = beganAt !== undefined;
+    const execMs = beganAt === undefined ? undefined : clock.monotonic() - beganAt;
     await inTransaction(sql, async (tx) => {
       if (began || !isRefusal(error)) await endSpan(tx, clock, span.id);
       else await deleteSpan(tx, span.id);
       await audit(tx, `${work.action}_end`, { failed });
       // What was asked for may have changed the workspace, were it only by its inputs.
-      await freeSandbox(tx, clock, id, holder, { changed: began || work.prepare !== undefined });
+      await freeSandbox(tx, clock, id, holder, { execMs, changed: began || work.prepare !== undefined });
     });
     throw toApiFailure(error);
   }

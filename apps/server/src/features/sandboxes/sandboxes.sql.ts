@@ -165,7 +165,7 @@ export async function freeSandbox(
   time: Time,
   id: string,
   holder: string,
-  done: { execMs?: number; changed: boolean },
+  done: { execMs?: number | undefined; changed: boolean },
 ): Promise<number> {
   const ran = done.execMs !== undefined;
   const [row] = await db<{ generation: number }[]>`

@@ -6,8 +6,8 @@ export const readFile = (sandboxes: Sandboxes) =>
   downloadOperation(contract.workspaces.readFile, async (context, { params: { id, path } }) => {
     const { node, audit } = await sandboxes.running(context, id);
     try {
+      await audit('read_file', { path });
       const { bytes, body } = await node.readFile(id, path);
-      await audit('read_file', { path, bytes });
       return new Download(body, {
         'content-type': 'application/octet-stream',
         'content-length': String(bytes),

@@ -8,8 +8,9 @@ export const writeFile = (sandboxes: Sandboxes) =>
     if (path === '') throw badRequest('path: is required', { path: ['is required'] });
     const { node, audit } = await sandboxes.running(context, id);
     try {
+      await audit('write_file', { path });
       const written = await node.writeFile(id, path, context.upload);
-      await audit('write_file', written);
+      await audit('write_file_end', written);
       return { ...written, generation: await sandboxes.nextGeneration(id) };
     } catch (error) {
       throw toApiFailure(error, 'file');
