@@ -131,33 +131,36 @@ export const instanceOf = (nodeDir: string, id: string): string =>
 export const processesOf = (instance: string): number =>
   namesIn('/proc').filter((name) => read(`/proc/${name}/cgroup`).includes(instance)).length;
 
-/** How much of everything a node holds on this machine. */
-export function holdingsOf(nodeDir: string): Record<string, number> {
+/** How much a node holds on this machine that belongs to none of the instances that run. */
+export function straysOf(nodeDir: string): Record<string, number> {
   const group = groupOfNode(nodeDir);
   const live = new Set(namesIn(join(nodeDir, 'live')));
-  // What belongs to an instance that is there may be more or fewer by the moment; all else must be none.
+  const isStray = (path: string): boolean => ![...live].some((id) => path.includes(id));
+  const isNamed = (path: string): boolean => /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-/.test(path) && isStray(path);
   const held = namesIn('/proc').filter((name) => {
     const [, instance = ''] = new RegExp(`/${group}/([^/\\n]+)`).exec(read(`/proc/${name}/cgroup`)) ?? [];
     const [, named = ''] = new RegExp(`${nodeDir}/live/([^/\\0]+)`).exec(read(`/proc/${name}/cmdline`)) ?? [];
     const owner = instance || named;
     return owner !== '' && !live.has(owner) && linkOf(`/proc/${name}/exe`) !== '';
   });
-  const files = filesBelow(nodeDir);
+  const files = filesBelow(nodeDir).filter(isNamed);
   return {
     processes: held.length,
     'network namespaces': new Set(held.map((name) => linkOf(`/proc/${name}/ns/net`))).size,
     mounts: read('/proc/self/mountinfo')
       .split('\n')
-      .filter((line) => line.includes(nodeDir)).length,
+      .filter((line) => line.includes(nodeDir) && !line.includes(join(nodeDir, 'workspaces'))).length,
     'control groups': ['', ...namesIn('/sys/fs/cgroup')].flatMap((hierarchy) =>
-      filesBelow(join('/sys/fs/cgroup', hierarchy, group), 1).filter((path) => lstatSync(path).isDirectory()),
+      filesBelow(join('/sys/fs/cgroup', hierarchy, group), 1).filter(
+        (path) => isStray(path) && lstatSync(path, { throwIfNoEntry: false })?.isDirectory(),
+      ),
     ).length,
     sockets: files.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket()).length,
-    instances: namesIn(join(nodeDir, 'live')).length,
-    records: namesIn(join(nodeDir, 'sandboxes')).length,
+    records: namesIn(join(nodeDir, 'sandboxes')).filter((name) => isStray(read(join(nodeDir, 'sandboxes', name))))
+      .length,
     snapshots: namesIn(join(nodeDir, 'snapshots')).length,
-    'state of runsc': namesIn(join(nodeDir, 'runsc')).length,
-    workspaces: filesBelow(join(nodeDir, 'workspaces'), 3).length,
+    'state of runsc': namesIn(join(nodeDir, 'runsc')).filter(isStray).length,
+    workspaces: filesBelow(join(nodeDir, 'workspaces'), 3).filter(isNamed).length,
   };
 }
 

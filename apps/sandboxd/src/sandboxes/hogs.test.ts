@@ -5,26 +5,30 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, skip, startDaemon, until } from '../testing.ts';
 
+/** All of it on both backends takes three minutes: without this each hog is let loose on one of them. */
+const everywhere = process.env['SVC_TEST_ESCAPES'] === 'all';
 /** After a hog's end the next command has to come through within so long; seconds on a quiet machine. */
 const calmMs = 20_000;
 
 const hogs: Record<string, Record<string, unknown>> = {
   'a bomb of shells': { shell: 'bomb() { bomb | bomb & }; bomb; sleep 20' },
   'a bomb that outlives its command': { shell: 'setsid bash -c "bomb() { bomb | bomb & }; bomb" & sleep 0.2' },
-  'a bomb of Pythons that spin': {
-    language: 'python',
-    code: 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass',
-  },
   'a bomb of threads': {
     language: 'python',
     code: 'import threading\ndef spin():\n  while True: pass\nwhile True:\n  try: threading.Thread(target=spin, daemon=True).start()\n  except RuntimeError: pass',
   },
+  'a bomb of Pythons that spin': {
+    language: 'python',
+    code: 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass',
+  },
+  'memory by one': { language: 'python', code: 'x = []\nwhile True: x.append(bytearray(20_000_000))' },
   'memory by many processes': {
     language: 'python',
     code: 'import os, time\nfor _ in range(40):\n  if os.fork() == 0:\n    x = bytearray(60_000_000)\n    time.sleep(30)\ntime.sleep(30)',
   },
-  'memory by one': { language: 'python', code: 'x = []\nwhile True: x.append(bytearray(20_000_000))' },
 };
+
+const isMemoryHere = existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes');
 
 for (const backend of ['v2', 'v1'] as const) {
   describe(`what takes too much in a ${backend} sandbox`, { skip }, () => {
@@ -35,9 +39,10 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.equal((await daemon.create(id, { backend })).status, 200);
     });
     after(() => daemon.stop());
-    const status = async () => (await daemon.call('GET', `/v1/sandboxes/${id}`)).body;
+    const status = async (of = id) => (await daemon.call('GET', `/v1/sandboxes/${of}`)).body;
 
-    for (const [name, body] of Object.entries(hogs)) {
+    for (const [index, [name, body]] of Object.entries(hogs).entries()) {
+      if (!everywhere && (index % 2 === 0) !== (backend === 'v2')) continue;
       test(`${name} ends inside, and the next command runs`, async (t) => {
         const began = performance.now();
         const done = await daemon.exec(id, { ...body, timeout_ms: 3000 });
@@ -61,54 +66,60 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.equal((await status())['status'], 'running');
     });
 
-    test('a workspace over 2 GB is an error at the end of its command, one over its quota fails inside', async () => {
-      const over = await daemon.exec(id, { shell: 'head -c 2100M /dev/zero > big', timeout_ms: 60_000 });
-      assert.deepEqual(
-        [over.last?.type, over.last?.type === 'error' && over.last.code],
-        ['error', 'workspace_too_large'],
-      );
-      const full = await daemon.exec(id, { shell: 'head -c 4G /dev/zero > big', timeout_ms: 100_000 });
-      assert.match(full.stderr, /quota exceeded|No space left/i);
-      assert.equal((await daemon.exec(id, { shell: 'rm big' })).last?.type, 'exit');
-    });
+    if (backend === 'v1' || everywhere) {
+      test('a workspace over 2 GB is an error at the end of its command, one over its quota fails inside', async () => {
+        const over = await daemon.exec(id, { shell: 'head -c 2100M /dev/zero > big', timeout_ms: 60_000 });
+        assert.deepEqual(
+          [over.last?.type, over.last?.type === 'error' && over.last.code],
+          ['error', 'workspace_too_large'],
+        );
+        const full = await daemon.exec(id, { shell: 'head -c 4G /dev/zero > big', timeout_ms: 100_000 });
+        assert.match(full.stderr, /quota exceeded|No space left/i);
+        assert.equal((await daemon.exec(id, { shell: 'rm big' })).last?.type, 'exit');
+      });
+    }
 
     // In gVisor as many files take minutes to make; the watch over them is the same.
-    test('files without end are ended, and a neighbour writes on', {
-      skip: backend === 'v2' && 'v1 only',
-    }, async () => {
-      const neighbour = randomUUID();
-      await daemon.create(neighbour, { backend });
-      const code = 'import os\nos.mkdir("many")\ni = 0\nwhile True:\n  open(f"many/{i}", "w").close()\n  i += 1';
-      const done = await daemon.exec(id, { language: 'python', code, timeout_ms: 200_000 });
-      assert.deepEqual(
-        [done.last?.type, done.last?.type === 'error' && done.last.code],
-        ['error', 'workspace_too_large'],
-      );
-      assert.equal(
-        (await daemon.exec(neighbour, { shell: 'head -c 50M /dev/zero > big; wc -c < big' })).stdout,
-        '52428800\n',
-      );
-      await daemon.exec(id, { shell: 'rm -r many', timeout_ms: 200_000 });
-      assert.equal((await daemon.exec(id, { cmd: ['echo', 'here'] })).stdout, 'here\n');
-    });
+    if (backend === 'v1' && everywhere) {
+      test('files without end are ended, and a neighbour writes on', async () => {
+        const neighbour = randomUUID();
+        await daemon.create(neighbour, { backend });
+        const code = 'import os\nos.mkdir("many")\ni = 0\nwhile True:\n  open(f"many/{i}", "w").close()\n  i += 1';
+        const done = await daemon.exec(id, { language: 'python', code, timeout_ms: 200_000 });
+        assert.deepEqual(
+          [done.last?.type, done.last?.type === 'error' && done.last.code],
+          ['error', 'workspace_too_large'],
+        );
+        assert.equal(
+          (await daemon.exec(neighbour, { shell: 'head -c 50M /dev/zero > big; wc -c < big' })).stdout,
+          '52428800\n',
+        );
+        await daemon.exec(id, { shell: 'rm -r many', timeout_ms: 200_000 });
+        assert.equal((await daemon.exec(id, { cmd: ['echo', 'here'] })).stdout, 'here\n');
+      });
+    }
 
-    const isMemoryHere = existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes');
-    test('ended by the limit of the machine, a sandbox is stopped for its memory', {
-      skip: (backend === 'v1' && 'v2 only') || (!isMemoryHere && 'no version 1 memory hierarchy'),
-    }, async () => {
-      const record = JSON.parse(readFileSync(join(daemon.dir, 'sandboxes', `${id}.json`), 'utf8')) as {
-        instance: string;
-      };
-      const [group = ''] = globSync(`/sys/fs/cgroup/memory/svc-*/${record.instance}`);
-      const used = Number(readFileSync(join(group, 'memory.usage_in_bytes'), 'utf8'));
-      writeFileSync(join(group, 'memory.limit_in_bytes'), String(used + 64 * 1024 ** 2));
-      const done = await daemon.exec(id, hogs['memory by one'] ?? {});
-      assert.deepEqual(
-        [done.last?.type, done.last?.type === 'error' && done.last.code],
-        ['error', 'sandbox_not_running'],
-      );
-      await until(async () => (await status())['status'] === 'stopped', 'the sandbox to be stopped');
-      assert.equal((await status())['reason'], 'memory');
-    });
+    // Only there does the limit of the machine stand above the one that the agent keeps.
+    if (backend === 'v2') {
+      test('ended by the limit of the machine, a sandbox is stopped for its memory', {
+        skip: !isMemoryHere && 'no version 1 memory hierarchy',
+      }, async () => {
+        const doomed = randomUUID();
+        await daemon.create(doomed, { backend });
+        const record = JSON.parse(readFileSync(join(daemon.dir, 'sandboxes', `${doomed}.json`), 'utf8')) as {
+          instance: string;
+        };
+        const [group = ''] = globSync(`/sys/fs/cgroup/memory/svc-*/${record.instance}`);
+        const used = Number(readFileSync(join(group, 'memory.usage_in_bytes'), 'utf8'));
+        writeFileSync(join(group, 'memory.limit_in_bytes'), String(used + 64 * 1024 ** 2));
+        const done = await daemon.exec(doomed, hogs['memory by one'] ?? {});
+        assert.deepEqual(
+          [done.last?.type, done.last?.type === 'error' && done.last.code],
+          ['error', 'sandbox_not_running'],
+        );
+        await until(async () => (await status(doomed))['status'] === 'stopped', 'the sandbox to be stopped');
+        assert.equal((await status(doomed))['reason'], 'memory');
+      });
+    }
   });
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { type Daemon, mainPath, processesOf, skip, startDaemon, until } from '../testing.ts';
 
 const run = promisify(execFile);
-const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 15);
+const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 8);
 
 /** What is known of a sandbox from what was acknowledged; `undefined`: an answer did not come. */
 interface Known {
@@ -82,10 +82,14 @@ describe('one sandboxd after another', { skip }, () => {
     for (const place of ['live', 'snapshots', 'sandboxes', 'runsc']) {
       assert.deepEqual(readdirSync(join(daemon.dir, place)), [], place);
     }
-    assert.deepEqual(readdirSync(daemon.workspaces), []);
     await until(async () => (await processesOf(`${daemon.dir}/`)).length === 0, 'no process');
     await daemon.again();
     assert.deepEqual((await daemon.call<{ sandboxes: unknown[] }>('GET', '/v1/sandboxes')).body.sandboxes, []);
+    const held = readdirSync(join(daemon.dir, 'live'));
+    assert.deepEqual(
+      readdirSync(daemon.workspaces).filter((name) => !held.includes(name)),
+      [],
+    );
   });
 
   async function verify(round: number, known: Map<string, Known>): Promise<void> {
