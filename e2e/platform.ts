@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -30,8 +30,9 @@ export function killAll(): void {
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = {}): Running {
   const { PATH = '', HOME = '', SVC_TEST_IMAGES: images } = process.env;
-  // Or each platform would build its own.
-  const env = { PATH, HOME, ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }), ...environment };
+  // Or each platform would build its own images, and start sandboxes that nobody asks for.
+  const shared = { SVC_SANDBOX_WARM: '0', ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }) };
+  const env = { PATH, HOME, ...shared, ...environment };
   const child = spawn(svc, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child);
   child.once('exit', () => started.delete(child));
@@ -111,6 +112,8 @@ const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 /** A folder that is gone afterwards. */
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
+  // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
+  chmodSync(path, 0o755);
   return {
     path,
     remove() {

@@ -195,10 +195,8 @@ describe('scheduler: runs against a model', () => {
           const tail = Array.from({ length: 3 }, () => actions[Math.floor(next() * actions.length)] as Action);
           sequences.push([a, b, c, ...tail]);
         }
-    const started = performance.now();
     const wrong: string[] = [];
-    let done = 0;
-    for (let from = 0; from < sequences.length && performance.now() - started < 25_000; from += 100) {
+    for (let from = 0; from < sequences.length; from += 100) {
       const batch = sequences.slice(from, from + 100);
       const cases = await begin(
         t,
@@ -242,12 +240,10 @@ describe('scheduler: runs against a model', () => {
         }
         clock.leap(second);
       }
-      done += batch.length;
       await one.kernel.sql`delete from schedules.schedules where account_id = ${t.account.id}`;
       await one.kernel.sql`delete from scheduler.runs where account_id = ${t.account.id}`;
     }
     assert.deepEqual(wrong.slice(0, 20), []);
-    assert.equal(done, sequences.length);
   });
 
   test('the same at once from two gateways: one end of every attempt, final states stay, nothing breaks', async () => {
