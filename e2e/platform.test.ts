@@ -4,7 +4,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import {
+  freePort,
+  killAll,
+  noSandboxes,
+  type Platform,
+  run,
+  start,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 
 describe('the platform as a person runs it', () => {
   const folder = temporaryFolder();
@@ -14,7 +23,7 @@ describe('the platform as a person runs it', () => {
   let key: string;
 
   before(async () => {
-    platform = await startPlatform(dataDir, await freePort());
+    platform = await startPlatform(dataDir, await freePort(), ownSandboxes);
     key = platform.key;
   });
   after(async () => {
@@ -64,7 +73,7 @@ describe('the platform as a person runs it', () => {
     const deviceIds = async () => (await client().devices.list()).devices.map((device) => device.id).sort();
     const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
-    platform = await startPlatform(dataDir, platform.port);
+    platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.equal(platform.key, '', 'the key is printed once');
     assert.deepEqual(await deviceIds(), devices);
     assert.ok((await usageCount()) > 0);
@@ -191,7 +200,7 @@ describe('the platform as a person runs it', () => {
     const malformed = await run(['up'], { SVC_PORT: 'eighty' });
     assert.equal(malformed.code, 2);
     assert.match(malformed.stderr, /^svc: SVC_PORT: .+\n$/);
-    const warned = start(['up', '--port', '0', '--data-dir', dataDir], { SVC_PROT: '1' });
+    const warned = start(['up', '--port', '0', '--data-dir', dataDir], { ...ownSandboxes, SVC_PROT: '1' });
     await warned.printed(/SVC_PROT is no setting/);
     await warned.printed(/svc is ready/);
     assert.equal(await warned.end(), 0);
@@ -217,7 +226,7 @@ describe('the platform as a person runs it', () => {
     assert.equal(await platform.end('SIGTERM'), 0, 'a signal that comes twice changes nothing');
     assert.ok(Date.now() - began < 10_000);
     assert.equal((await frames.next()).done, true);
-    platform = await startPlatform(dataDir, platform.port);
+    platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.ok((await usageCount()) >= before + 20);
   });
 
@@ -226,6 +235,6 @@ describe('the platform as a person runs it', () => {
     const keys = await svcJson('keys', 'list', '--email', 'owner@localhost');
     assert.ok(keys.length >= 1);
     assert.throws(() => statSync(join(dataDir, 'postgres/postmaster.pid')));
-    platform = await startPlatform(dataDir, platform.port);
+    platform = await startPlatform(dataDir, platform.port, ownSandboxes);
   });
 });

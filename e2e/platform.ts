@@ -27,12 +27,19 @@ export function killAll(): void {
   for (const child of started) child.kill('SIGKILL');
 }
 
+/** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
+export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
+
+/** The platform starts a node, on the images that the tests share, with nothing in store. */
+export const ownSandboxes: Record<string, string> = {
+  SVC_SANDBOX_WARM: '0',
+  SVC_SANDBOX_IMAGES: process.env['SVC_TEST_IMAGES'] ?? '',
+};
+
 /** Starts `./svc …args`. Only the given settings are in its environment. */
-export function start(args: readonly string[], environment: Record<string, string> = {}): Running {
-  const { PATH = '', HOME = '', SVC_TEST_IMAGES: images } = process.env;
-  // Or each platform would build its own images, and start sandboxes that nobody asks for.
-  const shared = { SVC_SANDBOX_WARM: '0', ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }) };
-  const env = { PATH, HOME, ...shared, ...environment };
+export function start(args: readonly string[], environment: Record<string, string> = noSandboxes): Running {
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, ...environment };
   const child = spawn(svc, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child);
   child.once('exit', () => started.delete(child));
@@ -99,7 +106,7 @@ export interface Platform extends Running {
 export async function startPlatform(
   dataDir: string,
   port: number,
-  environment: Record<string, string> = {},
+  environment: Record<string, string> = noSandboxes,
 ): Promise<Platform> {
   const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment);
   const [, url = ''] = await running.printed(/svc is ready at (\S+)/);
