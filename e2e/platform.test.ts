@@ -7,7 +7,7 @@ import { createClient } from '@svc/sdk';
 import {
   freePort,
   killAll,
-  noSandboxes,
+  ownSandboxes,
   type Platform,
   run,
   start,

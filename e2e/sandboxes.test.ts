@@ -13,7 +13,7 @@ import {
 } from './sandboxes.ts';
 
 /** Sandboxes that are made and destroyed; `SVC_TEST_CYCLES=200` for more. */
-const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 20);
+const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 12);
 const leastTtlSeconds = 60;
 /** What is asked of the end of a sandbox: its processes are gone so soon after it. */
 const goneMs = 5_000;

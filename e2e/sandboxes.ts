@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { cpSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { http, type HttpAnswer, until } from '../apps/server/src/testing.ts';
 import type { Json } from '../apps/server/src/testing.sandboxes.ts';
@@ -43,6 +43,8 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
   const dataDir = join(folder.path, 'data');
   const nodeDir = join(dataDir, 'sandboxd');
   const environment = { SVC_SANDBOX_IMAGES: images ?? '', SVC_SANDBOX_WARM: String(warm), SVC_LOG_LEVEL: 'warn' };
+  const golden = process.env['SVC_TEST_GOLDEN'];
+  if (golden) cpSync(golden, join(nodeDir, 'golden'), { recursive: true });
   let platform: Platform = await startPlatform(dataDir, await freePort(), environment);
   const { key } = platform;
   const self: SandboxPlatform = {

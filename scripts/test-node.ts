@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 /** Where root file systems of sandboxes are kept between test runs: building one takes minutes. */
 export const testImages = '/var/cache/svc/images';
@@ -7,7 +8,7 @@ const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
 /**
  * Builds the images that are missing and starts the sandbox node that the tests share; `SVC_TEST_SANDBOXD` names its
- * socket, `SVC_TEST_IMAGES` the images. Answers what is missing where the machine cannot run sandboxes.
+ * socket, `SVC_TEST_IMAGES` the images, `SVC_TEST_GOLDEN` what it has made of them for a warm start. Answers what is missing where the machine cannot run sandboxes.
  */
 export async function startTestNode(
   systemPackages: boolean,
@@ -25,7 +26,11 @@ export async function startTestNode(
   }
   process.env['SVC_TEST_IMAGES'] = testImages;
   const { startNode } = await import('../apps/server/src/testing.sandboxes.ts');
+  const { until } = await import('../apps/server/src/testing.ts');
   const node = await startNode({ images: testImages, args: ['--log-level', 'warn'] });
   process.env['SVC_TEST_SANDBOXD'] = node.socket;
+  const golden = join(node.dir, 'golden');
+  await until(() => existsSync(golden) && readdirSync(golden).some((name) => !name.endsWith('.new')), 60_000);
+  process.env['SVC_TEST_GOLDEN'] = golden;
   return node;
 }

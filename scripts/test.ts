@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
@@ -12,8 +12,8 @@ import { installSystemPackages } from './system-packages.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: every `*.test.ts` of the repository, or the files given, in three lanes beside each other, on one
- * database server. Ends with what this machine could not run, and a line that counts.
+ * The test suite: two processes, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * what this machine could not run, and a line that counts.
  */
 const root = resolve(import.meta.dirname, '..');
 const slowestTestMs = 5 * 60_000;
@@ -36,10 +36,7 @@ const missing = installSystemPackages(
   { 'nats-server': 'nats-server', chromium: 'chromium' },
   !process.argv.includes('--no-system-packages'),
 );
-const temporary = mkdtempSync(join(tmpdir(), 'svc-tests-'));
-// A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
-chmodSync(temporary, 0o755);
-const dataDir = openDataDir(temporary, true);
+const dataDir = openDataDir(mkdtempSync(join(tmpdir(), 'svc-tests-')), true);
 const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
@@ -51,7 +48,10 @@ if (node && 'missing' in node) missing.push(node.missing);
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
 
-/** Runs some of the files, one after the other: in this process a file costs nothing to start. */
+/**
+ * Runs some of the files. In this process a file costs nothing to start; the end-to-end tests, which mostly wait for
+ * processes of their own, run beside them in a second one.
+ */
 async function runFiles(names: readonly string[], isolation: 'none' | 'process', out: Writable): Promise<void> {
   if (names.length === 0) return;
   const paths = names.map((file) => join(root, file));
@@ -77,29 +77,18 @@ async function runFiles(names: readonly string[], isolation: 'none' | 'process',
   await pipeline(stream, new spec(), out, { end: false });
 }
 
-/** What sandboxes are, seen from within and from without. */
-const isOfSandboxes = (file: string): boolean => /^(?:apps\/sandboxd\/|e2e\/(?:escapes|sandboxes))/.test(file);
-const isEndToEnd = (file: string): boolean => file.startsWith('e2e/') && !isOfSandboxes(file);
-
-/** Runs files in processes of their own, which mostly wait for others; their report is kept until it may be told. */
-function runBesides(names: readonly string[]): { tell(): Promise<void> } {
-  const kept = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-  const done = runFiles(names, 'process', kept);
-  return {
-    async tell() {
-      kept.pipe(process.stdout, { end: false });
-      await done;
-    },
-  };
-}
-
-const besides = [runBesides(files.filter(isEndToEnd)), runBesides(files.filter(isOfSandboxes))];
+/** Keeps the report of the second process until the first one's is out. */
+const kept = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+const isEndToEnd = (file: string): boolean => file.startsWith('e2e/');
+const besides = files.filter(isEndToEnd);
+const second = runFiles(besides, 'process', kept);
 await runFiles(
-  files.filter((file) => !isEndToEnd(file) && !isOfSandboxes(file)),
+  files.filter((file) => !isEndToEnd(file)),
   'none',
   process.stdout,
 );
-for (const lane of besides) await lane.tell();
+kept.pipe(process.stdout, { end: false });
+await second;
 if (node && 'close' in node) await node.close();
 await stopPostgres(postgres);
 rmSync(dataDir, { recursive: true, force: true });

@@ -66,6 +66,8 @@ export interface ControlGroup {
   processes(): Promise<number[]>;
   /** How often its memory limit ended a process. */
   oomKills(): Promise<number>;
+  /** Lets every process inside stand still, or go on; nothing happens where there is no version 2 tree. */
+  freeze(still: boolean): Promise<void>;
   /** Ends every process inside with SIGKILL and waits until they are gone. */
   kill(): Promise<void>;
   /** Kills, then removes the group. */

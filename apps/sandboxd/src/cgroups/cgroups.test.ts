@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
+import { until } from '../testing.ts';
 import { openControlGroups } from './cgroups.ts';
 
 const limits = { memoryBytes: 64 * 1024 ** 2, pids: 20, cpus: 0.5 };
@@ -39,6 +41,35 @@ test('a fork bomb stays inside of its group, and kill ends all of it', { skip, t
   assert.deepEqual(await once(next, 'exit'), [7, null]);
   await group.remove();
   assert.deepEqual(await opened.list(), []);
+});
+
+test('what is frozen stands still, goes on, and can be killed as it is', {
+  skip: skip || (!/ - cgroup2 /.test(readFileSync('/proc/self/mountinfo', 'utf8')) && 'no version 2 control groups'),
+}, async (t) => {
+  const group = await (await groups(t)).open('still', limits);
+  const child = spawn('sh', ['-c', `${group.enter}\nwhile read -r line; do echo "$line"; done`], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const answers = async (word: string): Promise<void> => {
+    child.stdin.write(`${word}\n`);
+    while (!said.includes(word)) await once(child.stdout, 'data');
+  };
+  await answers('one');
+  await group.freeze(true);
+  const [events = ''] = globSync('/sys/fs/cgroup/{,*/}svc-*/still/cgroup.events');
+  await until(async () => readFileSync(events, 'utf8').includes('frozen 1'), 'the group to stand still');
+  child.stdin.write('two\n');
+  assert.equal(said, 'one\n');
+  await group.freeze(false);
+  await answers('two');
+  await group.freeze(true);
+  const gone = once(child, 'exit');
+  await group.kill();
+  assert.deepEqual(await gone, [null, 'SIGKILL']);
 });
 
 test('groups are found again by another process, with new limits, and say what they take', { skip }, async (t) => {

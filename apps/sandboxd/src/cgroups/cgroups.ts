@@ -98,6 +98,12 @@ function group(hierarchies: Hierarchy[], id: string, limits?: Limits): ControlGr
       const text = await read(['memory.oom_control', 'memory.events']);
       return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
     },
+    async freeze(still) {
+      for (const { version, path } of paths) {
+        // Kernels before 5.2 have none.
+        if (version === 2) await writeFile(join(path, 'cgroup.freeze'), still ? '1' : '0').catch(() => {});
+      }
+    },
     kill,
     async remove() {
       await kill();

@@ -45,6 +45,8 @@ async function begin(context: Context, id: string, wanted: NewSandbox): Promise<
   const own = { id, owner, instance, guest, uid, backend, template, egress, expires_at };
   const record: SandboxRecord = { ...own, status: 'running', restored: true, image: { digest, rootfs } };
   try {
+    // First: what is recorded as running must run, whatever becomes of sandboxd meanwhile.
+    await live.group.freeze(false);
     await Promise.all([context.records.save(record), live.client.tell({ egress, expires_at })]);
   } catch {
     // It died between two looks; the next one is as good.

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { type Daemon, mainPath, processesOf, skip, startDaemon, until } from '../testing.ts';
 
 const run = promisify(execFile);
-const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 8);
+const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 5);
 
 /** What is known of a sandbox from what was acknowledged; `undefined`: an answer did not come. */
 interface Known {
