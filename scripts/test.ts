@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
@@ -36,7 +36,10 @@ const missing = installSystemPackages(
   { 'nats-server': 'nats-server', chromium: 'chromium' },
   !process.argv.includes('--no-system-packages'),
 );
-const dataDir = openDataDir(mkdtempSync(join(tmpdir(), 'svc-tests-')), true);
+const temporary = mkdtempSync(join(tmpdir(), 'svc-tests-'));
+// A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
+chmodSync(temporary, 0o755);
+const dataDir = openDataDir(temporary, true);
 const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
