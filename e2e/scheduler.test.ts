@@ -51,7 +51,7 @@ describe('schedules on real machines', () => {
     assert.match(stdout, /approved [0-9a-f]{64}/);
   }
 
-  async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 20_000): Promise<T> {
+  async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 60_000): Promise<T> {
     for (const end = performance.now() + ms; performance.now() < end; await sleep(100)) {
       const found = await look();
       if (found !== undefined) return found;

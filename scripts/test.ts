@@ -82,7 +82,7 @@ async function runFiles(names: readonly string[], isolation: 'none' | 'process',
 
 /** Keeps the report of the second process until the first one's is out. */
 const kept = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const isEndToEnd = (file: string): boolean => file.startsWith('e2e/');
+const isEndToEnd = (file: string): boolean => /^e2e\/|sandboxes\/hogs/.test(file);
 const besides = files.filter(isEndToEnd);
 const second = runFiles(besides, 'process', kept);
 await runFiles(

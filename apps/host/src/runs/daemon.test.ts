@@ -109,6 +109,9 @@ test('an outcome that could not be reported is reported by the next daemon', asy
   assert.deepEqual([ok, log_tail], [true, 'finished\n']);
 });
 
+/** `SVC_TEST_KILLS=16` for more. */
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
+
 test('kill -9 at any instant never leads to two processes of an attempt, though it be offered again', async (t) => {
   const gateway = await fakeGateway(t);
   let daemon = await startDaemon(t, gateway);
@@ -116,7 +119,7 @@ test('kill -9 at any instant never leads to two processes of an attempt, though 
   const directory = { stateDir: daemon.stateDir, root: daemon.root };
   const runs = [];
   let started = 0;
-  for (let round = 0; round < 16; round += 1) {
+  for (let round = 0; round < kills; round += 1) {
     // Each start of the command adds a line; two at once would both be alive.
     const id = randomUUID();
     const run = await approvedRun(daemon, `echo $$ >> starts.${id}; sleep 600`, { id });

@@ -369,13 +369,15 @@ describe('scheduler: attacks', () => {
     const chain = await t.create({ ...byHand, kind: 'chain', spec: { steps: [{ schedule_id: first.id }] } });
     await t.runNow(chain);
     await t.call('POST', '/v1/schedules/pause', {});
+    // The gateway's own ticker may have made the step before.
+    const made = (await t.runsOf(first)).length;
     await until(async () => {
       await tickChains(new Scheduler(t.gateway.kernel).parts);
       return (await t.runsOf(chain))[0].state !== 'pending';
     });
     const runs = await t.runsOf(first);
     // `no runs are created for any schedule`: the step of a chain that runs is one of them.
-    assert.equal(runs.length, 0);
+    assert.equal(runs.length, made);
     const device = newDevice();
     const run = await t.claim(device);
     if (run) await t.result(run, device, { ok: true });
