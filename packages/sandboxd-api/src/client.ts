@@ -6,7 +6,6 @@ import {
   request as httpRequest,
   type RequestOptions,
 } from 'node:http';
-import { createInterface } from 'node:readline';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -111,10 +110,9 @@ export class NodeClient {
   async *exec(id: string, json: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecEvent, void> {
     const bodySilenceMs = json.timeout_ms + aroundMs;
     const response = await this.#send(of(id, 'exec'), { method: 'POST', json, signal, bodySilenceMs });
-    const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
     let ended = false;
     try {
-      for await (const line of lines) {
+      for await (const line of linesOf(response)) {
         const event = JSON.parse(line) as ExecEvent;
         ended = event.type === 'exit' || event.type === 'error';
         yield event;
@@ -211,6 +209,17 @@ export class NodeClient {
     const request = httpRequest({ ...rest, socketPath: this.socketPath, path, ...(signal && { signal }) });
     return request;
   }
+}
+
+/** By line feeds alone: `readline` also ends lines at U+2028, which JSON leaves in its texts as it is. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void> {
+  let rest = '';
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 const of = (id: string, action = ''): string => `/v1/sandboxes/${id}${action === '' ? '' : `/${action}`}`;

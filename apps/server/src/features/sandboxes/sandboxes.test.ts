@@ -87,6 +87,8 @@ describe('sandboxes', () => {
       assert.equal(await out({ cmd: ['cat'], stdin: 'line\nșase' }), 'line\nșase');
       const large = 'x'.repeat(1_048_576);
       assert.equal(await out({ cmd: ['sha256sum'], stdin: large }), `${sha256(large)}  -\n`);
+      // Every character that something may take for the end of a line.
+      assert.equal(await out({ cmd: ['printf', 'a\u2028b\u2029c\u0085d\re'] }), 'a\u2028b\u2029c\u0085d\re');
       assert.match(await out('node --version'), /^v24\./);
       assert.match(await out('npm --version'), /^\d+\./);
     });
