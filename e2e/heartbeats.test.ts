@@ -52,7 +52,7 @@ describe('kill -9 in a burst of pings', () => {
       );
     }
     const total = [...answered.values()].reduce((sum, bodies) => sum + bodies.length, 0);
-    assert.ok(total > 100, `${total} were answered`);
+    assert.ok(total > 10 * kills, `${total} were answered`);
     await platform.end();
   });
 });
