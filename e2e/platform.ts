@@ -2,7 +2,6 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -133,13 +132,20 @@ export function temporaryFolder(): { path: string; remove(): void } {
   };
 }
 
-/** A port that was free a moment ago, with the two above it. */
+/** A port that was free a moment ago, with the two above it; below those that the system gives out by itself. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000);
+    const free = await Promise.all([port, port + 1, port + 2].map(isFree));
+    if (free.every(Boolean)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  const listening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (listening) await new Promise((resolve) => server.close(resolve));
+  return listening;
 }
