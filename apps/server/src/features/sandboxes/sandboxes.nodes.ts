@@ -87,7 +87,8 @@ export class Nodes {
   /** Why no node can have such a sandbox, and what to do about it. */
   whyNot(backend: Backend): string {
     const reasons = this.all().map(({ status }) => status.backends[backend]);
-    if (reasons.length === 0) return 'no sandbox node answers here: just after a start try again, else see ./svc doctor';
+    if (reasons.length === 0)
+      return 'no sandbox node answers here: just after a start try again, else see ./svc doctor';
     return (
       reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
     );
