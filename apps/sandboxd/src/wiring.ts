@@ -26,6 +26,10 @@ export async function openParts(options: {
   const { dir } = options;
   const log = (message: string, details?: object): void => options.log(message, details);
   const packages = createSystemPackages(options.systemPackages, log);
+  if (process.platform === 'linux') {
+    const missing = await packages.ensure({ bwrap: 'bubblewrap' });
+    if (missing !== undefined) log('no v1 sandboxes', { reason: missing });
+  }
   const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages });
   // Search only: the user of a v1 sandbox must come as far as its own directory.
   await chmod(join(dir, 'workspaces'), 0o711);

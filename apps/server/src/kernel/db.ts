@@ -143,10 +143,11 @@ export function onCommit(db: Db, work: () => void): void {
   else work();
 }
 
-/** The transaction may be lost in a crash of the database's machine, for 0.6 s: what nobody is told of. */
-export async function commitLater(db: Db): Promise<void> {
-  await db`set local synchronous_commit = off`;
-}
+/** A query, or a part of one: what functions answer whose statement the caller puts together. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Once evaluated, the transaction may be lost in a crash of the database's machine, for 0.6 s: what nobody is told of. */
+export const commitLater = (db: Db): Fragment => db`select set_config('synchronous_commit', 'off', true)`;
 
 /** Now, in a query: the database's clock, or the one that a test turns. */
 export const nowOf = (db: Db, clock: Pick<Clock, 'instant'>) => {

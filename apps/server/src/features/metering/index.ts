@@ -1,10 +1,20 @@
 import type { Kernel } from '../../kernel/context.ts';
+import type { Fragment } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { payUnpaid, settleAll } from './metering.settle.ts';
-import { deleteOldSpans, execMsToday, unpaidOf } from './metering.sql.ts';
+import { deleteOldSpans, execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
 
-export { deleteSpan, endExecSpansAt, endSpan, endSpansOf, insertSpan, type SpanKind } from './metering.sql.ts';
+export {
+  beginningSpan,
+  endExecSpansAt,
+  endingSpan,
+  endSpan,
+  endSpansOf,
+  insertSpan,
+  removingSpan,
+  type SpanKind,
+} from './metering.sql.ts';
 
 const settleEveryMs = 60_000;
 /** Seconds of commands per user and UTC day (document 3, Limits). */
@@ -13,10 +23,10 @@ const execMsPerDay = 7_200_000;
 /** Throws `insufficient_balance` while a bucket of the account is unpaid and its wallet cannot pay it. */
 export async function checkPaid(kernel: Kernel, accountId: string): Promise<void> {
   if (!kernel.config.billing || (await unpaidOf(kernel.sql, accountId)) === 0) return;
-  const owed = await payUnpaid(kernel, accountId);
-  if (owed === 0) return;
-  throw new ApiError('insufficient_balance', `earlier use is unpaid: add at least ${owed} micro-euro to the wallet`, {
-    beside: { unpaid_micro_eur: owed },
+  const left = await payUnpaid(kernel, accountId);
+  if (left === 0) return;
+  throw new ApiError('insufficient_balance', `earlier use is unpaid: add at least ${left} micro-euro to the wallet`, {
+    beside: { unpaid_micro_eur: left },
   });
 }
 
@@ -29,6 +39,12 @@ export async function checkDaily(kernel: Kernel, accountId: string): Promise<voi
   throw new ApiError('sandbox_daily_limit', 'commands took 7200 s today; the count starts anew at midnight UTC', {
     headers: { 'retry-after': String(untilMidnight) },
   });
+}
+
+/** What `checkPaid` and `checkDaily` ask, as a condition of a statement. */
+export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragment {
+  const isPaid = config.billing ? sql`${owed(sql, accountId)} = 0` : sql`true`;
+  return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
 }
 
 /** Settles what is due every minute. */

@@ -1,41 +1,60 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { type Db, type Fragment, nowOf } from '../../kernel/db.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
 /** What a span of time is charged as. */
 export type SpanKind = 'exec_v1' | 'exec_v2' | 'running' | 'paused';
 
-/** Begins a span now. */
-export async function insertSpan(
-  db: Db,
-  time: Time,
-  span: { id: string; accountId: string; sandboxId: string; kind: SpanKind; bytes?: number },
-): Promise<void> {
-  const { id, accountId, sandboxId, kind, bytes = 0 } = span;
-  await db`
-    with account as (
-      insert into metering.accounts (account_id, settled_until)
-      values (${accountId}, to_timestamp(floor(extract(epoch from ${nowOf(db, time)}) / 600) * 600))
-      on conflict do nothing)
-    insert into metering.spans (id, account_id, sandbox_id, kind, bytes, started_at)
-    values (${id}, ${accountId}, ${sandboxId}, ${kind}, ${bytes}, ${nowOf(db, time)})`;
+interface Span {
+  id: string;
+  accountId: string;
+  sandboxId: string;
+  kind: SpanKind;
+  bytes?: number;
 }
 
-/** Ends a span after `ms`, or now; of a command it counts towards its days. Nothing happens to one that has ended. */
-export async function endSpan(db: Db, time: Time, id: string, ms?: number): Promise<void> {
-  await db`
-    with ended as (
+/** Parts of a `with` that begin a span now; `from` may keep it from beginning, and `kind` be an expression of it. */
+export function beginningSpan(
+  db: Db,
+  time: Time,
+  span: Omit<Span, 'kind'> & { kind: SpanKind | Fragment },
+  from: Fragment = db``,
+): Fragment {
+  const { id, accountId, sandboxId, kind, bytes = 0 } = span;
+  return db`
+    metered_account as (
+      insert into metering.accounts (account_id, settled_until)
+      select ${accountId}, to_timestamp(floor(extract(epoch from ${nowOf(db, time)}) / 600) * 600) ${from}
+      on conflict do nothing),
+    begun_span as (
+      insert into metering.spans (id, account_id, sandbox_id, kind, bytes, started_at)
+      select ${id}, ${accountId}, ${sandboxId}, ${kind}, ${bytes}, ${nowOf(db, time)} ${from})`;
+}
+
+/** Begins a span now. */
+export async function insertSpan(db: Db, time: Time, span: Span): Promise<void> {
+  await db`with ${beginningSpan(db, time, span)} select`;
+}
+
+/** Parts of a `with` that end a span after `ms`, or now; of a command it counts towards its days. */
+export const endingSpan = (db: Db, time: Time, id: string, ms?: number): Fragment => db`
+    ended_span as (
       update metering.spans set ended_at = case when ${ms ?? null}::bigint is null then ${nowOf(db, time)}
         else started_at + make_interval(secs => ${(ms ?? 0) / 1000}) end
       where id = ${id} and ended_at is null
-      returning account_id, kind, started_at, ended_at)
-    insert into metering.days (account_id, day, exec_ms)
-    select account_id, (midnight at time zone 'UTC')::date,
-      ceil(extract(epoch from least(ended_at, midnight + interval '1 day') - greatest(started_at, midnight)) * 1000)
-    from ended, generate_series(date_trunc('day', started_at, 'UTC'), ended_at, interval '1 day') as midnight
-    where kind in ('exec_v1', 'exec_v2')
-    on conflict (account_id, day) do update set exec_ms = metering.days.exec_ms + excluded.exec_ms`;
+      returning account_id, kind, started_at, ended_at),
+    counted_days as (
+      insert into metering.days (account_id, day, exec_ms)
+      select account_id, (midnight at time zone 'UTC')::date,
+        ceil(extract(epoch from least(ended_at, midnight + interval '1 day') - greatest(started_at, midnight)) * 1000)
+      from ended_span, generate_series(date_trunc('day', started_at, 'UTC'), ended_at, interval '1 day') as midnight
+      where kind in ('exec_v1', 'exec_v2')
+      on conflict (account_id, day) do update set exec_ms = metering.days.exec_ms + excluded.exec_ms)`;
+
+/** Ends a span after `ms`, or now. Nothing happens to one that has ended. */
+export async function endSpan(db: Db, time: Time, id: string, ms?: number): Promise<void> {
+  await db`with ${endingSpan(db, time, id, ms)} select`;
 }
 
 /** Ends the open spans of a sandbox, of the given kinds. */
@@ -53,27 +72,30 @@ export async function endExecSpansAt(db: Db, time: Time, sandboxId: string, at: 
   for (const { id, ms } of open) await endSpan(db, time, id, ms);
 }
 
-/** Removes a span that came to nothing. */
-export async function deleteSpan(db: Db, id: string): Promise<void> {
-  await db`delete from metering.spans where id = ${id} and ended_at is null`;
-}
+/** A part of a `with` that removes a span which came to nothing. */
+export const removingSpan = (db: Db, id: string): Fragment =>
+  db`removed_span as (delete from metering.spans where id = ${id} and ended_at is null)`;
 
-/** Milliseconds of commands today (UTC), those that still run among them with what they took since midnight. */
-export async function execMsToday(db: Db, time: Time, accountId: string): Promise<number> {
-  const [row] = await db<{ ms: number }[]>`
-    select (coalesce((select exec_ms from metering.days
+/** An expression: milliseconds of commands today (UTC), those that still run among them with what they took since midnight. */
+export const msToday = (db: Db, time: Time, accountId: string): Fragment => db`
+    (coalesce((select exec_ms from metering.days
         where account_id = ${accountId} and day = (${nowOf(db, time)} at time zone 'UTC')::date), 0)
       + coalesce((select sum(extract(epoch from ${nowOf(db, time)}
           - greatest(started_at, date_trunc('day', ${nowOf(db, time)}, 'UTC'))) * 1000) from metering.spans
-        where account_id = ${accountId} and ended_at is null and kind in ('exec_v1', 'exec_v2')), 0))::bigint as ms`;
+        where account_id = ${accountId} and ended_at is null and kind in ('exec_v1', 'exec_v2')), 0))::bigint`;
+
+export async function execMsToday(db: Db, time: Time, accountId: string): Promise<number> {
+  const [row] = await db<{ ms: number }[]>`select ${msToday(db, time, accountId)} as ms`;
   return row?.ms ?? 0;
 }
 
-/** What the account owes for buckets that its wallet could not pay, in micro-euro. */
+/** An expression: what the account owes for buckets that its wallet could not pay, in micro-euro. */
+export const owed = (db: Db, accountId: string): Fragment => db`
+    coalesce((select sum(charge_micro_eur) from metering.buckets
+      where account_id = ${accountId} and paid_at is null), 0)::bigint`;
+
 export async function unpaidOf(db: Db, accountId: string): Promise<number> {
-  const [row] = await db<{ owed: number }[]>`
-    select coalesce(sum(charge_micro_eur), 0)::bigint as owed from metering.buckets
-    where account_id = ${accountId} and paid_at is null`;
+  const [row] = await db<{ owed: number }[]>`select ${owed(db, accountId)} as owed`;
   return row?.owed ?? 0;
 }
 

@@ -3,12 +3,20 @@ import type { contract, execResult, RouteParsed } from '@svc/contract';
 import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@svc/sandboxd-api';
 import type { z } from 'zod';
 import type { Context, Kernel } from '../../kernel/context.ts';
-import { commitLater, type Db, inTransaction } from '../../kernel/db.ts';
+import type { Fragment } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { checkDaily, checkPaid, deleteSpan, endSpan, insertSpan } from '../metering/index.ts';
+import {
+  beginningSpan,
+  checkDaily,
+  checkPaid,
+  endingSpan,
+  insertSpan,
+  mayRun,
+  removingSpan,
+} from '../metering/index.ts';
 import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, freeSandbox, holdSandbox, insertAudit, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
+import { auditing, findSandbox, freeSandbox, holdSandbox, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
 
 /** On whose behalf a command runs: a request, or a run of the scheduler. */
 export type Caller = Pick<Context, 'kernel' | 'actor' | 'signal' | 'frames'>;
@@ -51,12 +59,19 @@ export async function inSandbox<P, T>(
   const { kernel, actor } = caller;
   const { sql, clock } = kernel;
   const { accountId, keyId } = actor;
-  const { backend } = await admit(kernel, accountId, id);
   const holder = randomUUID();
-  const span = { id: randomUUID(), accountId, sandboxId: id, kind: `exec_${backend}` as const };
-  const audit = (tx: Db, action: string, detail: object): Promise<void> =>
-    insertAudit(tx, { accountId, keyId, sandboxId: id, action, detail });
-  const row = await take(kernel, span, holder, work.prepare === undefined, (tx) => audit(tx, work.action, work.asked));
+  const span = { id: randomUUID(), accountId, sandboxId: id };
+  const audit = (action: string, detail: object, from?: Fragment): Fragment =>
+    auditing(sql, { accountId, keyId, sandboxId: id, action, detail }, from);
+  const row = await take(kernel, { id, accountId, holder, holdMs }, () => {
+    const from = sql`from taken`;
+    const asked = audit(work.action, work.asked, from);
+    if (work.prepare) return asked;
+    return sql`${asked}, ${beginningSpan(sql, clock, { ...span, kind: sql`'exec_' || backend` }, from)}`;
+  });
+  /** Frees the sandbox, ends the span and writes the last line of the audit log. */
+  const free = (done: { execMs?: number | undefined; changed: boolean }, ended: Fragment, detail: object) =>
+    freeSandbox(sql, clock, id, holder, done, sql`${ended}, ${audit(`${work.action}_end`, detail)}`);
   const stopHolding = clock.every(renewEveryMs, () => {
     holdSandbox(sql, clock, id, holder, holdMs).catch((err: unknown) =>
       kernel.log.warn({ err }, 'a sandbox is not held'),
@@ -69,30 +84,19 @@ export async function inSandbox<P, T>(
   try {
     const node = nodes.of(row.node_id);
     const prepared = await work.prepare?.(node);
-    if (work.prepare) await insertSpan(sql, clock, span);
+    if (work.prepare) await insertSpan(sql, clock, { ...span, kind: `exec_${row.backend}` });
     const { value, execMs, detail } = await work.run(node, prepared, begin);
     stopHolding();
-    // Sent together: on the way of every command a round trip counts.
-    const [after] = await inTransaction(sql, (tx) =>
-      Promise.all([
-        freeSandbox(tx, clock, id, holder, { execMs, changed: true }),
-        endSpan(tx, clock, span.id, execMs),
-        audit(tx, `${work.action}_end`, detail),
-      ]),
-    );
+    const after = await free({ execMs, changed: true }, endingSpan(sql, clock, span.id, execMs), detail);
     return { value, before: row.generation, after, row };
   } catch (error) {
     stopHolding();
     const failed = error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken';
     const began = beganAt !== undefined;
     const execMs = beganAt === undefined ? undefined : clock.monotonic() - beganAt;
-    await inTransaction(sql, async (tx) => {
-      if (began || !isRefusal(error)) await endSpan(tx, clock, span.id);
-      else await deleteSpan(tx, span.id);
-      await audit(tx, `${work.action}_end`, { failed });
-      // What was asked for may have changed the workspace, were it only by its inputs.
-      await freeSandbox(tx, clock, id, holder, { execMs, changed: began || work.prepare !== undefined });
-    });
+    const ended = began || !isRefusal(error) ? endingSpan(sql, clock, span.id) : removingSpan(sql, span.id);
+    // What was asked for may have changed the workspace, were it only by its inputs.
+    await free({ execMs, changed: began || work.prepare !== undefined }, ended, { failed });
     throw toApiFailure(error);
   }
 }
@@ -103,45 +107,30 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NodeFailure && error.code !== 'unreachable' && error.code !== 'workspace_too_large';
 }
 
-/** Whether a command may run: the sandbox is the caller's and runs, nothing is owed, the day has time left. */
-async function admit(kernel: Kernel, accountId: string, id: string): Promise<SandboxRow> {
-  const checks = [checkPaid(kernel, accountId), checkDaily(kernel, accountId)];
-  const [found, ...others] = await Promise.allSettled([requireRunning(kernel, accountId, id), ...checks]);
-  for (const check of [found, ...others]) if (check?.status === 'rejected') throw check.reason;
-  return (found as PromiseFulfilledResult<SandboxRow>).value;
+/** Takes the sandbox; where it cannot be taken, throws the first reason in the order of the document. */
+async function take(
+  kernel: Kernel,
+  taker: Parameters<typeof takeSandbox>[2],
+  begins: () => Fragment,
+): Promise<SandboxRow> {
+  const { id, accountId } = taker;
+  const attempt = () => takeSandbox(kernel.sql, kernel.clock, taker, mayRun(kernel, accountId), begins());
+  const taken = await attempt();
+  if (taken) return taken;
+  await requireRunning(kernel, accountId, id);
+  await checkPaid(kernel, accountId);
+  await checkDaily(kernel, accountId);
+  // What was owed is paid by now, or the command before has ended.
+  const later = await attempt();
+  if (later) return later;
+  await requireRunning(kernel, accountId, id);
+  throw busy();
 }
 
-async function requireRunning(kernel: Kernel, accountId: string, id: string): Promise<SandboxRow> {
+async function requireRunning(kernel: Kernel, accountId: string, id: string): Promise<void> {
   const row = await findSandbox(kernel.sql, accountId, id);
   if (!row) throw toApiFailure(new NodeFailure('not_found', ''));
   if (row.state !== 'running') throw notRunning();
-  return row;
-}
-
-/** Takes the sandbox and begins the span of its command; nothing is acknowledged by it, so the disk is not waited for. */
-async function take(
-  kernel: Kernel,
-  span: Parameters<typeof insertSpan>[2],
-  holder: string,
-  beginsNow: boolean,
-  audit: (tx: Db) => Promise<void>,
-): Promise<SandboxRow> {
-  const { sql, clock } = kernel;
-  try {
-    return await inTransaction(sql, async (tx) => {
-      const [taken] = await Promise.all([
-        takeSandbox(tx, clock, span.sandboxId, holder, holdMs),
-        beginsNow ? insertSpan(tx, clock, span) : undefined,
-        audit(tx),
-        commitLater(tx),
-      ]);
-      if (!taken) throw busy();
-      return taken;
-    });
-  } catch (error) {
-    if (error instanceof ApiError) await requireRunning(kernel, span.accountId, span.sandboxId);
-    throw error;
-  }
 }
 
 /** What came of a command. */

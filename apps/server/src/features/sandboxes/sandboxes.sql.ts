@@ -1,6 +1,6 @@
 import type { Backend, Egress, Template } from '@svc/sandboxd-api';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
@@ -136,19 +136,29 @@ export async function deleteOldSandboxes(db: Db, time: Time): Promise<void> {
     where state in ('destroyed', 'stopped', 'expired') and moved_at < ${nowOf(db, time)} - interval '30 days'`;
 }
 
-/** Takes a running sandbox for a command; undefined when another has it, or it does not run. */
+/**
+ * Takes a running sandbox for a command and begins what begins with it (parts of a `with`, `from taken`), in one
+ * statement: on the way of every command a round trip counts. Nothing is acknowledged by it, so the disk is not waited
+ * for. Undefined when it does not run, another command has it, or `condition` does not hold.
+ */
 export async function takeSandbox(
   db: Db,
   time: Time,
-  id: string,
-  holder: string,
-  holdMs: number,
+  take: { id: string; accountId: string; holder: string; holdMs: number },
+  condition: Fragment,
+  begins: Fragment,
 ): Promise<SandboxRow | undefined> {
+  const { id, accountId, holder, holdMs } = take;
   const [row] = await db<SandboxRow[]>`
-    update sandboxes.sandboxes set busy_by = ${holder},
-      busy_until = ${nowOf(db, time)} + make_interval(secs => ${holdMs / 1000})
-    where id = ${id} and state = 'running' and (busy_until is null or busy_until < ${nowOf(db, time)})
-    returning ${columns(db)}`;
+    with unsynced as (${commitLater(db)}),
+    taken as (
+      update sandboxes.sandboxes set busy_by = ${holder},
+        busy_until = ${nowOf(db, time)} + make_interval(secs => ${holdMs / 1000})
+      where id = ${id} and account_id = ${accountId} and state = 'running'
+        and (busy_until is null or busy_until < ${nowOf(db, time)}) and ${condition}
+      returning ${columns(db)}),
+    ${begins}
+    select taken.* from taken, unsynced`;
   return row;
 }
 
@@ -159,16 +169,18 @@ export async function holdSandbox(db: Db, time: Time, id: string, holder: string
     where id = ${id} and busy_by = ${holder}`;
 }
 
-/** Gives a sandbox back, with what the command came to. */
+/** Gives a sandbox back with what the command came to, and ends what ends with it (parts of a `with`); its generation. */
 export async function freeSandbox(
   db: Db,
   time: Time,
   id: string,
   holder: string,
   done: { execMs?: number | undefined; changed: boolean },
+  ends: Fragment,
 ): Promise<number> {
   const ran = done.execMs !== undefined;
   const [row] = await db<{ generation: number }[]>`
+    with ${ends}
     update sandboxes.sandboxes set
       busy_by = case when busy_by = ${holder} then null else busy_by end,
       busy_until = case when busy_by = ${holder} then null else busy_until end,
@@ -253,15 +265,27 @@ export async function listNodes(db: Db) {
 /** Stands for the key where the platform itself acts for an account. */
 export const platformKey = '00000000-0000-0000-0000-000000000000';
 
-/** Writes a line of the audit log. */
-export async function insertAudit(
-  db: Db,
-  line: { accountId: string; keyId: string | null; sandboxId: string; action: string; detail?: object },
-): Promise<void> {
+interface AuditLine {
+  accountId: string;
+  keyId: string | null;
+  sandboxId: string;
+  action: string;
+  detail?: object;
+}
+
+/** A part of a `with` that writes a line of the audit log; `from` may keep it from being written. */
+export function auditing(db: Db, line: AuditLine, from: Fragment = db``): Fragment {
   const { accountId, keyId, sandboxId, action, detail = {} } = line;
-  await db`
-    insert into sandboxes.audit (account_id, key_id, sandbox_id, action, detail)
-    values (${accountId}, nullif(${keyId}::uuid, ${platformKey}), ${sandboxId}, ${action}, ${db.json(detail as never)})`;
+  return db`
+    audited as (
+      insert into sandboxes.audit (account_id, key_id, sandbox_id, action, detail)
+      select ${accountId}, nullif(${keyId}::uuid, ${platformKey}), ${sandboxId}, ${action},
+        ${db.json(detail as never)} ${from})`;
+}
+
+/** Writes a line of the audit log. */
+export async function insertAudit(db: Db, line: AuditLine): Promise<void> {
+  await db`with ${auditing(db, line)} select`;
 }
 
 /** Whether a command holds the sandbox now. */
