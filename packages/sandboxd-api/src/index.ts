@@ -171,7 +171,9 @@ export interface NodeStatus {
 /** Codes of sandboxd's refusals: `{ error: { code, message } }` with the status here. */
 export const nodeErrors = {
   bad_request: 400,
+  /** A file, a port or a route; of the sandbox itself it is `no_sandbox`. */
   not_found: 404,
+  no_sandbox: 404,
   sandbox_busy: 409,
   sandbox_not_running: 409,
   not_supported_on_v1: 409,

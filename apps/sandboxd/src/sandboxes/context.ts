@@ -45,7 +45,7 @@ export interface Context {
 
 export function entryOf(context: Context, id: string): Entry {
   const entry = context.entries.get(id);
-  if (!entry) throw new NodeError('not_found', 'no such sandbox');
+  if (!entry) throw new NodeError('no_sandbox', 'no such sandbox');
   return entry;
 }
 

@@ -4,7 +4,7 @@ import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@
 import type { z } from 'zod';
 import type { Context, Kernel } from '../../kernel/context.ts';
 import type { Fragment } from '../../kernel/db.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/errors.ts';
 import {
   beginningSpan,
   checkDaily,
@@ -129,7 +129,7 @@ async function take(
 
 async function requireRunning(kernel: Kernel, accountId: string, id: string): Promise<void> {
   const row = await findSandbox(kernel.sql, accountId, id);
-  if (!row) throw toApiFailure(new NodeFailure('not_found', ''));
+  if (!row) throw notFound('sandbox');
   if (row.state !== 'running') throw notRunning();
 }
 

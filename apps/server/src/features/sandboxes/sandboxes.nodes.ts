@@ -134,6 +134,8 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
   const failures: Record<Exclude<NodeFailure['code'], 'internal_error'>, () => ApiError> = {
     bad_request: () => badRequest(message),
     not_found: () => notFound(missing),
+    // Its row says that it runs, as a request has found: it ended, and the row follows.
+    no_sandbox: notRunning,
     unreachable: nodeAway,
     sandbox_capacity: () => noCapacity(message, error.retryAfterS),
     sandbox_busy: busy,
