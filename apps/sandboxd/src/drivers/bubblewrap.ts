@@ -105,7 +105,8 @@ function bwrap(instance: Instance, places: { rootfs: string; workspace: string; 
 
 /** What to do, in one line, from what bubblewrap said. */
 function adviceFor(output: string): string {
-  if (/ENOENT|not found|failed to execute bwrap/.test(output)) return 'bubblewrap is not installed: apt-get install bubblewrap';
+  if (/ENOENT|not found|failed to execute bwrap/.test(output))
+    return 'bubblewrap is not installed: apt-get install bubblewrap';
   if (/namespace|Operation not permitted|Permission denied/.test(output)) {
     return (
       'user namespaces are not allowed: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 ' +
