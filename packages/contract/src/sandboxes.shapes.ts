@@ -112,8 +112,14 @@ export const receipt = z
   .object({
     image_digest: z.string(),
     template,
-    input_sha256: z.string(),
-    command_sha256: z.string(),
+    input_sha256: z
+      .string()
+      .describe('Over the bytes of stdin, then path, NUL, hex SHA-256 and line feed of each input'),
+    command_sha256: z
+      .string()
+      .describe(
+        'Of the request without stdin and inputs, its defaults filled in (`env` {}, `timeout_seconds` 120), as JSON with sorted keys and no spaces',
+      ),
     outputs: z.array(output).describe('Files below /workspace/out that the command wrote'),
     generation_before: z.int(),
     generation_after: z.int(),

@@ -29,7 +29,8 @@ export const sandboxes = {
     ...onSandboxes,
     method: 'GET',
     path: '/v1/sandboxes',
-    summary: "The account's sandboxes, newest first; without `status` all but the destroyed",
+    summary:
+      "The account's sandboxes, at most 200: the live ones, then the newest; without `status` all but the destroyed",
     query: z.object({ status: z.enum(sandboxStates).optional() }),
     responses: { 200: z.object({ object: z.literal('list'), data: z.array(sandbox) }) },
   }),
@@ -96,7 +97,7 @@ export const sandboxes = {
       })
       .refine(isOneCommand, oneCommand),
     responses: { 200: execResult.extend({ artifacts: z.array(artifact) }).meta({ id: 'RunResult' }) },
-    errors: [...paid, 'sandbox_daily_limit', 'workspace_too_large'],
+    errors: [...paid, 'sandbox_not_running', 'sandbox_daily_limit', 'workspace_too_large', 'quota_exceeded'],
   }),
   runCode: route({
     ...onSandboxes,

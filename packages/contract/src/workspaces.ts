@@ -6,6 +6,8 @@ const params = z.object({ id: uuid });
 const path = text(1024).describe('Relative to /workspace');
 const onFile = z.object({ id: uuid, path });
 const errors = ['sandbox_not_running', 'sandbox_capacity'] as const;
+/** Of what takes files into the store: one listing or one workspace too large, or too much stored already. */
+const storing = ['workspace_too_large', 'quota_exceeded'] as const;
 /** Bytes in a response. */
 const bytes = z.instanceof(Uint8Array<ArrayBufferLike>);
 
@@ -34,7 +36,7 @@ export const workspaces = {
     download: true,
     params: onFile,
     responses: { 200: bytes },
-    errors,
+    errors: [...errors, 'workspace_too_large'],
   }),
   listFiles: route({
     ...onSandboxes,
@@ -55,7 +57,7 @@ export const workspaces = {
         ),
       }),
     },
-    errors,
+    errors: [...errors, 'workspace_too_large'],
   }),
   artifacts: route({
     ...onSandboxes,
@@ -64,13 +66,13 @@ export const workspaces = {
     summary: 'Collect every file under /workspace/out: hashed, scanned, with signed links',
     params,
     responses: { 200: z.object({ data: z.array(artifact) }) },
-    errors,
+    errors: [...errors, ...storing],
   }),
   snapshot: route({
     ...onSandboxes,
     method: 'POST',
     path: '/v1/sandboxes/{id}/snapshot',
-    summary: 'Keep the workspace as a tar archive; v1',
+    summary: 'Pack the workspace into a tar archive, scanned, with a signed link; v1',
     params,
     body: z.object({ name: text(128).optional() }),
     responses: {
@@ -80,10 +82,14 @@ export const workspaces = {
         name: z.string().optional(),
         bytes: z.int(),
         sha256: z.string(),
-        url: z.string().describe('Signed link to the archive, valid 1 h'),
+        scan: artifact.shape.scan,
+        url: z
+          .string()
+          .optional()
+          .describe('Signed link to the archive, valid 1 h; present only when the scan is clean'),
         expires_at: dateTime,
       }),
     },
-    errors: [...errors, 'not_supported_on_v2'],
+    errors: [...errors, ...storing, 'not_supported_on_v2'],
   }),
 };

@@ -7,7 +7,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex, Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type {
   CodeRequest,
@@ -98,12 +98,12 @@ export class NodeClient {
   scan = (body: Readable): Promise<Scanned> => this.#json('/v1/scan', { method: 'POST', body });
 
   async readFile(id: string, path: string): Promise<{ bytes: number; body: Readable }> {
-    const body = await this.#send(`${of(id, 'file')}?${query({ path })}`);
-    return { bytes: Number(body.headers['content-length']), body };
+    const response = await this.#send(`${of(id, 'file')}?${query({ path })}`);
+    return { bytes: Number(response.headers['content-length']), body: bodyOf(response) };
   }
 
   async archive(id: string): Promise<Readable> {
-    return this.#send(of(id, 'archive'));
+    return bodyOf(await this.#send(of(id, 'archive')));
   }
 
   /** Runs a command; ending the iteration, or `signal`, ends the command. */
@@ -209,6 +209,20 @@ export class NodeClient {
     const request = httpRequest({ ...rest, socketPath: this.socketPath, path, ...(signal && { signal }) });
     return request;
   }
+}
+
+/** The bytes of an answer; where it breaks off, that is the node's failure, not one of whoever reads them. */
+function bodyOf(response: IncomingMessage): Readable {
+  async function* bytes(): AsyncGenerator<Buffer> {
+    try {
+      yield* response as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+  const body = Readable.from(bytes(), { objectMode: false });
+  // Also when nobody began to read.
+  return body.once('close', () => response.complete || response.destroy());
 }
 
 /** By line feeds alone: `readline` also ends lines at U+2028, which JSON leaves in its texts as it is. */

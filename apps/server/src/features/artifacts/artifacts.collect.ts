@@ -68,10 +68,11 @@ export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path
   return row;
 }
 
-async function checkRoom(kernel: Kernel, accountId: string): Promise<void> {
+/** Throws `quota_exceeded` while an account's valid links hold as many bytes as they may. */
+export async function checkRoom(kernel: Kernel, accountId: string): Promise<void> {
   if ((await bytesKept(kernel.sql, accountId)) < mostKept) return;
   throw new ApiError('quota_exceeded', 'files handed out in the last hour take over 20 GiB; wait until links expire', {
-    headers: { 'retry-after': '600' },
+    headers: { 'retry-after': '600', 'x-should-retry': 'false' },
   });
 }
 

@@ -6,7 +6,7 @@ import { linkOf } from './artifacts.link.ts';
 import { type ArtifactRow, deleteArtifacts, expiredIds } from './artifacts.sql.ts';
 import { download } from './download.ts';
 
-export { ArtifactGone, type ArtifactSource } from './artifacts.collect.ts';
+export { ArtifactGone, type ArtifactSource, checkRoom } from './artifacts.collect.ts';
 export { openLink } from './artifacts.link.ts';
 
 /** An artifact as the API shows it. */
@@ -19,7 +19,7 @@ export async function collect(kernel: Kernel, source: ArtifactSource, paths: rea
   const artifacts: Artifact[] = [];
   for (const path of paths) {
     try {
-      artifacts.push(viewOf(kernel, await storeArtifact(kernel, source, path)));
+      artifacts.push(await collectOne(kernel, source, path));
     } catch (error) {
       if (!(error instanceof ArtifactGone)) throw error;
     }
@@ -27,13 +27,9 @@ export async function collect(kernel: Kernel, source: ArtifactSource, paths: rea
   return artifacts;
 }
 
-/** Stores bytes of the platform's own making, which need no scan, and answers their signed link. */
-export async function storeTrusted(
-  kernel: Kernel,
-  source: Pick<ArtifactSource, 'accountId' | 'sandboxId' | 'open'>,
-  path: string,
-): Promise<Artifact> {
-  return viewOf(kernel, await storeArtifact(kernel, { ...source, scan: () => Promise.resolve('clean') }, path));
+/** Stores one file of a sandbox; throws `ArtifactGone`. */
+export async function collectOne(kernel: Kernel, source: ArtifactSource, path: string): Promise<Artifact> {
+  return viewOf(kernel, await storeArtifact(kernel, source, path));
 }
 
 function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {

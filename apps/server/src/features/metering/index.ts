@@ -7,7 +7,6 @@ import { deleteOldSpans, execMsToday, msToday, owed, unpaidOf } from './metering
 
 export {
   beginningSpan,
-  endExecSpansAt,
   endingSpan,
   endSpan,
   endSpansOf,

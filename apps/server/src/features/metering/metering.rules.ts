@@ -10,20 +10,28 @@ export const freeV2Ms = 5 * hourMs;
 /** 0.05 EUR per GB (10^9 bytes) and month of 730 hours. */
 const microEurPerByteMs = 50_000 / (1e9 * 730 * hourMs);
 
-/** What counts in one bucket, in milliseconds; bytes of snapshots times milliseconds. */
+/** What counts in a bucket or a month, in milliseconds; bytes of snapshots times milliseconds. */
 export interface BucketUse {
   v1Ms: number;
   v2Ms: number;
   pausedByteMs: number;
 }
 
-/** The charge of a bucket in micro-euro, given what the month had before it. */
-export function chargeOf(use: BucketUse, before: { v1Ms: number; v2Ms: number }): number {
-  const hours = paidMs(use.v1Ms, before.v1Ms, freeV1Ms) + paidMs(use.v2Ms, before.v2Ms, freeV2Ms);
-  return Math.round((hours / hourMs) * microEurPerHour + use.pausedByteMs * microEurPerByteMs);
+/**
+ * The charge of a bucket in micro-euro, given what the month had before it: what the month comes to grows by it, so that
+ * nothing is lost or won by rounding six times an hour.
+ */
+export function chargeOf(use: BucketUse, before: BucketUse): number {
+  const after = {
+    v1Ms: before.v1Ms + use.v1Ms,
+    v2Ms: before.v2Ms + use.v2Ms,
+    pausedByteMs: before.pausedByteMs + use.pausedByteMs,
+  };
+  return monthOf(after) - monthOf(before);
 }
 
-/** What of `ms` lies past the free part of the month. */
-function paidMs(ms: number, before: number, free: number): number {
-  return Math.max(0, before + ms - free) - Math.max(0, before - free);
+/** What the use of a month comes to, past its free parts. */
+function monthOf({ v1Ms, v2Ms, pausedByteMs }: BucketUse): number {
+  const hours = (Math.max(0, v1Ms - freeV1Ms) + Math.max(0, v2Ms - freeV2Ms)) / hourMs;
+  return Math.round(hours * microEurPerHour + pausedByteMs * microEurPerByteMs);
 }

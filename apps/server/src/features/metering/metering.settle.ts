@@ -70,7 +70,8 @@ async function settleBucket(kernel: Kernel, tx: Db, accountId: string, startsAt:
       : 0;
   const before = await monthBefore(tx, accountId, startsAt);
   const counted = { v1Ms: use.v1_ms, v2Ms: use.v2_ms, pausedByteMs };
-  const charge = kernel.config.billing ? chargeOf(counted, { v1Ms: before.v1_ms, v2Ms: before.v2_ms }) : 0;
+  const month = { v1Ms: before.v1_ms, v2Ms: before.v2_ms, pausedByteMs: before.paused_byte_ms };
+  const charge = kernel.config.billing ? chargeOf(counted, month) : 0;
   if (use.v1_ms + use.v2_ms + pausedByteMs === 0) return;
   const paid = charge === 0 || (await pay(tx, accountId, startsAt, charge));
   await insertBucket(tx, kernel.clock, { accountId, startsAt, ...counted, charge, paid });

@@ -57,19 +57,19 @@ export async function endSpan(db: Db, time: Time, id: string, ms?: number): Prom
   await db`with ${endingSpan(db, time, id, ms)} select`;
 }
 
-/** Ends the open spans of a sandbox, of the given kinds. */
-export async function endSpansOf(db: Db, time: Time, sandboxId: string, kinds: readonly SpanKind[]): Promise<void> {
-  const open = await db<{ id: string }[]>`
-    select id from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind = any(${[...kinds]})`;
-  for (const { id } of open) await endSpan(db, time, id);
-}
-
-/** Ends the open spans of a sandbox's commands at an instant: that of a command whose gateway died. */
-export async function endExecSpansAt(db: Db, time: Time, sandboxId: string, at: string): Promise<void> {
+/** Ends the open spans of a sandbox, of the given kinds: now, or at an instant that is over. */
+export async function endSpansOf(
+  db: Db,
+  time: Time,
+  sandboxId: string,
+  kinds: readonly SpanKind[],
+  at?: string,
+): Promise<void> {
   const open = await db<{ id: string; ms: number }[]>`
-    select id, greatest(0, extract(epoch from ${at}::timestamptz - started_at) * 1000)::bigint as ms
-    from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind in ('exec_v1', 'exec_v2')`;
-  for (const { id, ms } of open) await endSpan(db, time, id, ms);
+    select id, greatest(0, extract(epoch from
+      least(${at ?? null}::timestamptz, ${nowOf(db, time)}) - started_at) * 1000)::bigint as ms
+    from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind = any(${[...kinds]})`;
+  for (const { id, ms } of open) await endSpan(db, time, id, at === undefined ? undefined : ms);
 }
 
 /** A part of a `with` that removes a span which came to nothing. */
@@ -166,11 +166,12 @@ export async function useBetween(db: Db, accountId: string, from: string, to: st
 
 /** What the UTC month of `at` had in buckets before it. */
 export async function monthBefore(db: Db, accountId: string, at: string) {
-  const [row] = await db<{ v1_ms: number; v2_ms: number }[]>`
-    select coalesce(sum(v1_ms), 0)::bigint as v1_ms, coalesce(sum(v2_ms), 0)::bigint as v2_ms
+  const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
+    select coalesce(sum(v1_ms), 0)::bigint as v1_ms, coalesce(sum(v2_ms), 0)::bigint as v2_ms,
+      coalesce(sum(paused_byte_ms), 0)::float8 as paused_byte_ms
     from metering.buckets where account_id = ${accountId} and starts_at < ${at}::timestamptz
       and starts_at >= date_trunc('month', ${at}::timestamptz, 'UTC')`;
-  return row ?? { v1_ms: 0, v2_ms: 0 };
+  return row ?? { v1_ms: 0, v2_ms: 0, paused_byte_ms: 0 };
 }
 
 /** Stores a settled bucket; false when it is there already. */

@@ -3,9 +3,9 @@ import { contract } from '@svc/contract';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkPaid } from '../metering/index.ts';
-import { begin, checkCaps, checkTtl, endSandbox } from './sandboxes.create.ts';
+import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, insertSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
+import { findSandbox, forgetCreation, insertSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
 
 const mostChildren = 5;
 
@@ -40,7 +40,7 @@ export const fork = (nodes: Nodes) =>
       }
       return { parent: row, children: made };
     });
-    const giveUp = (child: string) => endSandbox(kernel, child, ['creating'], 'destroyed', actor.keyId);
+    const giveUp = (child: string) => forgetCreation(kernel.sql, child);
     try {
       const asked = children.map((child) => ({ id: child.id, expires_at: Date.parse(child.expires_at) }));
       const forked = await nodes.of(parent.node_id).fork(id, asked);

@@ -36,9 +36,9 @@ export class Sandboxes {
     return runningSandbox(context, this.nodes, id);
   }
 
-  /** What it hands out. */
-  outputsOf(running: Running) {
-    const { id, account_id: accountId, key_id: keyId } = running.row;
+  /** What it hands out, to the holder of a key. */
+  outputsOf(running: Running, { keyId }: Pick<Actor, 'keyId'>) {
+    const { id, account_id: accountId } = running.row;
     return outputsOf(this.#kernel, running.node, { id, accountId, keyId });
   }
 

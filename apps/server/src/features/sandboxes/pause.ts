@@ -27,12 +27,15 @@ export const pause = (nodes: Nodes) =>
       return await context.transaction(async (tx) => {
         const change = { freeze: true, snapshotBytes: paused.snapshot_bytes };
         const row = await moveSandbox(tx, clock, id, ['pausing', 'running'], 'paused', change);
-        // It was destroyed meanwhile.
-        if (!row) throw notFound('sandbox');
-        await endSpansOf(tx, clock, id, ['running']);
-        await insertSpan(tx, clock, { ...span(accountId, id), kind: 'paused', bytes: paused.snapshot_bytes });
+        if (row) {
+          await endSpansOf(tx, clock, id, ['running']);
+          await insertSpan(tx, clock, { ...span(accountId, id), kind: 'paused', bytes: paused.snapshot_bytes });
+        }
+        // The keeper may have been first; or it was destroyed meanwhile.
+        const kept = row ?? (await findSandbox(tx, accountId, id));
+        if (kept?.state !== 'paused') throw notFound('sandbox');
         await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'pause', detail: paused });
-        return toRecord(row);
+        return toRecord(kept);
       });
     } catch (error) {
       // What the node made of it is found out by the keeper.

@@ -25,6 +25,14 @@ export const resume = (nodes: Nodes) =>
       return moveSandbox(tx, clock, id, ['paused'], 'resuming');
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
+    /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
+    const keepExpiry = async ({ expires_at }: { expires_at: string }): Promise<void> => {
+      try {
+        await nodes.of(moved.node_id).setExpiry(id, Date.parse(expires_at));
+      } catch (err) {
+        kernel.log.warn({ err, sandbox: id }, 'a node keeps to its own time for the end of a sandbox');
+      }
+    };
     try {
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
       const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
@@ -33,14 +41,17 @@ export const resume = (nodes: Nodes) =>
           thaw: true,
           snapshotBytes: null,
         });
-        if (!row) throw notFound('sandbox');
-        await endSpansOf(tx, clock, id, ['paused']);
-        await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
+        if (row) {
+          await endSpansOf(tx, clock, id, ['paused']);
+          await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
+        }
+        // The keeper may have been first; or it was destroyed meanwhile.
+        const kept = row ?? (await findSandbox(tx, accountId, id));
+        if (kept?.state !== 'running') throw notFound('sandbox');
         await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'resume', detail: { restored } });
-        return { ...toRecord(row), restored, ready_ms };
+        return { ...toRecord(kept), restored, ready_ms };
       });
-      // The row's instant is the database's: the node keeps to it.
-      await nodes.of(moved.node_id).setExpiry(id, Date.parse(resumed.expires_at));
+      await keepExpiry(resumed);
       return resumed;
     } catch (error) {
       await moveSandbox(db, clock, id, ['resuming'], 'paused');

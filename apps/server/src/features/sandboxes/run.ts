@@ -1,6 +1,7 @@
 import { contract, type RouteParsed } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { collect } from '../artifacts/index.ts';
+import { checkRoom, collect } from '../artifacts/index.ts';
+import { checkDaily } from '../metering/index.ts';
 import { type Caller, runCommand } from './sandboxes.command.ts';
 import { createSandbox, endSandbox } from './sandboxes.create.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
@@ -23,11 +24,14 @@ export async function runOnce(
   // Asked for before anything is made: a caller that leaves meanwhile is noticed.
   const { signal } = caller;
   const wanted = { backend, template, egress, metadata, ttlSeconds };
+  // What would refuse the rest refuses the beginning: what has run is not thrown away.
+  await Promise.all([checkDaily(kernel, actor.accountId), checkRoom(kernel, actor.accountId)]);
   const { id, node_id } = await createSandbox(kernel, nodes, actor, wanted);
   try {
     signal.throwIfAborted();
     const { result } = await runCommand(caller, nodes, id, command);
-    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId: actor.accountId, id });
+    const { accountId, keyId } = actor;
+    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId, id, keyId });
     return { ...result, artifacts: await collect(kernel, source, paths) };
   } catch (error) {
     throw toApiFailure(error);

@@ -27,7 +27,7 @@ type Result = z.input<typeof execResult>;
 const holdMs = 30_000;
 const renewEveryMs = 10_000;
 
-/** What `work` came to: how long the node was busy with it, and whether it may have changed the workspace. */
+/** What `work` came to, and how long the node was busy with it. */
 interface Done<T> {
   value: T;
   execMs: number;

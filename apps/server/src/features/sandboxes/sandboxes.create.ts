@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Backend, Egress, Template } from '@svc/sandboxd-api';
+import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
 import type { Actor, Kernel } from '../../kernel/context.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, badRequest } from '../../kernel/errors.ts';
@@ -7,6 +7,7 @@ import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';
 import {
   countLive,
+  forgetCreation,
   insertAudit,
   insertSandbox,
   lockAccount,
@@ -91,7 +92,9 @@ export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, 
       if (!node) throw noCapacity(nodes.whyNot('v2'));
       return await createOn(kernel, node, actor, { ...wanted, backend: 'v2' });
     } catch (error) {
-      if (!(fallback && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;
+      // An image that is not built yet is none for v1 either, which would wait for it once more.
+      const hasImage = nodes.place('v1', template)?.status.images.some(isReady(template));
+      if (!(fallback && hasImage && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;
     }
   } else if (backend === undefined && !fallback) {
     throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account, and v1 cannot do this');
@@ -100,6 +103,8 @@ export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, 
   if (!node) throw noCapacity(nodes.whyNot('v1'));
   return createOn(kernel, node, actor, { ...wanted, backend: 'v1' });
 }
+
+const isReady = (template: Template) => (image: ImageStatus) => image.template === template && image.state === 'ready';
 
 async function createOn(
   kernel: Kernel,
@@ -141,7 +146,8 @@ async function createOn(
       action: 'create',
     });
   } catch (error) {
-    await endSandbox(kernel, id, ['creating', 'running'], 'destroyed', actor.keyId);
+    await forgetCreation(sql, id);
+    await endSandbox(kernel, id, ['running'], 'destroyed', actor.keyId);
     node.client.destroy(id).catch(() => {});
     throw toApiFailure(error);
   }
@@ -171,20 +177,25 @@ export async function begin(
 /** A new span of a sandbox. */
 export const span = (accountId: string, sandboxId: string) => ({ id: randomUUID(), accountId, sandboxId });
 
-/** Ends a sandbox in the database, its metered time with it; undefined when it is in none of the states. */
+/**
+ * Ends a sandbox in the database, its metered time with it; undefined when it is in none of the states. Nothing ran past
+ * its lifetime, or past `at`, when it was seen for the last time, however late somebody notices.
+ */
 export async function endSandbox(
   kernel: Kernel,
   id: string,
   from: readonly State[],
   to: 'stopped' | 'expired' | 'destroyed',
   keyId: string | null,
-  { due = false }: { due?: boolean } = {},
+  { due = false, at }: { due?: boolean; at?: string | undefined } = {},
 ): Promise<SandboxRow | undefined> {
   const { sql, clock } = kernel;
   return inTransaction(sql, async (tx) => {
     const row = await moveSandbox(tx, clock, id, from, to, { due });
     if (!row) return undefined;
-    await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2', 'running', 'paused']);
+    const until = at !== undefined && at < row.expires_at ? at : row.expires_at;
+    await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2', 'running'], until);
+    await endSpansOf(tx, clock, id, ['paused']);
     const action = { stopped: 'stop', expired: 'expire', destroyed: 'destroy' }[to];
     await insertAudit(tx, { accountId: row.account_id, keyId, sandboxId: id, action });
     return row;

@@ -21,6 +21,12 @@ describe('the keeper of sandboxes', () => {
         select kind from metering.spans where sandbox_id = ${id} and ended_at is null`
     ).map(({ kind }) => kind);
 
+  const meteredMs = async (id: string): Promise<number> => {
+    const [span] = await t.gateway.kernel.sql<{ ms: number }[]>`
+      select (extract(epoch from ended_at - started_at) * 1000)::bigint as ms from metering.spans where sandbox_id = ${id}`;
+    return span?.ms ?? Number.NaN;
+  };
+
   test('a sandbox past its lifetime is expired, its processes are gone and its metering ends', async () => {
     const box = await t.create();
     assert.deepEqual(await openSpans(box.id), ['running']);
@@ -62,6 +68,8 @@ describe('the keeper of sandboxes', () => {
 
   test('a pause whose gateway died is finished, its lifetime frozen', async () => {
     const box = await t.create();
+    const { sql } = t.gateway.kernel;
+    await sql`update sandboxes.sandboxes set state = 'pausing', moved_at = now() where id = ${box.id}`;
     await t.node.pause(box.id);
     await until(async () => (await statusOf(box.id)) === 'paused', 30_000);
     const { ttl_left_ms, snapshot_bytes } = await row(box.id);
@@ -73,11 +81,43 @@ describe('the keeper of sandboxes', () => {
     await t.clear();
   });
 
-  test('a creation whose gateway died is given up, on the node too', async () => {
+  test('a resume whose gateway died is finished: it is metered, and ends when its row says', async () => {
+    const box = await t.create();
+    await t.call('POST', `/v1/sandboxes/${box.id}/pause`);
+    const { sql } = t.gateway.kernel;
+    await sql`update sandboxes.sandboxes set state = 'resuming', moved_at = now() where id = ${box.id}`;
+    await t.node.resume(box.id, Date.now() + 60_000);
+    await until(async () => (await row(box.id)).state === 'running', 30_000);
+    assert.deepEqual(await openSpans(box.id), ['running']);
+    const { expires_at } = await row(box.id);
+    await until(async () => (await t.node.get(box.id)).expires_at === Date.parse(expires_at));
+    await t.clear();
+  });
+
+  test('nothing is metered past a lifetime, however late its end is noticed', async () => {
+    const box = await t.create();
+    const { sql } = t.gateway.kernel;
+    await sql`update metering.spans set started_at = now() - interval '3 hours' where sandbox_id = ${box.id}`;
+    await sql`update sandboxes.sandboxes set expires_at = now() - interval '2 hours' where id = ${box.id}`;
+    await until(async () => (await statusOf(box.id)) === 'expired');
+    assert.ok(Math.abs((await meteredMs(box.id)) - 3_600_000) < 1_000);
+  });
+
+  test('what ended while nobody saw its node ended when it was seen last', async () => {
+    const box = await t.create();
+    const { sql } = t.gateway.kernel;
+    await sql`update metering.spans set started_at = now() - interval '3 hours' where sandbox_id = ${box.id}`;
+    await t.node.destroy(box.id);
+    await sql`update sandboxes.nodes set seen_at = now() - interval '1 hour'`;
+    await until(async () => (await statusOf(box.id)) === 'stopped', 30_000);
+    assert.ok(Math.abs((await meteredMs(box.id)) - 2 * 3_600_000) < 30_000);
+  });
+
+  test('a creation whose gateway died never was, on the node neither', async () => {
     const box = await t.create();
     await t.gateway.kernel.sql`
       update sandboxes.sandboxes set state = 'creating', moved_at = now() - interval '10 minutes' where id = ${box.id}`;
-    await until(async () => (await row(box.id)).state === 'destroyed', 30_000);
+    await until(async () => (await row(box.id)) === undefined, 30_000);
     await until(async () => !(await held(box.id)), 30_000);
   });
 
@@ -98,6 +138,10 @@ describe('the keeper of sandboxes', () => {
       { exec_ms: number }[]
     >`select exec_ms from metering.days where account_id = ${t.account.id}`;
     assert.ok(Math.abs((day?.exec_ms ?? 0) - 30_000) < 1_500, String(day?.exec_ms));
+    const { usage } = (await t.call('GET', `/v1/sandboxes/${box.id}`)).body;
+    assert.equal(usage.exec_count, 1);
+    const lost = await sql`select 1 from sandboxes.audit where sandbox_id = ${box.id} and action = 'command_lost'`;
+    assert.equal(lost.length, 1);
     assert.equal((await t.exec(box, 'echo free')).stdout, 'free\n');
     await t.clear();
   });

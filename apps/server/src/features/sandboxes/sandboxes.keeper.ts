@@ -1,12 +1,14 @@
 import type { SandboxState } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/context.ts';
 import { inTransaction } from '../../kernel/db.ts';
-import { endExecSpansAt, endSpansOf, insertSpan } from '../metering/index.ts';
+import { endSpansOf, insertSpan } from '../metering/index.ts';
 import { endSandbox, span } from './sandboxes.create.ts';
 import type { Node, Nodes } from './sandboxes.nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,
+  forgetCreation,
+  insertAudit,
   moveSandbox,
   notLive,
   type SandboxRow,
@@ -60,8 +62,9 @@ export class Keeper {
 
   /** One look: those past their lifetime, and now and then whether nodes and rows agree. */
   async tick(): Promise<void> {
-    await this.#expire();
+    // First: a command of a gateway that is gone ended by then, however long nobody was there to expire its sandbox.
     await this.#freeAbandoned();
+    await this.#expire();
     this.#looks += 1;
     if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) {
       // Apart: a node that hangs holds up nobody's end.
@@ -88,8 +91,10 @@ export class Keeper {
   async #freeAbandoned(): Promise<void> {
     const { sql, clock } = this.#kernel;
     await inTransaction(sql, async (tx) => {
-      for (const { id, busy_until } of await takeAbandoned(tx, clock, mostAtOnce)) {
-        await endExecSpansAt(tx, clock, id, busy_until);
+      for (const { id, account_id, busy_until } of await takeAbandoned(tx, clock, mostAtOnce)) {
+        await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2'], busy_until);
+        const line = { accountId: account_id, keyId: null, sandboxId: id, action: 'command_lost' };
+        await insertAudit(tx, { ...line, detail: { until: busy_until } });
       }
     });
   }
@@ -105,17 +110,16 @@ export class Keeper {
   /** Makes rows follow what the nodes hold, and nodes drop what no row stands for. */
   async reconcile(): Promise<void> {
     const { sql, clock } = this.#kernel;
-    for (const { id, missingMs } of await this.#nodes.refresh()) {
+    for (const { id, missingMs, seenAt } of await this.#nodes.refresh()) {
       if (missingMs < nodeGoneMs) continue;
       for (const row of await sandboxesOfNode(sql, clock, id)) {
         // Snapshots are files: a paused one is there when its machine is.
-        if (row.state === 'running') await endSandbox(this.#kernel, row.id, ['running'], 'stopped', null);
-        else if (row.state === 'creating') await endSandbox(this.#kernel, row.id, ['creating'], 'destroyed', null);
+        if (row.state === 'running') {
+          await endSandbox(this.#kernel, row.id, ['running'], 'stopped', null, { at: seenAt });
+        } else if (row.state === 'creating') await forgetCreation(sql, row.id);
       }
     }
-    for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) {
-      await endSandbox(this.#kernel, id, ['creating'], 'destroyed', null);
-    }
+    for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) await forgetCreation(sql, id);
     await Promise.all(this.#nodes.all().map((node) => this.#reconcileNode(node)));
   }
 
@@ -125,33 +129,47 @@ export class Keeper {
     const rows = await sandboxesOfNode(sql, clock, node.id);
     const all = await node.client.list();
     const held = new Map(all.filter((state) => state.owner === node.owner).map((state) => [state.id, state]));
-    for (const row of rows) await this.#follow(row, held.get(row.id));
+    const unseen = this.#nodes.unseenSince(node.id);
+    for (const row of rows) await this.#follow(row, held.get(row.id), unseen);
+    this.#nodes.forgetUnseen(node.id, unseen);
     const others = [...held.keys()].filter((id) => !rows.some((row) => row.id === id));
     for (const id of await notLive(sql, others)) await this.#destroy(node.id, id);
   }
 
-  /** A row that no gateway moves follows its node. */
-  async #follow(row: SandboxRow & { idle_ms: number }, held: SandboxState | undefined): Promise<void> {
+  /** A row that no gateway moves follows its node; what ended while nobody looked ended when it was seen last. */
+  async #follow(
+    row: SandboxRow & { idle_ms: number },
+    held: SandboxState | undefined,
+    unseen: string | undefined,
+  ): Promise<void> {
+    const { sql } = this.#kernel;
     const { state } = row;
-    const isMoving = state === 'creating' || state === 'pausing' || state === 'resuming';
-    if (row.idle_ms < (isMoving ? moveLostMs : lookEveryMs * 2)) return;
+    const goal = { pausing: 'paused', resuming: 'running', creating: undefined }[state as string];
+    const isMoving = state === 'creating' || goal !== undefined;
+    // One whose node is done waits for its gateway no longer than any other: both may write the end.
+    const isDone = goal !== undefined && held?.status === goal;
+    if (row.idle_ms < (isMoving && !isDone ? moveLostMs : lookEveryMs * 2)) return;
     if (state === 'creating') {
       // Nobody knows of it: its creation was never answered.
-      await endSandbox(this.#kernel, row.id, ['creating'], 'destroyed', null);
+      await forgetCreation(sql, row.id);
       await this.#destroy(row.node_id, row.id);
     } else if (!held || held.status === 'stopped') {
-      await endSandbox(this.#kernel, row.id, [state], held?.reason === 'expired' ? 'expired' : 'stopped', null);
+      const to = held?.reason === 'expired' ? 'expired' : 'stopped';
+      await endSandbox(this.#kernel, row.id, [state], to, null, { at: unseen });
     } else if (held.status === 'running' && state !== 'running') await this.#becomeRunning(row);
     else if (held.status === 'paused' && state !== 'paused') await this.#becomePaused(row, held.snapshot_bytes ?? 0);
   }
 
   async #becomeRunning(row: SandboxRow): Promise<void> {
     const { sql, clock } = this.#kernel;
-    await inTransaction(sql, async (tx) => {
-      if (!(await moveSandbox(tx, clock, row.id, [row.state], 'running', { thaw: true, snapshotBytes: null }))) return;
+    const moved = await inTransaction(sql, async (tx) => {
+      const running = await moveSandbox(tx, clock, row.id, [row.state], 'running', { thaw: true, snapshotBytes: null });
+      if (!running) return undefined;
       await endSpansOf(tx, clock, row.id, ['paused', 'running']);
       await insertSpan(tx, clock, { ...span(row.account_id, row.id), kind: 'running' });
+      return running;
     });
+    if (moved) await this.#nodes.of(row.node_id).setExpiry(row.id, Date.parse(moved.expires_at));
   }
 
   async #becomePaused(row: SandboxRow, bytes: number): Promise<void> {

@@ -287,7 +287,7 @@ describe('limits of sandboxes', () => {
     const box = await paid.create();
     await sql`
       insert into metering.buckets (account_id, starts_at, v1_ms, v2_ms, paused_byte_ms, charge_micro_eur)
-      values (${paid.account.id}, now() - interval '1 hour', 0, 600000, 0, 1234)`;
+      values (${paid.account.id}, date_trunc('hour', now()) - interval '1 hour', 0, 600000, 0, 1234)`;
     for (const [path, body] of [
       ['', {}],
       ['/run', { shell: 'id' }],

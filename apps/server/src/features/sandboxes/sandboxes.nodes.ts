@@ -23,6 +23,7 @@ export class Nodes {
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
   readonly #firstMiss = new Map<string, number>();
+  readonly #unseen = new Map<string, string>();
   #owner = '';
 
   constructor(kernel: Kernel) {
@@ -35,12 +36,12 @@ export class Nodes {
     this.#owner = made.toString('hex');
   }
 
-  /** Asks every node how it is; answers for how long each unreachable one has been so. */
-  async refresh(): Promise<{ id: string; missingMs: number }[]> {
+  /** Asks every node how it is; answers for how long each unreachable one has been so, and when it was seen last. */
+  async refresh(): Promise<{ id: string; missingMs: number; seenAt: string | undefined }[]> {
     const { sql, clock, config, dataDir } = this.#kernel;
     const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
     await this.#ask(own).catch(() => undefined);
-    const missing: { id: string; missingMs: number }[] = [];
+    const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
     for (const { id, address } of await listNodes(sql)) {
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
       const answered = await this.#ask(address).catch(() => undefined);
@@ -49,7 +50,8 @@ export class Nodes {
         continue;
       }
       this.#known.delete(id);
-      missing.push({ id, missingMs: Math.min(this.#missedFor(id), await noteMissing(sql, clock, id)) });
+      const { ms, seenAt } = await noteMissing(sql, clock, id);
+      missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
     }
     return missing;
   }
@@ -71,6 +73,15 @@ export class Nodes {
 
   all(): Node[] {
     return [...this.#known.values()];
+  }
+
+  /** Since when nobody saw a node that is back, until its sandboxes were looked at. */
+  unseenSince(id: string): string | undefined {
+    return this.#unseen.get(id);
+  }
+
+  forgetUnseen(id: string, since: string | undefined): void {
+    if (this.#unseen.get(id) === since) this.#unseen.delete(id);
   }
 
   /** The node with most room for such a sandbox; undefined when none can have it. */
@@ -111,7 +122,8 @@ export class Nodes {
       const node = { id: status.id, client, owner: this.#owner, status };
       if (known && known.id !== node.id) this.#known.delete(known.id);
       this.#known.set(node.id, node);
-      await saveNode(sql, clock, node.id, address);
+      const unseen = await saveNode(sql, clock, node.id, address);
+      if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
       return node;
     } catch (error) {
       if (known) this.#known.delete(known.id);

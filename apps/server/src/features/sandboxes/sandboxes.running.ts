@@ -34,19 +34,22 @@ const mostOutputBytes = 2 * 1024 ** 3;
 /** Where the files that a sandbox hands out are (document 3). */
 const outputDirectory = 'out';
 
+const tooMuch = (): ApiError =>
+  new ApiError('workspace_too_large', 'the files under /workspace/out are over 2 GiB; remove some');
+
 /** What a sandbox hands out: every regular file under /workspace/out, and how each is read and scanned. */
 export async function outputsOf(
   kernel: Kernel,
   node: NodeClient,
-  sandbox: { accountId: string; id: string; keyId?: string },
+  sandbox: { accountId: string; id: string; keyId: string },
 ): Promise<{ source: ArtifactSource; paths: string[] }> {
-  const { accountId, id, keyId = null } = sandbox;
+  const { accountId, id, keyId } = sandbox;
   const entries = await node.listFiles(id, outputDirectory, true);
   const files = entries.filter(({ type }) => type === 'file');
   // By what they say they hold: a file with holes may say terabytes, and would be stored as that.
-  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > mostOutputBytes) {
-    throw new ApiError('workspace_too_large', 'the files under /workspace/out are over 2 GiB; remove some');
-  }
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > mostOutputBytes) throw tooMuch();
+  // Code inside may put another file in the place of one that was counted.
+  let left = mostOutputBytes;
   const paths = files.map(({ path }) => path);
   if (paths.length > 0) {
     await insertAudit(kernel.sql, { accountId, keyId, sandboxId: id, action: 'artifacts', detail: { paths } });
@@ -58,7 +61,11 @@ export async function outputsOf(
       sandboxId: id,
       open: async (path) => {
         try {
-          return (await node.readFile(id, path)).body;
+          const { bytes, body } = await node.readFile(id, path);
+          left -= bytes;
+          if (left >= 0) return body;
+          body.destroy();
+          throw tooMuch();
         } catch (error) {
           const isGone = error instanceof NodeFailure && ['not_found', 'bad_request'].includes(error.code);
           throw isGone ? new ArtifactGone(path) : error;

@@ -77,6 +77,11 @@ export async function placeSandbox(db: Db, id: string, place: { nodeId: string; 
     update sandboxes.sandboxes set node_id = ${place.nodeId}, backend = ${place.backend} where id = ${id}`;
 }
 
+/** Forgets a sandbox that was never there: its creation failed. */
+export async function forgetCreation(db: Db, id: string): Promise<void> {
+  await db`delete from sandboxes.sandboxes where id = ${id} and state = 'creating'`;
+}
+
 /** Moves a sandbox from one of some states to another; undefined when it is in none of them. */
 export async function moveSandbox(
   db: Db,
@@ -193,13 +198,14 @@ export async function freeSandbox(
 
 /** Commands that nobody holds on to any more, for as long as their gateway takes to notice; gives their sandboxes back. */
 export async function takeAbandoned(db: Db, time: Time, limit: number) {
-  return db<{ id: string; busy_until: string }[]>`
+  return db<{ id: string; account_id: string; busy_until: string }[]>`
     with lost as (
       select id, busy_until from sandboxes.sandboxes
       where busy_by is not null and busy_until < ${nowOf(db, time)} - interval '5 seconds'
       limit ${limit} for update skip locked)
-    update sandboxes.sandboxes s set busy_by = null, busy_until = null, generation = s.generation + 1
-    from lost where s.id = lost.id returning s.id, lost.busy_until`;
+    update sandboxes.sandboxes s set busy_by = null, busy_until = null, generation = s.generation + 1,
+      exec_count = s.exec_count + 1, last_exec_at = lost.busy_until
+    from lost where s.id = lost.id returning s.id, s.account_id, lost.busy_until`;
 }
 
 /** Counts a change of the workspace. */
@@ -241,21 +247,25 @@ export async function abandonedCreations(db: Db, time: Time, olderMs: number) {
       and moved_at < ${nowOf(db, time)} - make_interval(secs => ${olderMs / 1000})`;
 }
 
-/** A node was reached, or registers. */
-export async function saveNode(db: Db, time: Time, id: string, address: string): Promise<void> {
+/** A node was reached, or registers; answers when it was seen before, if nobody saw it for half a minute since. */
+export async function saveNode(db: Db, time: Time, id: string, address: string): Promise<string | undefined> {
   const now = nowOf(db, time);
-  await db`
+  const [row] = await db<{ unseen_since: string | null }[]>`
+    with before as (
+      select seen_at from sandboxes.nodes where id = ${id} and seen_at < ${now} - interval '30 seconds')
     insert into sandboxes.nodes (id, address, seen_at) values (${id}, ${address}, ${now})
-    on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null`;
+    on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null
+    returning (select seen_at from before) as unseen_since`;
+  return row?.unseen_since ?? undefined;
 }
 
-/** A node was not reached; answers for how long, in milliseconds. */
-export async function noteMissing(db: Db, time: Time, id: string): Promise<number> {
+/** A node was not reached; answers for how long, in milliseconds, and when it was seen last. */
+export async function noteMissing(db: Db, time: Time, id: string): Promise<{ ms: number; seenAt: string | undefined }> {
   const now = nowOf(db, time);
-  const [row] = await db<{ ms: number }[]>`
+  const [row] = await db<{ ms: number; seen_at: string }[]>`
     update sandboxes.nodes set missing_since = coalesce(missing_since, ${now}) where id = ${id}
-    returning floor(extract(epoch from ${now} - missing_since) * 1000)::bigint as ms`;
-  return row?.ms ?? 0;
+    returning floor(extract(epoch from ${now} - missing_since) * 1000)::bigint as ms, seen_at`;
+  return { ms: row?.ms ?? 0, seenAt: row?.seen_at };
 }
 
 export async function listNodes(db: Db) {

@@ -7,7 +7,7 @@ export const artifacts = (sandboxes: Sandboxes) =>
   operation(contract.workspaces.artifacts, async (context, { params }) => {
     const running = await sandboxes.running(context, params.id);
     try {
-      const { source, paths } = await sandboxes.outputsOf(running);
+      const { source, paths } = await sandboxes.outputsOf(running, context.actor);
       return { data: await collect(context.kernel, source, paths) };
     } catch (error) {
       throw toApiFailure(error, 'file');

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { ApiError } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { storeTrusted } from '../artifacts/index.ts';
+import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
 import { type Sandboxes, toApiFailure } from '../sandboxes/index.ts';
 
 export const snapshot = (sandboxes: Sandboxes) =>
@@ -11,9 +11,14 @@ export const snapshot = (sandboxes: Sandboxes) =>
       throw new ApiError('not_supported_on_v2', 'a v2 sandbox keeps its workspace by pause; snapshot needs v1');
     }
     try {
-      const source = { accountId: actor.accountId, sandboxId: id, open: () => node.archive(id) };
-      const stored = await storeTrusted(kernel, source, 'workspace.tar');
-      const { bytes, sha256, url = '', expires_at } = stored;
+      const source: ArtifactSource = {
+        accountId: actor.accountId,
+        sandboxId: id,
+        open: () => node.archive(id),
+        scan: async (body) => (await node.scan(body)).verdict,
+      };
+      const stored = await collectOne(kernel, source, 'workspace.tar');
+      const { bytes, sha256, scan, url, expires_at } = stored;
       await audit('snapshot', { name, bytes, sha256 });
       return {
         object: 'snapshot' as const,
@@ -21,7 +26,8 @@ export const snapshot = (sandboxes: Sandboxes) =>
         ...(name !== undefined && { name }),
         bytes,
         sha256,
-        url,
+        scan,
+        ...(url !== undefined && { url }),
         expires_at,
       };
     } catch (error) {
