@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
-import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes, startNode, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { issueKey } from '../keys/index.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
@@ -225,6 +225,52 @@ describe('limits of sandboxes', () => {
       429,
       'sandbox_concurrency_limit',
     ]);
+  });
+
+  test('a fork may bring a key to six live sandboxes', async () => {
+    const other = await t.fresh();
+    const parent = await other.create();
+    const { status, body } = await other.call('POST', `/v1/sandboxes/${parent.id}/fork`, { count: 5 });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(
+      body.data.map((child: Json) => [child.restored, child.error]),
+      Array.from({ length: 5 }, () => [true, undefined]),
+    );
+    await other.clear();
+  });
+
+  test('a sandbox that its node holds no more does not run, before its row says so: 409', async () => {
+    const box = await t.create();
+    await t.node.destroy(box.id);
+    for (const [method, path, body] of [
+      ['POST', '/exec', { shell: 'id' }],
+      ['POST', '/run_code', { code: '1' }],
+      ['GET', '/files', undefined],
+      ['GET', '/files/a', undefined],
+      ['GET', '/artifacts', undefined],
+    ] as const) {
+      const answer = await t.call(method, `/v1/sandboxes/${box.id}${path}`, body);
+      assert.deepEqual([path, ...codeOf(answer)], [path, 409, 'sandbox_not_running']);
+    }
+  });
+
+  test('every slot of the node taken: 503 with when to try again, and no sandbox is left of it', async () => {
+    const args = ['--slots', '1', '--warm', '0', '--log-level', 'warn'];
+    const node = await startNode({ images: process.env['SVC_TEST_IMAGES'] as string, args });
+    const full = await openSandboxes({ socket: node.socket });
+    const box = await full.create({ backend: 'v1' });
+    for (const body of [{ backend: 'v1' }, { backend: 'v2' }, {}]) {
+      const answer = await full.call('POST', '/v1/sandboxes', body);
+      assert.deepEqual(codeOf(answer), [503, 'sandbox_capacity']);
+      assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
+    }
+    const { sql } = full.gateway.kernel;
+    const rows = await sql<{ id: string }[]>`select id from sandboxes.sandboxes`;
+    assert.deepEqual([...rows], [{ id: box.id }]);
+    const lines = await sql<{ action: string }[]>`select action from sandboxes.audit`;
+    assert.deepEqual([...lines], [{ action: 'create' }]);
+    await full.close();
+    await node.close();
   });
 
   test('a paused sandbox counts for the key that made it, whichever key resumes it', async () => {

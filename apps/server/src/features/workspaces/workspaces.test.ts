@@ -3,8 +3,12 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../testing.ts';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { linkOf } from '../artifacts/artifacts.link.ts';
+import { collect as collectAll } from '../artifacts/index.ts';
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 /** The harmless file that every antivirus takes for a virus; put together so that none takes this one for it. */
@@ -174,6 +178,7 @@ describe('files of sandboxes', () => {
       change('signature', `${signature.slice(0, -2)}AA`),
       change('signature', ''),
       artifact.url.replace(artifact.id, randomUUID()),
+      linkOf(t.gateway.kernel, { id: artifact.id, expires_at: new Date(Date.now() - 1_000).toISOString() }),
     ]) {
       const { status, body } = await here(changed).then(async (r) => ({
         status: r.status,
@@ -189,6 +194,33 @@ describe('files of sandboxes', () => {
     assert.deepEqual([infected.scan, infected.url], ['infected', undefined]);
     assert.equal(await t.gateway.kernel.blobs.size(`artifacts/${infected.id}`), undefined);
     await t.exec(box, 'rm out/virus.txt');
+  });
+
+  test('a file that could not be scanned has no link, and its bytes are not kept', async () => {
+    const { kernel } = t.gateway;
+    const source = {
+      accountId: t.account.id,
+      sandboxId: box.id,
+      open: () => Promise.resolve(Readable.from([Buffer.from('unscanned')])),
+      scan: () => Promise.reject(new Error('no scanner')),
+    };
+    const [artifact] = await collectAll(kernel, source, ['out/unscanned']);
+    assert.deepEqual([artifact?.scan, artifact?.url, artifact?.bytes], ['error', undefined, 9]);
+    assert.equal(await kernel.blobs.size(`artifacts/${artifact?.id}`), undefined);
+  });
+
+  test('a file that grows between the listing and its turn is not stored beyond what all may take', async () => {
+    await t.exec(box, 'rm -rf out/*; head -c 30000000 /dev/zero > out/a; : > out/b');
+    const answer = t.call('GET', `/v1/sandboxes/${box.id}/artifacts`);
+    // The first is on its way: the second was counted as empty.
+    await until(async () => {
+      const { sql } = t.gateway.kernel;
+      return (await sql`select 1 from artifacts.artifacts where path = 'out/a' and sha256 = ''`).length > 0;
+    });
+    await t.exec(box, 'truncate -s 2200000000 out/b');
+    const { status, body } = await answer;
+    assert.deepEqual([status, body.error?.code], [413, 'workspace_too_large']);
+    await t.exec(box, 'rm out/*');
   });
 
   test('inputs are fetched by the safe client and written read-only; private addresses are not', async () => {
@@ -278,6 +310,10 @@ describe('files of sandboxes', () => {
     const tar = new Uint8Array(await (await here(body.url)).arrayBuffer());
     assert.deepEqual([tar.length, sha256(tar)], [body.bytes, body.sha256]);
     assert.ok(Buffer.from(tar).includes('file'));
+    const upload = { method: 'PUT', headers: headers(), body: eicar };
+    await fetch(`${t.gateway.url}/v1/sandboxes/${v1.id}/files/virus.txt`, upload);
+    const infected = (await t.call('POST', `/v1/sandboxes/${v1.id}/snapshot`, {})).body;
+    assert.deepEqual([body.scan, infected.scan, 'url' in infected], ['clean', 'infected', false]);
   });
 
   test('every step of a sandbox is in the audit log, which nothing changes', async () => {
