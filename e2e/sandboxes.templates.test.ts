@@ -67,12 +67,6 @@ describe('the templates', { skip: withoutSandboxes }, () => {
 
   test('desktop shows a desktop in a browser, through its preview', { skip }, async () => {
     const box = await p.create({ template: 'desktop' });
-    const started = await p.exec(
-      box,
-      `nohup /usr/local/bin/svc-desktop > desktop.log 2>&1 &
-      until curl -s --noproxy '*' -o /dev/null http://127.0.0.1:6080/vnc.html; do sleep 0.2; done; echo up`,
-    );
-    assert.equal(started.stdout, 'up\n', started.stderr);
     const { url } = await p.ok('POST', `/v1/sandboxes/${box.id}/preview`, { port: 6080 });
     let instance: Browser | undefined;
     try {

@@ -14,6 +14,7 @@ from execs import Exec  # noqa: E402
 from kernels import Kernels  # noqa: E402
 from mux import READ, Loop, Mux, Owner  # noqa: E402
 from names import Names  # noqa: E402
+from start import Start  # noqa: E402
 from tunnel import Port, Proxy  # noqa: E402
 from watch import Watch  # noqa: E402
 
@@ -57,6 +58,7 @@ class Agent:
         if not self.is_root:
             system.drop_capabilities()
         self.watch = Watch(self, options['memory_bytes'], options['processes'])
+        self.start = Start(self)
 
     def reap_on_signal(self):
         read, write = os.pipe()
@@ -110,6 +112,8 @@ class Agent:
             channel.close({})
         elif kind == 'thaw':
             self.thaw(channel)
+        elif kind == 'started':
+            self.start.wait(channel)
         elif kind == 'ping':
             channel.close({})
         else:

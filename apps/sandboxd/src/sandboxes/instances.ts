@@ -52,8 +52,11 @@ export interface Instances {
   list(): Promise<string[]>;
 }
 
-/** How long the first word of an agent may take; a cold start is 0.3 to 0.6 s when nothing else runs (measured). */
-const readyMs = 30_000;
+/**
+ * How long the first word of an agent may take: a cold start is 0.3 to 0.6 s when nothing else runs, and that of a
+ * desktop, which is waited for, 4 to 8 s (measured).
+ */
+const readyMs = 60_000;
 const stopMs = 5_000;
 
 export function createInstances(parts: InstanceParts): Instances {
@@ -118,7 +121,7 @@ async function launch(parts: InstanceParts, start: Start): Promise<Live> {
   const paths = { socket: file('shim.sock'), ended: file('ended.json'), log: file('log') };
   await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
   const client = await connectShim(paths.socket);
-  await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'ping' }), readyMs);
+  await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'started' }), readyMs);
   await parts.groups.open(start.id, limits);
   return { instance, group, client };
 }
