@@ -33,14 +33,29 @@ const colours = (page: Page): Promise<number> =>
     return seen.size;
   })()`);
 
+/** Waits for more than the wallpaper, which is one colour; answers where a picture of the page is. */
+async function painted(page: Page): Promise<string> {
+  const limit = performance.now() + 60_000;
+  while ((await colours(page)) < 16 && performance.now() < limit) await page.waitForTimeout(250);
+  const picture = join(mkdtempSync(join(tmpdir(), 'svc-desktop-')), 'desktop.png');
+  writeFileSync(picture, await page.screenshot());
+  assert.ok((await colours(page)) >= 16, `a blank desktop: ${picture}`);
+  return picture;
+}
+
 describe('the templates', { skip: withoutSandboxes }, () => {
   let p: SandboxPlatform;
   before(async () => {
-    p = await startSandboxPlatform();
+    p = await startSandboxPlatform(0);
   });
   after(async () => {
     await p?.close();
     killAll();
+  });
+
+  test('the first create, right after the start, waits for the node', async () => {
+    await p.create({ backend: 'v1' });
+    await p.clear();
   });
 
   test('office-acte turns a document with Romanian letters into a PDF that has them', async () => {
@@ -83,17 +98,18 @@ describe('the templates', { skip: withoutSandboxes }, () => {
       await page
         .waitForSelector('.noVNC_connected canvas', { timeout: 30_000 })
         .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
-      const limit = performance.now() + 60_000;
-      // The wallpaper alone is one colour: a panel and a terminal are to be seen.
-      while ((await colours(page)) < 16 && performance.now() < limit) await page.waitForTimeout(250);
-      const picture = join(mkdtempSync(join(tmpdir(), 'svc-desktop-')), 'desktop.png');
-      writeFileSync(picture, await page.screenshot());
-      assert.ok((await colours(page)) >= 16, `a blank desktop: ${picture}`);
+      const picture = await painted(page);
       // What is typed there arrives in the sandbox.
       await page.locator('canvas').click({ position: { x: 640, y: 300 } });
       await page.keyboard.type('echo typed > /workspace/typed\n', { delay: 20 });
       const typed = await p.exec(box, 'for i in $(seq 100); do [ -s typed ] && break; sleep 0.1; done; cat typed');
       assert.equal(typed.stdout, 'typed\n', picture);
+      // A pause ends the connection, and the same preview shows the same desktop afterwards.
+      await p.ok('POST', `/v1/sandboxes/${box.id}/pause`);
+      assert.equal((await p.ok('POST', `/v1/sandboxes/${box.id}/resume`)).restored, true);
+      await page.goto(url);
+      await page.waitForSelector('.noVNC_connected canvas', { timeout: 30_000 });
+      await painted(page);
     } finally {
       await instance?.close();
     }

@@ -83,8 +83,7 @@ export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, 
   const mayHaveV2 = actor.features['sandboxes_v2'] !== false;
   if (backend === 'v2' && !mayHaveV2) throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account');
   await checkPaid(kernel, actor.accountId);
-  // Just started, they are not known yet.
-  if (nodes.all().length === 0) await nodes.refresh();
+  await nodes.some();
   const fallback = backend === undefined && template === 'svc-base' && ttlSeconds <= ttl.v1;
   if (backend !== 'v1' && mayHaveV2) {
     const node = nodes.place('v2', template);

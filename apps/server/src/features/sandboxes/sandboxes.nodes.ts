@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/context.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
@@ -7,6 +9,9 @@ import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
 
 const schemePrefix = 'unix:';
+/** The node beside a gateway starts with it, and answers a second or two later. */
+const startingMs = 20_000;
+const askAgainMs = 200;
 
 /** A node that answered the last time it was asked. */
 export interface Node {
@@ -25,6 +30,7 @@ export class Nodes {
   readonly #firstMiss = new Map<string, number>();
   readonly #unseen = new Map<string, string>();
   #owner = '';
+  #openedAt = 0;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -34,6 +40,19 @@ export class Nodes {
   async open(): Promise<void> {
     const made = await readOrCreateFact(this.#kernel.sql, 'installation', () => randomBytes(16));
     this.#owner = made.toString('hex');
+    this.#openedAt = this.#kernel.clock.monotonic();
+  }
+
+  /** Settles once a node is known; at once where none is to come, and never long after the start. */
+  async some(): Promise<void> {
+    const { clock, config, dataDir } = this.#kernel;
+    // Whoever starts a node makes its directory first.
+    const mayCome = existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
+    while (this.#known.size === 0) {
+      await this.refresh();
+      if (this.#known.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs) return;
+      await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+    }
   }
 
   /** Asks every node how it is; answers for how long each unreachable one has been so, and when it was seen last. */
@@ -98,8 +117,7 @@ export class Nodes {
   /** Why no node can have such a sandbox, and what to do about it. */
   whyNot(backend: Backend): string {
     const reasons = this.all().map(({ status }) => status.backends[backend]);
-    if (reasons.length === 0)
-      return 'no sandbox node answers here: just after a start try again, else see ./svc doctor';
+    if (reasons.length === 0) return 'no sandbox node answers here: see ./svc doctor';
     return (
       reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
     );

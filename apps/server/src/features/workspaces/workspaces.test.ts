@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { until } from '../../testing.ts';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
-import { collect as collectAll } from '../artifacts/index.ts';
+import { artifactsFeature, collect as collectAll } from '../artifacts/index.ts';
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 /** The harmless file that every antivirus takes for a virus; put together so that none takes this one for it. */
@@ -194,6 +194,30 @@ describe('files of sandboxes', () => {
     assert.deepEqual([infected.scan, infected.url], ['infected', undefined]);
     assert.equal(await t.gateway.kernel.blobs.size(`artifacts/${infected.id}`), undefined);
     await t.exec(box, 'rm out/virus.txt');
+  });
+
+  test('files whose links are over are swept, bytes first, and no others', async () => {
+    await put('/out/old.txt', 'old');
+    await put('/out/new.txt', 'new');
+    const found = await collect();
+    const idOf = (path: string): string => found.find((each) => each.path === path).id;
+    const [old, fresh] = [idOf('out/old.txt'), idOf('out/new.txt')];
+    const { kernel } = t.gateway;
+    const { sql, blobs } = kernel;
+    await sql`update artifacts.artifacts set expires_at = now() - interval '11 minutes' where id = ${old}`;
+    await artifactsFeature.jobs?.find(({ name }) => name === 'artifacts.sweep')?.run(kernel, {});
+    const left = async (id: string) => [
+      (await sql`select 1 from artifacts.artifacts where id = ${id}`).length,
+      await blobs.size(`artifacts/${id}`),
+    ];
+    assert.deepEqual(
+      [await left(old), await left(fresh)],
+      [
+        [0, undefined],
+        [1, 3],
+      ],
+    );
+    await t.exec(box, 'rm -rf out/*');
   });
 
   test('a file that could not be scanned has no link, and its bytes are not kept', async () => {
