@@ -15,8 +15,6 @@ export const mostBytes = 2 * 1024 ** 3;
 export interface WorkspaceStore extends Workspaces {
   /** A volume of their own, on which a copy shares blocks; or `plain` directories. */
   kind: VolumeKind | 'plain';
-  /** Whether the file system stops a workspace at its limit of bytes. */
-  limited: boolean;
   /** Why it is plain, or not limited, and what to do about it. */
   reason?: string;
   /** Takes the volume out of the tree; for tests and for who removes the state directory. */
