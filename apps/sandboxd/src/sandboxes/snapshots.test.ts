@@ -5,7 +5,12 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { temporaryDirectory } from '../parts.testing.ts';
 import { type Daemon, skip, startDaemon, until } from '../testing.ts';
+import { type Context, enter, occupy } from './context.ts';
+import type { Live } from './instances.ts';
+import type { SandboxRecord } from './record.ts';
+import { fork } from './snapshots.ts';
 
 describe('pause, resume and fork', { skip }, () => {
   let daemon: Daemon;
@@ -173,4 +178,44 @@ describe('pause, resume and fork', { skip }, () => {
     const again = await daemon.create(id);
     assert.deepEqual([again.status, again.body['id']], [200, id]);
   });
+});
+
+test('a fork whose parent does not go on leaves no copies, and the parent to the next command', async (t) => {
+  const copies = new Set<string>();
+  const context = {
+    snapshots: await temporaryDirectory(t),
+    slots: 10,
+    entries: new Map(),
+    creating: new Map(),
+    drivers: { v2: { checkpoint: () => Promise.resolve() } },
+    workspaces: {
+      clone: (_from: string, to: string) => Promise.resolve(copies.add(to)),
+      remove: (id: string) => Promise.resolve(copies.delete(id)),
+    },
+    instances: { end: () => Promise.resolve() },
+    shims: { prepare() {}, refill() {} },
+    log() {},
+  } as unknown as Context;
+  const kinds: string[] = [];
+  const live = {
+    group: { memoryBytes: () => Promise.resolve(0) },
+    client: {
+      closed: new Promise(() => {}),
+      ask({ kind }: { kind: string }) {
+        kinds.push(`${kind} ${copies.size}`);
+        return kind === 'freeze'
+          ? Promise.resolve({ deleted: [] })
+          : Promise.reject(new Error('the sandbox went away'));
+      },
+    },
+  } as unknown as Live;
+  const parent = enter(
+    context,
+    { id: 'one', instance: 'one', backend: 'v2', status: 'running' } as SandboxRecord,
+    live,
+  );
+  const children = ['two', 'three'].map((id) => ({ id, expires_at: Date.now() + 60_000 }));
+  await assert.rejects(fork(context, 'one', children), /went away/);
+  assert.deepEqual([kinds, copies.size, context.creating.size], [['freeze 2', 'unfreeze 2'], 0, 0]);
+  occupy(parent, 'command');
 });
