@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,6 +63,22 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
       await daemon.call('DELETE', `/v1/sandboxes/${id}`);
     });
   }
+
+  test('a sandbox that ends while the disk is full is stopped, and nothing of it stays', async () => {
+    const id = randomUUID();
+    await daemon.create(id, { backend: 'v1' });
+    const records = join(daemon.dir, 'sandboxes');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=1', 'tmpfs', records]);
+    try {
+      process.kill(await shimOf(daemon), 'SIGKILL');
+      await until(async () => (await stateOf(id))['status'] === 'stopped', 'the sandbox to be stopped');
+      await isEmpty(['live']);
+    } finally {
+      execFileSync('umount', [records]);
+    }
+    await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+    await isEmpty(['workspaces', 'sandboxes']);
+  });
 
   test('what is half made when sandboxd is killed is gone with the next one', async () => {
     for (const wait of ['live', 'workspaces']) {
