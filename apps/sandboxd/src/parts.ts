@@ -41,6 +41,8 @@ export interface Workspaces {
   usage(id: string): Promise<{ bytes: number; inodes: number }>;
   /** Whether it is over 2 GiB (spec: `workspace_too_large`), or has too many files, after a command of `tookMs`. */
   isTooLarge(id: string, tookMs: number): Promise<boolean>;
+  /** Whether the file system stops a workspace at its limit of bytes. */
+  limited: boolean;
   /** Whether the file system leaves a limit to us, so that somebody has to look while a command runs. */
   isWatched: boolean;
   /** Begins to look: the answer tells, each time it is asked, whether the workspace grew over its limits since. */
@@ -89,13 +91,21 @@ export interface Files {
     body: Readable,
     options: { uid: number; readOnly: boolean; mostBytes: number },
   ): Promise<WrittenFile>;
-  /** Opens a regular file for reading; throws `not_found` for what is none. */
+  /** Opens a regular file for reading; throws `not_found` for what is none, `workspace_too_large` for what none can be. */
   read(root: string, path: string): Promise<{ bytes: number; body: Readable }>;
   list(root: string, path: string): Promise<FileEntry[]>;
   /** Every regular file below `path`, links not followed; `[]` when there is no such directory. */
   walk(root: string, path: string): Promise<FileEntry[]>;
-  /** The regular files below `path` that changed at or after `sinceMs` (ctime), hashed. */
-  changed(root: string, path: string, sinceMs: number): Promise<{ path: string; sha256: string; bytes: number }[]>;
+  /**
+   * The regular files below `path` that changed at or after `sinceMs` (ctime), hashed; what is more than a workspace
+   * holds, all together, is left out. Rejects when `signal` is aborted.
+   */
+  changed(
+    root: string,
+    path: string,
+    sinceMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ path: string; sha256: string; bytes: number }[]>;
   /** The workspace as a tar stream. */
   archive(root: string): Readable;
 }

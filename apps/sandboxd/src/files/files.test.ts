@@ -207,6 +207,42 @@ test('what changed since an instant is found and hashed, older files are not', a
   assert.deepEqual(await files.changed(root, 'absent', 0), []);
 });
 
+test('what a command left is hashed once an inode, and no more of it than a workspace holds', async (t) => {
+  const { root } = await workspace(t);
+  for (const [name, size] of Object.entries({ a: 8, b: 1001, c: 992, d: 1 })) {
+    await writeFile(join(root, name), Buffer.alloc(size));
+  }
+  await link(join(root, 'c'), join(root, 'e'));
+  const found = await createFiles(1000).changed(root, '', 0);
+  assert.deepEqual(
+    found.map(({ path, bytes }) => [path, bytes]),
+    [
+      ['a', 8],
+      ['c', 992],
+      ['e', 992],
+    ],
+  );
+  assert.equal(found[1]?.sha256, found[2]?.sha256);
+});
+
+test('hashing ends when nobody waits for it any more', async (t) => {
+  const { root } = await workspace(t);
+  await writeFile(join(root, 'a'), '');
+  await truncate(join(root, 'a'), 2 * 1024 ** 3);
+  await assert.rejects(files.changed(root, '', 0, AbortSignal.abort()), { name: 'AbortError' });
+  const asked = new AbortController();
+  const hashing = files.changed(root, '', 0, asked.signal);
+  setImmediate(() => asked.abort());
+  await assert.rejects(hashing, { name: 'AbortError' });
+});
+
+test('a file that says it is longer than a workspace is not read', async (t) => {
+  const { root } = await workspace(t);
+  await writeFile(join(root, 'hole'), '');
+  await truncate(join(root, 'hole'), 4 * 1024 ** 4);
+  await assert.rejects(files.read(root, 'hole'), { code: 'workspace_too_large' });
+});
+
 test('a listing is limited, and any time a file says can be told', async (t) => {
   const { root } = await workspace(t);
   execFileSync(

@@ -19,21 +19,23 @@ export class FileTooLarge extends NodeError {
 export const mostEntries = 10_000;
 /** Directories below each other that a walk enters. */
 export const deepest = 64;
-/** A file with holes may say any length: what no workspace can hold is not hashed. */
-const mostHashed = 2.25 * 1024 ** 3;
-/** A file's ctime comes from a clock that ticks every 1 to 10 ms, and is that much behind. */
-const tickMs = 10;
+/** A file with holes may say any length; no workspace holds as much as this, and its hash takes 2 to 5 s of a core. */
+const mostRead = 2.25 * 1024 ** 3;
 const removed = 'the file or its directory was replaced or removed while it was written; send it again';
 
-/** Files of workspaces. Symbolic links are never followed, also not to places inside: what is behind one is `not_found`. */
-export function createFiles(): Files {
+/**
+ * Files of workspaces. Symbolic links are never followed, also not to places inside: what is behind one is `not_found`.
+ * `most` is the bytes of a file that are read, and of all that are hashed after a command.
+ */
+export function createFiles(most = mostRead): Files {
   return {
     write,
     async read(root, path) {
       const handle = await openFile(root, path);
       const { size: bytes } = await handle.stat();
-      if (bytes === 0) {
+      if (bytes === 0 || bytes > most) {
         await handle.close();
+        if (bytes > 0) throw new NodeError('workspace_too_large', `a file of more than ${most} bytes is not read`);
         return { bytes, body: Readable.from([]) };
       }
       // A file that grows meanwhile gives what it had; one that shrinks ends early.
@@ -55,17 +57,7 @@ export function createFiles(): Files {
       if (!isWhole) throw tooMany();
       return found.map(({ entry }) => entry);
     },
-    async changed(root, path, sinceMs) {
-      const found = (await walk(root, path)).found.filter(
-        ({ stats }) => stats.ctimeMs >= sinceMs - tickMs && stats.size <= mostHashed,
-      );
-      const hashed: { path: string; sha256: string; bytes: number }[] = [];
-      for (const { entry } of found) {
-        const file = await hashOf(root, entry.path);
-        if (file) hashed.push({ path: entry.path, ...file });
-      }
-      return hashed;
-    },
+    changed: (root, path, sinceMs, signal) => changed(root, path, sinceMs, most, signal),
     archive,
   };
 }
@@ -221,16 +213,42 @@ function entryOf(path: string, stats: Stats): FileEntry {
   return { path, bytes: stats.size, type, mtime };
 }
 
-async function hashOf(root: string, path: string): Promise<{ sha256: string; bytes: number } | undefined> {
+/** In the order of their paths, as many as fit `most` bytes together; the hard links of an inode count once. */
+async function changed(root: string, path: string, sinceMs: number, most: number, signal?: AbortSignal) {
+  const { found } = await walk(root, path);
+  const hashes = new Map<string, Hashed | undefined>();
+  const files: ({ path: string } & Hashed)[] = [];
+  let left = most;
+  for (const { entry, stats } of found.filter(({ stats }) => stats.ctimeMs >= sinceMs)) {
+    signal?.throwIfAborted();
+    const inode = `${stats.dev}:${stats.ino}`;
+    if (!hashes.has(inode) && stats.size <= left) {
+      const hashed = await hashOf(root, entry.path, left, signal);
+      left -= hashed?.bytes ?? 0;
+      hashes.set(inode, hashed);
+    }
+    const hashed = hashes.get(inode);
+    if (hashed) files.push({ path: entry.path, ...hashed });
+  }
+  return files;
+}
+
+interface Hashed {
+  sha256: string;
+  bytes: number;
+}
+
+/** Undefined when it is gone, or grew over `most` bytes. */
+async function hashOf(root: string, path: string, most: number, signal?: AbortSignal): Promise<Hashed | undefined> {
   const handle = await openFile(root, path).catch(ignoreGone);
   if (!handle) return undefined;
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const chunk of handle.createReadStream({ end: mostHashed, highWaterMark: 1024 * 1024 })) {
+  for await (const chunk of handle.createReadStream({ end: most, highWaterMark: 1024 * 1024, signal })) {
     hash.update(chunk as Buffer);
     bytes += (chunk as Buffer).length;
   }
-  return { sha256: hash.digest('hex'), bytes };
+  return bytes > most ? undefined : { sha256: hash.digest('hex'), bytes };
 }
 
 /** Sparse: a hole of an exabyte takes no time. FIFOs and links are entries of their own kind, sockets are left out. */

@@ -1,9 +1,9 @@
+import type { Duplex } from 'node:stream';
 import type { Backend } from '@svc/sandboxd-api';
 import type { Driver } from '../drivers/driver.ts';
 import { NodeError } from '../error.ts';
 import type { Files, Images, Workspaces } from '../parts.ts';
 import type { Registries } from '../registries.ts';
-import type { Channel } from '../wire/client.ts';
 import type { Instances, Live } from './instances.ts';
 import type { Pool } from './pool.ts';
 import type { Records, SandboxRecord } from './record.ts';
@@ -16,7 +16,7 @@ export interface Entry {
   /** What runs in it now; only one thing at a time does. */
   busy: string | undefined;
   /** Open connections to its ports. */
-  ports: Set<Channel>;
+  ports: Set<Duplex>;
   /** The lifecycle steps that were begun, one after the other. */
   queue: Promise<unknown>;
 }
@@ -27,7 +27,7 @@ export interface Context {
   snapshots: string;
   slots: number;
   entries: Map<string, Entry>;
-  /** Ids that are being created: they take a slot, too. */
+  /** Ids that are being created or resumed, until their entry is as it will be: they take a slot, too. */
   creating: Map<string, Promise<unknown>>;
   instances: Instances;
   records: Records;
@@ -62,12 +62,14 @@ export function environmentOf(context: Context, { record: { egress } }: Entry): 
   return egress.mode === 'preset' ? context.presetEnv[egress.preset] : {};
 }
 
-/** Takes the sandbox for one command; answers how it is given back. */
+/** Takes the sandbox for one command; answers how it is given back, which acts once. */
 export function occupy(entry: Entry, what: string): () => void {
   if (entry.busy !== undefined) throw new NodeError('sandbox_busy', `another ${entry.busy} is running in the sandbox`);
   entry.busy = what;
+  let isOver = false;
   return () => {
-    entry.busy = undefined;
+    if (!isOver) entry.busy = undefined;
+    isOver = true;
   };
 }
 
@@ -80,7 +82,9 @@ export function serially<T>(entry: Entry, work: () => Promise<T>): Promise<T> {
 
 /** How many sandboxes run, the warm ones that wait not among them. */
 export function usedSlots(context: Context): number {
-  return [...context.entries.values()].filter(({ live }) => live !== undefined).length + context.creating.size;
+  const running = [...context.entries.values()].filter(({ live }) => live !== undefined).length;
+  // One that runs already is about to leave `creating`.
+  return running + [...context.creating.keys()].filter((id) => !context.entries.get(id)?.live).length;
 }
 
 const idleLookMs = 100;
@@ -121,15 +125,24 @@ export function watch(context: Context, entry: Entry, live: Live): void {
   });
 }
 
-async function stopped(context: Context, entry: Entry, live: Live | undefined): Promise<void> {
-  const { instance, backend } = entry.record;
-  const reason = await reasonOf(context, instance, live);
+/** Ends a sandbox that runs, for a reason of the node; its files stay until it is destroyed. */
+export async function stop(context: Context, entry: Entry, reason: string): Promise<void> {
+  await serially(entry, async () => {
+    if (entry.live && entry.record.status === 'running') await stopped(context, entry, entry.live, reason);
+  });
+}
+
+async function stopped(context: Context, entry: Entry, live: Live | undefined, why?: string): Promise<void> {
+  const { id, instance, backend } = entry.record;
+  const reason = why ?? (await reasonOf(context, instance, live));
+  const record: SandboxRecord = { ...entry.record, status: 'stopped', reason };
+  // It ends, whether the disk takes that or not: the next sandboxd finds it gone, too.
+  await context.records.save(record).catch((error: unknown) => context.log('record not saved', { id, err: error }));
   entry.live = undefined;
-  entry.record = { ...entry.record, status: 'stopped', reason };
-  await context.records.save(entry.record);
+  entry.record = record;
   await context.instances.end(instance, backend, live);
   if (reason === 'expired') await context.workspaces.remove(instance);
-  context.log('sandbox stopped', { id: entry.record.id, reason });
+  context.log('sandbox stopped', { id, reason });
 }
 
 async function reasonOf(context: Context, instance: string, live: Live | undefined): Promise<string> {

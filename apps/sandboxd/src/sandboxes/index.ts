@@ -13,6 +13,7 @@ import type { Registries } from '../registries.ts';
 import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
+import { watchGrowth } from './growth.ts';
 import { createInstances } from './instances.ts';
 import { createPool, pooled } from './pool.ts';
 import { createRecords } from './record.ts';
@@ -46,7 +47,7 @@ export interface NodeOptions {
   presetEnv: Registries['env'];
 }
 
-/** A sandbox lives for 7 days at most, unless it is prolonged. */
+/** Longer than any shim: it waits warm for 30 days at most, then holds its sandbox for 7. */
 const longestLifeMs = 60 * 86_400_000;
 
 /** A node with its sandboxes found again. */
@@ -75,15 +76,15 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   const log = parts.log.bind(parts);
   const instances = createInstances({ dir: place('live'), drivers, groups, workspaces, shims, limits, rules });
   const shared = { instances, workspaces, images, guest, log };
-  const pooled = { dir: place('golden'), size: options.warm, driver: drivers.v2 };
-  const pool = createPool({ ...shared, ...pooled, idle: () => idle(context) });
+  const golden = { dir: place('golden'), size: options.warm, driver: drivers.v2 };
+  const pool = createPool({ ...shared, ...golden, idle: () => idle(context) });
   const context: Context = {
     ...shared,
     snapshots: place('snapshots'),
     slots: options.slots,
     entries: new Map(),
     creating: new Map(),
-    records: createRecords(place('sandboxes')),
+    records: createRecords(place('sandboxes'), log),
     pool,
     shims,
     drivers,
@@ -95,6 +96,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
   // What a shim loads late it may need for as long as it lives.
   await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
+  const unwatch = workspaces.limited ? undefined : watchGrowth(context);
   shims.refill();
   void warmUp(context, options.build).catch((error: unknown) => log('warming up', { err: error }));
   return {
@@ -106,6 +108,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       return { id, backends: { v1, v2 }, images: images.status(), slots };
     },
     async close() {
+      unwatch?.();
       shims.close();
       await pool.close();
       for (const entry of context.entries.values()) {

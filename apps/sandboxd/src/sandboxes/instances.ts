@@ -73,14 +73,16 @@ export function createInstances(parts: InstanceParts): Instances {
       }
     },
     async adopt(record) {
+      let client: ShimClient | undefined;
       try {
-        const client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
+        client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
         // Its shim lives: an agent that is slow, or stands still for a snapshot, is waited for.
         await inTime(client.ask({ kind: 'ping' }), readyMs);
         const group = await parts.groups.open(record.instance, hardLimits(parts.limits, record.backend));
         const { instance: id, guest, uid, image } = record;
         return { instance: instanceOf(parts, { id, guest, uid, rootfs: image.rootfs }, group), group, client };
       } catch {
+        client?.close();
         return undefined;
       }
     },

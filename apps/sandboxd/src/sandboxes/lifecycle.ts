@@ -16,7 +16,8 @@ const uids = 50_000;
 
 /** Creates a sandbox; repeated, it answers the one there is. */
 export async function create(context: Context, id: string, wanted: NewSandbox): Promise<SandboxState> {
-  await context.creating.get(id)?.catch(() => {});
+  // Several may wait for one, and the first to go on begins another.
+  while (context.creating.has(id)) await context.creating.get(id)?.catch(() => {});
   const present = context.entries.get(id);
   if (present) return stateOf(present.record);
   if (wanted.backend === 'v1' && wanted.template !== 'svc-base') {
@@ -138,8 +139,9 @@ export async function destroy(context: Context, id: string): Promise<void> {
 export async function prolong(context: Context, id: string, expiresAt: number): Promise<SandboxState> {
   const entry = entryOf(context, id);
   return await serially(entry, async () => {
-    entry.record = { ...entry.record, expires_at: expiresAt };
-    await context.records.save(entry.record);
+    const record = { ...entry.record, expires_at: expiresAt };
+    await context.records.save(record);
+    entry.record = record;
     await entry.live?.client.tell({ expires_at: expiresAt });
     return stateOf(entry.record);
   });

@@ -5,6 +5,7 @@ import type { Template } from '@svc/sandboxd-api';
 import type { Driver } from '../drivers/driver.ts';
 import { guestUid, type Image, type Images, type Workspaces } from '../parts.ts';
 import type { Instances, Live } from './instances.ts';
+import { needRoom } from './room.ts';
 
 /** A warm sandbox that waits for its caller. */
 export interface Warm {
@@ -78,7 +79,7 @@ export function createPool(parts: PoolParts): Pool {
       // Even one in which nothing runs takes 4 % of a processor: the runtime looks for work a thousand times a second.
       await live.group.freeze(true);
       waiting.push({ live, image });
-      void live.client.closed.then(() => gone(live));
+      live.client.closed.then(() => gone(live)).catch((error: unknown) => parts.log('warm pool', { err: error }));
     }
   }
 
@@ -177,6 +178,7 @@ async function discard(parts: PoolParts, live: Live): Promise<void> {
 
 async function make(parts: PoolParts, image: Image, state: PoolState): Promise<void> {
   if (state.isClosed || (await goldenOf(parts, image))) return;
+  await needRoom(parts.dir);
   const live = await startOf(parts, image);
   if (state.isClosed) return await discard(parts, live);
   state.model = live;

@@ -29,7 +29,7 @@ export function openPort(context: Context, id: string, port: number): Promise<Du
           go?.();
         },
         close(payload, lost) {
-          entry.ports.delete(channel);
+          entry.ports.delete(stream);
           reject(new NodeError(lost ? 'sandbox_not_running' : 'not_found', 'nothing listens on this port'));
           if (payload['error'] === undefined) stream.push(null);
           // What was read before stays to be read; writing has nobody left.
@@ -38,7 +38,6 @@ export function openPort(context: Context, id: string, port: number): Promise<Du
         },
       },
     );
-    entry.ports.add(channel);
     const stream = new Duplex({
       allowHalfOpen: true,
       read() {
@@ -55,11 +54,14 @@ export function openPort(context: Context, id: string, port: number): Promise<Du
         done();
       },
       destroy(error, done) {
-        entry.ports.delete(channel);
+        entry.ports.delete(stream);
         channel.cancel();
+        // From here on the channel says nothing.
+        reject(new NodeError('sandbox_busy', 'the connection was given up for a pause or a fork'));
         done(error);
       },
     });
+    entry.ports.add(stream);
     stream.on('error', () => {});
   });
 }

@@ -21,7 +21,10 @@ export interface SandboxRecord {
   uid: number;
   egress: Egress;
   expires_at: number;
-  /** `memory: false`: only its files were kept. */
+  /**
+   * `memory: false`: only its files were kept. `bytes` of disk are those of the memory images and of the workspace, which
+   * is counted while the images are written.
+   */
   snapshot?: { memory: boolean; bytes: number };
 }
 
@@ -29,11 +32,22 @@ export interface SandboxRecord {
 export interface Records {
   save(record: SandboxRecord): Promise<void>;
   remove(id: string): Promise<void>;
+  /** Those that can be read. */
   load(): Promise<SandboxRecord[]>;
 }
 
-export function createRecords(dir: string): Records {
+export function createRecords(dir: string, log: (message: string, details?: object) => void): Records {
   const path = (id: string): string => join(dir, `${id}.json`);
+  const read = async (name: string): Promise<SandboxRecord[]> => {
+    try {
+      const record = JSON.parse(await readFile(join(dir, name), 'utf8')) as SandboxRecord;
+      if (path(record.id) !== join(dir, name)) throw new Error('the record of another sandbox');
+      return [record];
+    } catch (error) {
+      log('record not read', { name, err: error });
+      return [];
+    }
+  };
   return {
     async save(record) {
       await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -51,9 +65,7 @@ export function createRecords(dir: string): Records {
     async load() {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const names = (await readdir(dir)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-      return await Promise.all(
-        names.map(async (name) => JSON.parse(await readFile(join(dir, name), 'utf8')) as SandboxRecord),
-      );
+      return (await Promise.all(names.map(read))).flat();
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, processesOf, skip, startDaemon, until } from '../testing.ts';
@@ -63,6 +64,22 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
     });
   }
 
+  test('a sandbox that ends while the disk is full is stopped, and nothing of it stays', async () => {
+    const id = randomUUID();
+    await daemon.create(id, { backend: 'v1' });
+    const records = join(daemon.dir, 'sandboxes');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=1', 'tmpfs', records]);
+    try {
+      process.kill(await shimOf(daemon), 'SIGKILL');
+      await until(async () => (await stateOf(id))['status'] === 'stopped', 'the sandbox to be stopped');
+      await isEmpty(['live']);
+    } finally {
+      execFileSync('umount', [records]);
+    }
+    await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+    await isEmpty(['workspaces', 'sandboxes']);
+  });
+
   test('what is half made when sandboxd is killed is gone with the next one', async () => {
     for (const wait of ['live', 'workspaces']) {
       const made = daemon.create(randomUUID()).catch(() => undefined);
@@ -74,6 +91,34 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
       for (const { id } of body.sandboxes) await daemon.call('DELETE', `/v1/sandboxes/${id}`);
       await isEmpty(['live', 'workspaces', 'sandboxes']);
     }
+  });
+
+  test('what cannot be found again of one sandbox is no matter of the others', async () => {
+    const [id, gone] = [randomUUID(), randomUUID()];
+    await daemon.create(id, { backend: 'v1' });
+    await daemon.code(id, 'kept = 5');
+    await daemon.kill();
+    const file = (name: string) => join(daemon.dir, 'sandboxes', `${name}.json`);
+    const record = JSON.parse(readFileSync(file(id), 'utf8')) as object;
+    for (const text of ['', '{', 'null', '{}', JSON.stringify(record)]) writeFileSync(file(randomUUID()), text);
+    // A pause whose shim ended as it should, and whose snapshot is not there.
+    const instance = randomUUID();
+    writeFileSync(file(gone), JSON.stringify({ ...record, id: gone, instance, backend: 'v2', status: 'pausing' }));
+    mkdirSync(join(daemon.dir, 'live', instance));
+    writeFileSync(join(daemon.dir, 'live', instance, 'ended.json'), '{"reason":"exited","code":0}');
+    await daemon.again();
+    const { body } = await daemon.call<{ sandboxes: { id: string; status: string }[] }>('GET', '/v1/sandboxes');
+    assert.deepEqual(
+      new Map(body.sandboxes.map((each) => [each.id, each.status])),
+      new Map([
+        [id, 'running'],
+        [gone, 'paused'],
+      ]),
+    );
+    assert.equal((await daemon.code(id, 'kept')).result, '5');
+    for (const each of [id, gone]) await daemon.call('DELETE', `/v1/sandboxes/${each}`);
+    await isEmpty(['live', 'workspaces']);
+    for (const name of entries('sandboxes')) rmSync(join(daemon.dir, 'sandboxes', name));
   });
 
   test('a pause that sandboxd did not live to finish leaves the files at least, and a paused sandbox survives', async () => {

@@ -1,12 +1,33 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Daemon, skip, startDaemon } from '../testing.ts';
+import { temporaryDirectory } from '../parts.testing.ts';
+import { type Daemon, skip, startDaemon, until } from '../testing.ts';
+import { type Context, enter, occupy } from './context.ts';
+import type { Live } from './instances.ts';
+import type { SandboxRecord } from './record.ts';
+import { fork } from './snapshots.ts';
 
 describe('pause, resume and fork', { skip }, () => {
   let daemon: Daemon;
   const id = randomUUID();
   const later = () => ({ expires_at: Date.now() + 600_000 });
+  const at = (path: string, of: string = id) => `/v1/sandboxes/${of}${path}`;
+  const stateOf = async (of: string = id) => (await daemon.call('GET', at('', of))).body;
+  /** Mounts a small file system over a directory of the node for as long as `work` takes. */
+  const withDisk = async (place: string, options: string, work: () => Promise<void>): Promise<void> => {
+    const path = join(daemon.dir, place);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);
+    try {
+      await work();
+    } finally {
+      execFileSync('umount', [path]);
+    }
+  };
   before(async () => {
     daemon = await startDaemon(['--warm', '1']);
     assert.equal((await daemon.create(id)).status, 200);
@@ -36,8 +57,12 @@ describe('pause, resume and fork', { skip }, () => {
       other,
       'x = 1\nimport os\ng = open("/workspace/gone", "w"); g.write("z"); g.flush(); os.unlink("/workspace/gone")\nopen("kept", "w").write("k")',
     );
-    const paused = await daemon.call<{ memory: boolean }>('POST', `/v1/sandboxes/${other}/pause`);
+    await daemon.exec(other, { shell: 'head -c 3000000 /dev/urandom > blob; sync' });
+    const paused = await daemon.call<{ memory: boolean; snapshot_bytes: number }>('POST', at('/pause', other));
     assert.deepEqual([paused.status, paused.body.memory], [200, false]);
+    // The files are what it takes of the disk.
+    assert.ok(paused.body.snapshot_bytes >= 3_000_000, String(paused.body.snapshot_bytes));
+    assert.equal((await stateOf(other))['snapshot_bytes'], paused.body.snapshot_bytes);
     const resumed = await daemon.call<{ restored: boolean }>('POST', `/v1/sandboxes/${other}/resume`, later());
     assert.deepEqual([resumed.status, resumed.body.restored], [200, false]);
     assert.equal((await daemon.exec(other, { cmd: ['cat', 'kept'] })).stdout, 'k');
@@ -74,8 +99,123 @@ describe('pause, resume and fork', { skip }, () => {
     for (const child of children) assert.equal((await daemon.call('DELETE', `/v1/sandboxes/${child.id}`)).status, 204);
   });
 
+  test('a connection to a port inside ends with a pause and with a fork', async () => {
+    await daemon.exec(id, { shell: 'python3 -m http.server 5000 > /dev/null 2>&1 &' });
+    const reached = (): Promise<boolean> =>
+      daemon.port(id, 5000).then(
+        (stream) => stream.destroy().destroyed,
+        () => false,
+      );
+    await until(reached, 'the port');
+    const begun = [
+      () => daemon.call('POST', at('/fork'), { children: [{ id: randomUUID(), ...later() }] }),
+      () => daemon.call('POST', at('/pause')),
+    ];
+    for (const begin of begun) {
+      const stream = (await daemon.port(id, 5000)).resume();
+      const closed = once(stream, 'close');
+      const { status, body } = await begin();
+      assert.equal(status, 200, JSON.stringify(body));
+      await closed;
+    }
+    assert.equal((await daemon.call('POST', at('/resume'), later())).status, 200);
+    for (const child of (await held()).filter((each) => each !== id)) await daemon.call('DELETE', at('', child));
+  });
+
+  const held = async (): Promise<string[]> =>
+    (await daemon.call<{ sandboxes: { id: string }[] }>('GET', '/v1/sandboxes')).body.sandboxes.map((each) => each.id);
+
+  test('a child that is destroyed while its fork is under way is gone after it', async () => {
+    const children = [randomUUID(), randomUUID()];
+    const [kept = '', gone = ''] = children;
+    const forked = daemon.call('POST', at('/fork'), { children: children.map((child) => ({ id: child, ...later() })) });
+    await until(() => readdirSync(join(daemon.dir, 'snapshots')).length > 0, 'the fork to be begun');
+    assert.equal((await daemon.call('DELETE', at('', gone))).status, 204);
+    assert.equal((await forked).status, 200);
+    assert.deepEqual((await held()).sort(), [id, kept].sort());
+    await daemon.call('DELETE', at('', kept));
+  });
+
+  test('nothing is snapshotted that a nearly full disk may not hold, and the sandbox goes on', async () => {
+    await withDisk('snapshots', 'size=1g', async () => {
+      for (const [path, body] of [
+        ['/pause', undefined],
+        ['/fork', { children: [{ id: randomUUID(), ...later() }] }],
+      ] as const) {
+        const refused = await daemon.call<{ error: { code: string } }>('POST', at(path), body);
+        assert.equal(refused.body.error.code, 'sandbox_capacity');
+      }
+    });
+    assert.equal((await stateOf())['status'], 'running');
+    assert.equal((await daemon.code(id, 'history[-1]')).result, '10');
+  });
+
+  test('a pause and a resume that the disk does not take change nothing', async () => {
+    const full = (work: () => Promise<void>) => withDisk('sandboxes', 'nr_inodes=1', work);
+    await full(async () => assert.equal((await daemon.call('POST', at('/pause'))).status, 500));
+    assert.equal((await stateOf())['status'], 'running');
+    assert.equal((await daemon.code(id, 'history[-1]')).result, '10');
+    assert.equal((await daemon.call('POST', at('/pause'))).status, 200);
+    const running = () => readdirSync(join(daemon.dir, 'live')).length;
+    const before = running();
+    await full(async () => assert.equal((await daemon.call('POST', at('/resume'), later())).status, 500));
+    assert.deepEqual([(await stateOf())['status'], running()], ['paused', before]);
+    assert.equal((await daemon.call('POST', at('/resume'), later())).body['restored'], true);
+    assert.equal((await daemon.code(id, 'history[-1]')).result, '10');
+  });
+
+  test('a pause that can be begun and not be written down loses nothing', async () => {
+    const paused = daemon.call('POST', at('/pause'));
+    await until(() => readdirSync(join(daemon.dir, 'snapshots')).length > 0, 'the pause to be begun');
+    // Whether the record or the full disk came first.
+    await withDisk('sandboxes', 'nr_inodes=1', async () => assert.ok([200, 500].includes((await paused).status)));
+    assert.equal((await stateOf())['status'], 'paused');
+    assert.equal((await daemon.call('POST', at('/resume'), later())).body['restored'], true);
+    assert.equal((await daemon.code(id, 'history[-1]')).result, '10');
+  });
+
   test('a create is answered again with the sandbox there is', async () => {
     const again = await daemon.create(id);
     assert.deepEqual([again.status, again.body['id']], [200, id]);
   });
+});
+
+test('a fork whose parent does not go on leaves no copies, and the parent to the next command', async (t) => {
+  const copies = new Set<string>();
+  const context = {
+    snapshots: await temporaryDirectory(t),
+    slots: 10,
+    entries: new Map(),
+    creating: new Map(),
+    drivers: { v2: { checkpoint: () => Promise.resolve() } },
+    workspaces: {
+      clone: (_from: string, to: string) => Promise.resolve(copies.add(to)),
+      remove: (id: string) => Promise.resolve(copies.delete(id)),
+    },
+    instances: { end: () => Promise.resolve() },
+    shims: { prepare() {}, refill() {} },
+    log() {},
+  } as unknown as Context;
+  const kinds: string[] = [];
+  const live = {
+    group: { memoryBytes: () => Promise.resolve(0) },
+    client: {
+      closed: new Promise(() => {}),
+      ask({ kind }: { kind: string }) {
+        kinds.push(`${kind} ${copies.size}`);
+        return kind === 'freeze'
+          ? Promise.resolve({ deleted: [] })
+          : Promise.reject(new Error('the sandbox went away'));
+      },
+    },
+  } as unknown as Live;
+  const parent = enter(
+    context,
+    { id: 'one', instance: 'one', backend: 'v2', status: 'running' } as SandboxRecord,
+    live,
+  );
+  const children = ['two', 'three'].map((id) => ({ id, expires_at: Date.now() + 60_000 }));
+  await assert.rejects(fork(context, 'one', children), /went away/);
+  assert.deepEqual([kinds, copies.size, context.creating.size], [['freeze 2', 'unfreeze 2'], 0, 0]);
+  occupy(parent, 'command');
 });

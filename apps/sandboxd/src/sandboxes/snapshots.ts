@@ -6,6 +6,7 @@ import { NodeError } from '../error.ts';
 import { type Context, type Entry, enter, entryOf, liveOf, needSlots, occupy, serially, watch } from './context.ts';
 import { inTime, type Live } from './instances.ts';
 import type { SandboxRecord } from './record.ts';
+import { needRoom } from './room.ts';
 
 const askMs = 10_000;
 
@@ -20,21 +21,36 @@ export async function pause(context: Context, id: string): Promise<Paused> {
     const live = liveOf(entry);
     const release = occupy(entry, 'pause');
     try {
-      entry.record = { ...record, status: 'pausing' };
-      await context.records.save(entry.record);
+      await needRoom(context.snapshots, (await live.group.memoryBytes()) || 0);
+      const pausing: SandboxRecord = { ...record, status: 'pausing' };
+      await context.records.save(pausing);
+      entry.record = pausing;
       const target = join(context.snapshots, record.instance);
-      const memory = await save(context, entry, live, target, false);
-      return await settle(context, entry, live, memory);
+      const [memory, files] = await Promise.all([
+        save(context, entry, live, target, false),
+        filesOf(context, record.instance),
+      ]);
+      return await settle(context, entry, live, memory, files).catch(async (error: unknown) => {
+        if (entry.record.status === 'pausing') await goOn(context, entry, record, live);
+        throw error;
+      });
     } finally {
       release();
     }
   });
 }
 
+/** A sandbox whose pause came to nothing runs as before. */
+async function goOn(context: Context, entry: Entry, record: SandboxRecord, live: Live): Promise<void> {
+  await inTime(live.client.ask({ kind: 'unfreeze' }), askMs).catch(() => {});
+  entry.record = record;
+  // Its end went unnoticed meanwhile.
+  watch(context, entry, live);
+}
+
 /** Whether the snapshot is whole. Nothing crosses the agent's channels while it is taken: a torn frame would stay torn. */
 async function save(context: Context, entry: Entry, live: Live, target: string, leave: boolean): Promise<boolean> {
-  for (const channel of entry.ports) channel.cancel();
-  entry.ports.clear();
+  for (const stream of entry.ports) stream.destroy();
   try {
     const { deleted } = await inTime(live.client.ask({ kind: 'freeze' }), askMs);
     // gVisor would write a snapshot that cannot be read.
@@ -48,14 +64,29 @@ async function save(context: Context, entry: Entry, live: Live, target: string, 
   }
 }
 
-/** The rest of a pause, also of one that sandboxd did not live to finish. */
-export async function settle(context: Context, entry: Entry, live: Live | undefined, memory: boolean): Promise<Paused> {
+/** The rest of a pause, also of one that sandboxd did not live to finish; `files` is what the workspace takes. */
+export async function settle(
+  context: Context,
+  entry: Entry,
+  live: Live | undefined,
+  isSaved: boolean,
+  files?: number,
+): Promise<Paused> {
   const { instance, backend } = entry.record;
-  const bytes = memory ? await bytesOf(join(context.snapshots, instance)) : 0;
+  const images = isSaved ? await bytesOf(join(context.snapshots, instance)) : undefined;
+  const memory = images !== undefined;
+  const bytes = (images ?? 0) + (files ?? (await filesOf(context, instance)));
+  const paused: SandboxRecord = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
+  try {
+    // First of all: why the shim ended, which tells whether the memory was saved, goes with the instance.
+    await context.records.save(paused);
+  } catch (error) {
+    // What ended is paused all the same; from why it ended the next sandboxd comes to that, too.
+    if (isSaved || !live) Object.assign(entry, { record: paused, live: undefined });
+    throw error;
+  }
   entry.live = undefined;
-  entry.record = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
-  // First of all: why the shim ended, which tells whether the memory was saved, goes with the instance.
-  await context.records.save(entry.record);
+  entry.record = paused;
   await context.instances.end(instance, backend, live);
   return { memory, snapshot_bytes: bytes };
 }
@@ -69,10 +100,11 @@ export async function resume(context: Context, id: string, expiresAt: number): P
       throw new NodeError('sandbox_not_running', `the sandbox is ${entry.record.status}, not paused`);
     }
     needSlots(context, 1);
+    const woken = wake(context, entry, expiresAt);
     // It takes its slot from here on.
-    context.creating.set(id, Promise.resolve());
+    context.creating.set(id, woken);
     try {
-      return await wake(context, entry, expiresAt);
+      return await woken;
     } finally {
       context.creating.delete(id);
       context.shims.refill();
@@ -82,11 +114,20 @@ export async function resume(context: Context, id: string, expiresAt: number): P
 
 async function wake(context: Context, entry: Entry, expiresAt: number): Promise<Resumed> {
   const began = performance.now();
-  const snapshot = join(context.snapshots, entry.record.instance);
   const { snapshot: saved, ...record } = entry.record;
+  const { instance, backend } = record;
+  // What a pause left there that could not be written down, or not be ended.
+  if ((await context.instances.list()).includes(instance)) await context.instances.end(instance, backend);
+  const snapshot = join(context.snapshots, instance);
   const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
-  entry.record = { ...record, status: 'running', restored, expires_at: expiresAt };
-  await context.records.save(entry.record);
+  const running: SandboxRecord = { ...record, status: 'running', restored, expires_at: expiresAt };
+  try {
+    await context.records.save(running);
+  } catch (error) {
+    await context.instances.end(instance, backend, live);
+    throw error;
+  }
+  entry.record = running;
   entry.live = live;
   watch(context, entry, live);
   await rm(snapshot, { recursive: true, force: true });
@@ -117,12 +158,14 @@ export async function fork(
   return await serially(entry, async () => {
     needSnapshots(entry.record);
     const live = liveOf(entry);
+    await needRoom(context.snapshots, (await live.group.memoryBytes()) || 0);
     needSlots(context, children.length);
     const release = occupy(entry, 'fork');
     const target = join(context.snapshots, `fork-${randomUUID()}`);
     const began = performance.now();
     const places = children.map((child) => ({ ...child, instance: randomUUID() }));
-    for (const child of places) context.creating.set(child.id, Promise.resolve());
+    const done = Promise.withResolvers<void>();
+    for (const child of places) context.creating.set(child.id, done.promise);
     // Each child needs one: they start while the parent's memory is written.
     context.shims.prepare(children.length);
     try {
@@ -137,6 +180,7 @@ export async function fork(
     } finally {
       release();
       for (const child of places) context.creating.delete(child.id);
+      done.resolve();
       await rm(target, { recursive: true, force: true });
       context.shims.refill();
     }
@@ -156,12 +200,27 @@ async function duplicate(
   places: readonly { instance: string }[],
 ) {
   const from = entry.record.instance;
-  const [memory, copied] = await Promise.all([
-    save(context, entry, live, target, true),
-    Promise.allSettled(places.map(({ instance }) => context.workspaces.clone(from, instance))),
-  ]);
-  await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
-  return { memory, copied };
+  const copying = Promise.allSettled(places.map(({ instance }) => context.workspaces.clone(from, instance)));
+  try {
+    const memory = await save(context, entry, live, target, true);
+    const copied = await copying;
+    await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
+    return { memory, copied };
+  } catch (error) {
+    await copying;
+    for (const { instance } of places) await discard(context, entry.record, instance);
+    throw error;
+  }
+}
+
+/** Removes what there is of a child that did not come to be. */
+async function discard(context: Context, { backend }: SandboxRecord, instance: string): Promise<void> {
+  try {
+    await context.instances.end(instance, backend);
+    await context.workspaces.remove(instance);
+  } catch (error) {
+    context.log('rest of a child of a fork', { instance, err: error });
+  }
 }
 
 /** One child of a fork; what fails is told, and nothing of it stays. */
@@ -185,8 +244,7 @@ async function born(
     return { restored, ready_ms: Math.round(performance.now() - began) };
   } catch (error) {
     context.log('child of a fork', { id, err: error });
-    await context.instances.end(instance, parent.backend);
-    await context.workspaces.remove(instance);
+    await discard(context, parent, instance);
     return { restored: false, ready_ms: 0, error: 'the child could not be started' };
   }
 }
@@ -195,8 +253,19 @@ function needSnapshots({ backend }: SandboxRecord): void {
   if (backend === 'v1') throw new NodeError('not_supported_on_v1', 'v1 sandboxes have no memory snapshots');
 }
 
-/** What a snapshot takes on disk. */
-async function bytesOf(dir: string): Promise<number> {
-  const sizes = await Promise.all((await readdir(dir)).map(async (name) => (await stat(join(dir, name))).blocks * 512));
-  return sizes.reduce((sum, size) => sum + size, 0);
+/** What the memory images take on disk; undefined when there are none. */
+async function bytesOf(dir: string): Promise<number | undefined> {
+  const names = await readdir(dir).catch(() => undefined);
+  const sizes = names?.map(async (name) => (await stat(join(dir, name))).blocks * 512);
+  return sizes && (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** What a workspace takes on disk; a sandbox whose files cannot be counted is paused all the same. */
+async function filesOf(context: Context, instance: string): Promise<number> {
+  try {
+    return (await context.workspaces.usage(instance)).bytes;
+  } catch (error) {
+    context.log('size of a workspace', { instance, err: error });
+    return 0;
+  }
 }

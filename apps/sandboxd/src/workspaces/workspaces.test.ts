@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chown, mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
 import { createSystemPackages } from '../system-packages.ts';
-import { kindsOfThisKernel, type VolumeKind } from './kinds.ts';
+import { kindsOfThisKernel, onlyVanished, type VolumeKind } from './kinds.ts';
 import { openWorkspaces, type WorkspaceOptions } from './workspaces.ts';
 
 const packages = createSystemPackages(true);
@@ -18,6 +19,9 @@ async function opened(t: TestContext, options: Partial<WorkspaceOptions> = {}) {
   const volume = { sizeBytes: 1024 * mib, reserveBytes: 0, ...options.volume };
   return openWorkspaces({ dir, packages, limits, ...options, volume });
 }
+
+/** Whether another user can run what is here. */
+const isReadable = !needsRoot && spawnSync('test', ['-r', import.meta.filename], { uid: 1000 }).status === 0;
 
 /** Unmounted before it goes. */
 async function mkdtempFor(t: TestContext): Promise<string> {
@@ -141,4 +145,72 @@ test('without the tools, and without permission to install them, it says what to
   if (!needsRoot && (await kindsOfThisKernel()).length > 0) assert.match(it.reason ?? '', /apt-get install xfsprogs/);
   await it.create('one', uid);
   await it.remove('one');
+});
+
+test('without root, a workspace that took every right from its owner is removed, and what was left of one too', {
+  skip: needsRoot || (isReadable ? false : 'user 1000 cannot read this file'),
+}, async (t) => {
+  const dir = await mkdtempFor(t);
+  await chown(dir, 1000, 1000);
+  const script = `
+    import { execFileSync } from 'node:child_process';
+    import { createSystemPackages } from ${JSON.stringify(join(import.meta.dirname, '../system-packages.ts'))};
+    import { openWorkspaces } from ${JSON.stringify(join(import.meta.dirname, 'workspaces.ts'))};
+    const options = { dir: ${JSON.stringify(dir)}, packages: createSystemPackages(false) };
+    const it = await openWorkspaces(options);
+    const lock = (path) => execFileSync('sh', ['-c', 'mkdir -p a/b; touch a/b/c; chmod 0 a/b a; chmod 555 .'], { cwd: path });
+    lock(await it.create('one', 1000));
+    await it.remove('one');
+    const left = options.dir + '/plain/trash/two.left';
+    execFileSync('mkdir', [left]);
+    lock(left);
+    await openWorkspaces(options);`;
+  const node = [process.execPath, ['--input-type=module', '--eval', script]] as const;
+  await promisify(execFile)(...node, { cwd: '/', uid: 1000, gid: 1000 });
+  for (const name of ['workspaces', 'trash']) assert.deepEqual(await readdir(join(dir, 'plain', name)), []);
+});
+
+test('what cannot be removed is told, and the workspaces are there', { skip: needsRoot }, async (t) => {
+  const dir = await mkdtempFor(t);
+  const held = join(dir, 'plain/trash/held');
+  await mkdir(held, { recursive: true });
+  await mkdir(join(dir, 'plain/trash/other'));
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', held]);
+  try {
+    const told: object[] = [];
+    const it = await opened(t, { dir, plain: true, log: (_message, details) => told.push(details) });
+    assert.deepEqual(
+      told.map((details) => 'name' in details && details.name),
+      ['held'],
+    );
+    assert.deepEqual([await it.list(), await readdir(join(dir, 'plain/trash'))], [[], ['held']]);
+  } finally {
+    execFileSync('umount', [held]);
+  }
+});
+
+test('a workspace is copied while a process removes files of it', async (t) => {
+  const it = await opened(t, { plain: true });
+  const path = await it.create('one', uid);
+  const busy = 'while :; do mkdir d; for i in $(seq 300); do : > d/$i; done; rm -r d; done';
+  const child = spawn('sh', ['-c', busy], { cwd: path, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  for (let copy = 0; copy < 20; copy += 1) await it.clone('one', `copy${copy}`);
+  assert.equal((await it.list()).length, 21);
+});
+
+test('of what a copy complains of, only files that went away are no matter', () => {
+  const gone = "cp: cannot stat '/a/b': No such file or directory\n";
+  const replaced = "cp: skipping file '/a/x', as it was replaced while being copied\n";
+  const read = 'cp: cannot open "/a/it\'s" for reading: No such file or directory\n';
+  assert.ok(onlyVanished(gone + replaced + read, '/a'));
+  for (const other of [
+    "cp: error writing '/b/c': No space left on device\n",
+    "cp: cannot create regular file '/b/c': No such file or directory\n",
+    "cp: cannot stat '/a': No such file or directory\n",
+    "cp: cannot open '/a/d' for reading: Permission denied\n",
+  ]) {
+    assert.ok(!onlyVanished(gone + other, '/a'), other);
+  }
+  assert.ok(!onlyVanished('', '/a'));
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NodeError } from '../error.ts';
 import type { Workspaces } from '../parts.ts';
 import type { SystemPackages } from '../system-packages.ts';
-import { btrfsHolder, directoryHolder, type Holder, type Usage, type VolumeKind, xfsHolder } from './kinds.ts';
+import { btrfsHolder, directoryHolder, type Holder, unlock, type Usage, type VolumeKind, xfsHolder } from './kinds.ts';
 import { createSizes } from './usage.ts';
 import { mountVolume, unmountVolume, type VolumeOptions } from './volume.ts';
 
@@ -15,8 +15,6 @@ export const mostBytes = 2 * 1024 ** 3;
 export interface WorkspaceStore extends Workspaces {
   /** A volume of their own, on which a copy shares blocks; or `plain` directories. */
   kind: VolumeKind | 'plain';
-  /** Whether the file system stops a workspace at its limit of bytes. */
-  limited: boolean;
   /** Why it is plain, or not limited, and what to do about it. */
   reason?: string;
   /** Takes the volume out of the tree; for tests and for who removes the state directory. */
@@ -32,6 +30,8 @@ export interface WorkspaceOptions {
   limits?: Usage;
   /** Plain directories also where the volume could be mounted. */
   plain?: boolean;
+  /** Hears of what could not be removed. */
+  log?(message: string, details: object): void;
 }
 
 const defaultLimits = { bytes: mostBytes + 64 * 1024 ** 2, inodes: 200_000 };
@@ -51,7 +51,7 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
       ? xfsHolder(mounted.path, limits)
       : btrfsHolder(limits);
   const places = new Places(mounted?.path ?? join(options.dir, 'plain'), holder);
-  await places.open();
+  await places.open((name, error) => options.log?.('rest of a workspace', { name, err: error }));
   const usage = (id: string) => holder.usage(places.path(id));
   const most = { ...limits, bytes: Math.min(limits.bytes, mostBytes) };
   const sizes = createSizes(most, limited, (id) => places.path(id), usage);
@@ -94,10 +94,12 @@ class Places {
     this.#holder = holder;
   }
 
-  /** Makes what is missing, and removes what an ended process was about to. */
-  async open(): Promise<void> {
+  /** Makes what is missing, and removes what an ended process was about to; `failed` hears of what stays. */
+  async open(failed: (name: string, error: unknown) => void): Promise<void> {
     for (const path of [this.#at, this.#trash]) await mkdir(path, { recursive: true, mode: 0o711 });
-    for (const name of await readdir(this.#trash)) await this.#holder.remove(join(this.#trash, name));
+    for (const name of await readdir(this.#trash)) {
+      await this.#holder.remove(join(this.#trash, name)).catch((error: unknown) => failed(name, error));
+    }
   }
 
   path(id: string): string {
@@ -122,6 +124,7 @@ class Places {
 
   async remove(id: string): Promise<void> {
     const gone = join(this.#trash, `${id}.${randomUUID()}`);
+    await unlock(this.path(id));
     try {
       await rename(this.path(id), gone);
     } catch (error) {
