@@ -30,7 +30,7 @@ export async function openParts(options: {
     const missing = await packages.ensure({ bwrap: 'bubblewrap' });
     if (missing !== undefined) log('no v1 sandboxes', { reason: missing });
   }
-  const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages });
+  const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages, log });
   // Search only: the user of a v1 sandbox must come as far as its own directory.
   await chmod(join(dir, 'workspaces'), 0o711);
   if (workspaces.reason !== undefined)

@@ -46,7 +46,7 @@ export interface SandboxState {
   /** `sha256:<hex>` of the root file system. */
   image_digest: string;
   expires_at: number;
-  /** Bytes that its snapshot takes while it is paused. */
+  /** Bytes of disk that it takes while it is paused: its memory and its workspace, or that alone when only files were kept. */
   snapshot_bytes?: number;
 }
 
@@ -114,7 +114,7 @@ export interface WrittenFile {
   sha256: string;
 }
 
-/** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes. */
+/** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes with the workspace. */
 export interface Paused {
   memory: boolean;
   snapshot_bytes: number;
