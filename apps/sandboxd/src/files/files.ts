@@ -21,6 +21,7 @@ export const mostEntries = 10_000;
 export const deepest = 64;
 /** A file with holes may say any length; no workspace holds as much as this, and its hash takes 2 to 5 s of a core. */
 const mostRead = 2.25 * 1024 ** 3;
+const chunkBytes = 512 * 1024;
 const removed = 'the file or its directory was replaced or removed while it was written; send it again';
 
 /**
@@ -218,12 +219,14 @@ async function changed(root: string, path: string, sinceMs: number, most: number
   const { found } = await walk(root, path);
   const hashes = new Map<string, Hashed | undefined>();
   const files: ({ path: string } & Hashed)[] = [];
+  // One for all: a stream of its own costs 1 to 3 ms a file, half a minute for as many as there may be.
+  const buffer = Buffer.allocUnsafe(chunkBytes);
   let left = most;
   for (const { entry, stats } of found.filter(({ stats }) => stats.ctimeMs >= sinceMs)) {
     signal?.throwIfAborted();
     const inode = `${stats.dev}:${stats.ino}`;
     if (!hashes.has(inode) && stats.size <= left) {
-      const hashed = await hashOf(root, entry.path, left, signal);
+      const hashed = await hashOf(root, entry.path, { buffer, most: left, signal });
       left -= hashed?.bytes ?? 0;
       hashes.set(inode, hashed);
     }
@@ -239,16 +242,27 @@ interface Hashed {
 }
 
 /** Undefined when it is gone, or grew over `most` bytes. */
-async function hashOf(root: string, path: string, most: number, signal?: AbortSignal): Promise<Hashed | undefined> {
+async function hashOf(
+  root: string,
+  path: string,
+  { buffer, most, signal }: { buffer: Buffer; most: number; signal: AbortSignal | undefined },
+): Promise<Hashed | undefined> {
   const handle = await openFile(root, path).catch(ignoreGone);
   if (!handle) return undefined;
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of handle.createReadStream({ end: most, highWaterMark: 1024 * 1024, signal })) {
-    hash.update(chunk as Buffer);
-    bytes += (chunk as Buffer).length;
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (;;) {
+      signal?.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) return { sha256: hash.digest('hex'), bytes };
+      hash.update(buffer.subarray(0, bytesRead));
+      bytes += bytesRead;
+      if (bytes > most) return undefined;
+    }
+  } finally {
+    await handle.close();
   }
-  return bytes > most ? undefined : { sha256: hash.digest('hex'), bytes };
 }
 
 /** Sparse: a hole of an exabyte takes no time. FIFOs and links are entries of their own kind, sockets are left out. */
