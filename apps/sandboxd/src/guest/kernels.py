@@ -80,11 +80,11 @@ class Kernel:
                 answer = json.loads(line)
                 assert isinstance(answer, dict)
             except (ValueError, AssertionError, RecursionError):
-                kill_session(self.pid)
+                self.failed()
                 return
             self.on_line(answer)
         if len(self.inbox) > MOST_LINE:
-            kill_session(self.pid)
+            self.failed()
 
     def reaped(self, status):
         code = exit_code(status)
@@ -101,6 +101,7 @@ class Kernel:
             kill_session(self.pid)
 
     def failed(self):
+        """Nothing more is heard of it: what it said last may be as wrong as what came before."""
         if self.alive:
             self.loop.watch(self.answers, 0, None)
             kill_session(self.pid)

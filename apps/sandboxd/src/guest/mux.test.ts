@@ -4,12 +4,8 @@ import { test } from 'node:test';
 
 /** What a Python program prints that has the agent's modules. */
 function python(program: string): string {
-  const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 } as const;
-  return execFileSync(
-    'python3',
-    ['-B', '-c', `import sys; sys.path.insert(0, sys.argv[1])\n${program}`, import.meta.dirname],
-    options,
-  );
+  const words = ['-B', '-c', `import sys; sys.path.insert(0, sys.argv[1])\n${program}`, import.meta.dirname];
+  return execFileSync('python3', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 });
 }
 
 test('a descriptor that was used anew in a round does not get what its number was ready for', () => {
