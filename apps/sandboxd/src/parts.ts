@@ -95,7 +95,12 @@ export interface Files {
   /** Every regular file below `path`, links not followed; `[]` when there is no such directory. */
   walk(root: string, path: string): Promise<FileEntry[]>;
   /** The regular files below `path` that changed at or after `sinceMs` (ctime), hashed. */
-  changed(root: string, path: string, sinceMs: number): Promise<{ path: string; sha256: string; bytes: number }[]>;
+  changed(
+    root: string,
+    path: string,
+    sinceMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ path: string; sha256: string; bytes: number }[]>;
   /** The workspace as a tar stream. */
   archive(root: string): Readable;
 }
