@@ -53,3 +53,23 @@ loop.after(0.01, lambda: (print('goes on', flush=True), os._exit(0)))
 loop.run()`);
   assert.equal(said, 'given up\ngoes on\n');
 });
+
+test('of files that are open and deleted ten are told, and how many more there are', () => {
+  const said = python(`
+import os, subprocess, tempfile
+import system
+place = os.path.realpath(tempfile.mkdtemp())
+holder = '''
+import os, sys, time
+kept = [open(f'{sys.argv[1]}/{number}', 'w') for number in range(12)]
+for file in kept: os.unlink(file.name)
+print('held', flush=True)
+time.sleep(600)'''
+child = subprocess.Popen([sys.executable, '-c', holder, place], stdout=subprocess.PIPE)
+child.stdout.readline()
+found = system.deleted_files(place)
+child.kill()
+os.rmdir(place)
+print(len(found), found[-1])`);
+  assert.equal(said, '11 2 more\n');
+});
