@@ -35,6 +35,8 @@ export async function openParts(options: {
   await chmod(join(dir, 'workspaces'), 0o711);
   if (workspaces.reason !== undefined)
     log('workspaces are not limited by the file system', { reason: workspaces.reason });
+  const groups = await openControlGroups({ stateDir: dir });
+  if (!groups.available) log('sandboxes run without limits of memory, processes and CPU', { reason: groups.reason });
   return {
     images: createImages({
       dir: options.images,
@@ -42,7 +44,7 @@ export async function openParts(options: {
       onProgress: createProgressLog(log),
     }),
     workspaces,
-    groups: await openControlGroups({ stateDir: dir }),
+    groups,
     files: createFiles(),
     scanner: createScanner({ packages, log }),
     runtime: createRuntime({ dir: join(options.images, 'runtime') }),

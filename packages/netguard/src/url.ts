@@ -13,6 +13,7 @@ export interface Target {
   readonly url: URL;
   /** Without brackets and without the dot of the root. */
   readonly host: string;
+  readonly port: number;
   readonly isLiteral: boolean;
   /** The operator named this host: its addresses are not judged. */
   readonly isAllowedHost: boolean;
@@ -37,7 +38,7 @@ export function checkUrl(text: string, rules: OutboundRules, protocols: readonly
   const isLiteral = isIP(host) !== 0;
   const isAllowedHost = rules.fetchAllowHosts.some((allowed) => hostOf(allowed) === host);
   if (!isAllowedHost && (isLiteral ? !isPublicAddress(host) : isBlockedName(host))) throw refused('host');
-  return { url, host, isLiteral, isAllowedHost };
+  return { url, host, port, isLiteral, isAllowedHost };
 }
 
 /** The operator's spelling of a host, as the URL class spells it. */

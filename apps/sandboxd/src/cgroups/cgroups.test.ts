@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
 import { until } from '../testing.ts';
 import { openControlGroups } from './cgroups.ts';
+import { moveDown } from './hierarchies.ts';
 
 const limits = { memoryBytes: 64 * 1024 ** 2, pids: 20, cpus: 0.5 };
 const skip = needsRoot;
+const unified = /^(?:\S+ ){4}(\S+) .* - cgroup2 /m.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1];
 
 async function groups(t: TestContext) {
   const opened = await openControlGroups({ stateDir: await temporaryDirectory(t) });
@@ -90,9 +94,35 @@ test('groups are found again by another process, with new limits, and say what t
   assert.deepEqual(await first.list(), []);
 });
 
+test('the processes of a container make room for groups that are limited', {
+  skip: skip || (unified === undefined && 'no version 2 control groups'),
+}, async (t) => {
+  const at = join(unified ?? '', `svc-test-${process.pid}`);
+  await mkdir(at);
+  const child = spawn('sh', ['-c', `echo $$ > ${at}/cgroup.procs && echo in && exec sleep 600`]);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await until(() => readFileSync(join(at, 'svc-container/cgroup.procs'), 'utf8') === '', 'the group to be empty');
+    await rmdir(join(at, 'svc-container'));
+    await rmdir(at);
+  });
+  await once(child.stdout, 'data');
+  await moveDown(at);
+  const inside = (name: string): string => readFileSync(join(at, name), 'utf8');
+  assert.deepEqual([inside('cgroup.procs'), inside('svc-container/cgroup.procs')], ['', `${child.pid}\n`]);
+});
+
+test('a hierarchy that cannot be used says why', async (t) => {
+  const mountinfo = `1 1 0:1 / ${await temporaryDirectory(t)} rw - cgroup cgroup rw,memory`;
+  const none = await openControlGroups({ stateDir: await temporaryDirectory(t), mountinfo });
+  assert.equal(none.available, false);
+  assert.match(none.reason ?? '', /ENOENT.*cgroup\.procs/);
+});
+
 test('without control groups nothing is limited and nothing fails', async (t) => {
   const none = await openControlGroups({ stateDir: await temporaryDirectory(t), mountinfo: '' });
   assert.equal(none.available, false);
+  assert.match(none.reason ?? '', /can limit memory/);
   const group = await none.open('x', limits);
   assert.deepEqual([group.enter, await group.processes(), await group.oomKills()], ['', [], 0]);
   assert.equal(await group.memoryBytes(), 0);

@@ -17,6 +17,8 @@ export interface ControlGroupsOptions {
 export interface OpenControlGroups extends ControlGroups {
   /** False where this process may make none (no root, no hierarchies): nothing is limited then. */
   available: boolean;
+  /** Why there are none. */
+  reason?: string;
   /** Removes every group, and the directory above them. */
   removeAll(): Promise<void>;
 }
@@ -29,13 +31,14 @@ const periodUs = 100_000;
 export async function openControlGroups(options: ControlGroupsOptions): Promise<OpenControlGroups> {
   const name = `svc-${createHash('sha256').update(options.stateDir).digest('hex').slice(0, 12)}`;
   const mountinfo = options.mountinfo ?? (await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
-  const hierarchies = await openHierarchies(name, mountinfo);
+  const { hierarchies, reason } = await openHierarchies(name, mountinfo);
   const list = async () => {
     const names = await Promise.all(hierarchies.map(({ parent }) => childrenOf(parent)));
     return [...new Set(names.flat())];
   };
   return {
     available: hierarchies.length > 0,
+    ...(reason !== undefined && { reason }),
     list,
     async open(id, limits) {
       if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(id)) throw new NodeError('bad_request', 'not the id of a group');

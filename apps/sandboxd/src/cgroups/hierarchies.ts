@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
@@ -14,12 +14,20 @@ export interface Hierarchy {
   limits: Controller[];
 }
 
+/** What `openHierarchies` finds. */
+export interface Hierarchies {
+  hierarchies: Hierarchy[];
+  /** Why there are none. */
+  reason?: string;
+}
+
 /**
  * The hierarchies of this machine, with our directory `name` made in each. `[]` where memory cannot be limited: a part
  * of the limits would only look like isolation.
  */
-export async function openHierarchies(name: string, mountinfo: string): Promise<Hierarchy[]> {
+export async function openHierarchies(name: string, mountinfo: string): Promise<Hierarchies> {
   const found: Hierarchy[] = [];
+  const failures: string[] = [];
   const taken = new Set<Controller>();
   // Version 1 first: a controller that is in one of its trees is not in version 2's.
   for (const { version, at, options } of mounts(mountinfo).sort((a, b) => a.version - b.version)) {
@@ -27,11 +35,17 @@ export async function openHierarchies(name: string, mountinfo: string): Promise<
     const limits = controllers.filter((controller) => offered.includes(controller) && !taken.has(controller));
     if (version === 1 && limits.length === 0) continue;
     const parent = join(at, name);
-    if (!(await prepare(version, at, parent, limits))) continue;
+    try {
+      await prepare(version, at, parent, limits);
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error));
+      continue;
+    }
     for (const controller of limits) taken.add(controller);
     found.push({ version, parent, limits });
   }
-  return taken.has('memory') ? found : [];
+  if (taken.has('memory')) return { hierarchies: found };
+  return { hierarchies: [], reason: failures.join('; ') || 'no control group here can limit memory' };
 }
 
 interface Mount {
@@ -54,15 +68,38 @@ async function offeredBy(at: string): Promise<string[]> {
   return (await readFile(join(at, 'cgroup.controllers'), 'utf8').catch(() => '')).trim().split(/\s+/);
 }
 
-async function prepare(version: 1 | 2, at: string, parent: string, limits: Controller[]): Promise<boolean> {
+async function prepare(version: 1 | 2, at: string, parent: string, limits: Controller[]): Promise<void> {
+  const enable = limits.map((controller) => `+${controller}`).join(' ');
+  if (version === 2 && enable) await offer(at, enable);
+  await mkdir(parent, { recursive: true });
+  if (version === 2 && enable) await writeFile(join(parent, 'cgroup.subtree_control'), enable);
+  await access(join(parent, 'cgroup.procs'), constants.W_OK);
+}
+
+/** Lets groups below `at` be limited. A group with processes of its own refuses that: in a container, ours is one. */
+async function offer(at: string, enable: string): Promise<void> {
+  const control = join(at, 'cgroup.subtree_control');
   try {
-    const enable = limits.map((controller) => `+${controller}`).join(' ');
-    if (version === 2 && enable) await writeFile(join(at, 'cgroup.subtree_control'), enable);
-    await mkdir(parent, { recursive: true });
-    if (version === 2 && enable) await writeFile(join(parent, 'cgroup.subtree_control'), enable);
-    await access(join(parent, 'cgroup.procs'), constants.W_OK);
-    return true;
-  } catch {
-    return false;
+    await writeFile(control, enable);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || !(await isContainerRoot(at))) throw error;
+    await moveDown(at);
+    await writeFile(control, enable);
+  }
+}
+
+/** Whether `at` is the root of this process's own namespace, and not the machine's, which alone has no type. */
+async function isContainerRoot(at: string): Promise<boolean> {
+  const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
+  return /^0::\/$/m.test(own) && (await stat(join(at, 'cgroup.type')).catch(() => undefined)) !== undefined;
+}
+
+/** Moves every process of a container into a group of their own, as whoever starts containers in a container does. */
+export async function moveDown(at: string): Promise<void> {
+  const leaf = join(at, 'svc-container');
+  await mkdir(leaf, { recursive: true });
+  for (const pid of (await readFile(join(at, 'cgroup.procs'), 'utf8')).split('\n')) {
+    // One that ended meanwhile needs no place; what stays makes the next step fail again.
+    if (pid !== '') await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => {});
   }
 }

@@ -65,6 +65,8 @@ class Exec(Owner):
             channel.close({'error': {'code': 'bad_request', 'message': str(error)}})
         except (OSError, ValueError) as error:
             self.over = True
+            self.release()
+            channel.event({'start': True})
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             words = request.get('cmd') or ['']
             channel.send(f'{words[0]}: {reason}\n'.encode('utf-8', 'replace'), DATA2)
@@ -74,18 +76,20 @@ class Exec(Owner):
         if request.get('cmd'):
             return request['cmd']
         if request.get('shell') is not None:
-            return ['/bin/bash', '-lc', request['shell']]
-        code = request['code']
-        python = request['language'] == 'python'
+            return self.interpreter(['/bin/bash', '-l'], request['shell'])
+        return self.interpreter(['python3' if request['language'] == 'python' else 'bash'], request['code'])
+
+    def interpreter(self, words, code):
+        """The words that run a text: as an argument, or from a file when it is too long for one."""
         if len(code.encode()) < MOST_ARGUMENT:
-            return ['python3' if python else 'bash', '-c', code]
+            return [*words, '-c', code]
         self.script = f'/tmp/.code-{self.channel.number}'
         fd = os.open(self.script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, 'w') as file:
             if self.agent.is_root:
                 os.fchown(fd, self.agent.uid, self.agent.uid)
             file.write(code)
-        return ['python3' if python else 'bash', self.script]
+        return [*words, self.script]
 
     def start(self, request):
         cwd = directory(request.get('cwd'))
@@ -152,8 +156,7 @@ class Exec(Owner):
             return
         self.over = True
         for source in self.sources:
-            while not source.ended and source.read():
-                pass
+            source.drain()
         self.release()
         self.channel.close(self.result(None if self.timed_out else exit_code(self.status)))
 

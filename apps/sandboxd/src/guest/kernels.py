@@ -28,9 +28,15 @@ class Kernel:
         self.err, err = os.pipe()
         code = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'kernel.py')
         words = [sys.executable or 'python3', '-u', code, str(requests), str(answers)]
-        self.pid = spawn(agent, words, agent.env, ROOT, subprocess.DEVNULL, out, err, (requests, answers))
-        for fd in (requests, answers, out, err):
-            os.close(fd)
+        try:
+            self.pid = spawn(agent, words, agent.env, ROOT, subprocess.DEVNULL, out, err, (requests, answers))
+        except OSError:
+            for fd in (self.requests, self.answers, self.out, self.err):
+                os.close(fd)
+            raise
+        finally:
+            for fd in (requests, answers, out, err):
+                os.close(fd)
         agent.children[self.pid] = self.reaped
         os.set_blocking(self.requests, False)
         os.set_blocking(self.answers, False)
@@ -73,12 +79,12 @@ class Kernel:
             try:
                 answer = json.loads(line)
                 assert isinstance(answer, dict)
-            except (ValueError, AssertionError):
-                kill_session(self.pid)
+            except (ValueError, AssertionError, RecursionError):
+                self.failed()
                 return
             self.on_line(answer)
         if len(self.inbox) > MOST_LINE:
-            kill_session(self.pid)
+            self.failed()
 
     def reaped(self, status):
         code = exit_code(status)
@@ -92,6 +98,12 @@ class Kernel:
         """Ends it with everything it started; nobody hears of it."""
         if self.alive:
             self.on_death = lambda _text: None
+            kill_session(self.pid)
+
+    def failed(self):
+        """Nothing more is heard of it: what it said last may be as wrong as what came before."""
+        if self.alive:
+            self.loop.watch(self.answers, 0, None)
             kill_session(self.pid)
 
     def interrupt(self):
@@ -121,8 +133,7 @@ class Cell(Owner):
         kernel = kernels.kernel
         for source, kind in zip(kernel.sources, (DATA, DATA2)):
             # What a background thread wrote since the last cell belongs to nobody.
-            while not source.ended and source.read():
-                pass
+            source.drain()
             source.channel, source.kind, source.most, source.sent = channel, kind, MOST_OUTPUT, 0
             name = 'stdout' if kind == DATA else 'stderr'
             source.on_cut = lambda name=name: channel.event({'truncated': name})
@@ -160,8 +171,7 @@ class Cell(Owner):
         self.over = True
         self.kernels.agent.loop.cancel(self.timer)
         for source in self.sources:
-            while not source.ended and source.read():
-                pass
+            source.drain()
             source.drop()
         self.kernels.cell = None
 
@@ -176,7 +186,7 @@ class Cell(Owner):
         self.channel.close({
             'result': text_of(answer.get('result')),
             'error': error_of(answer.get('error')),
-            'images': [str(image)[:1024] for image in answer.get('images') or []][:100],
+            'images': images_of(answer.get('images')),
             'duration_ms': round((time.monotonic() - self.began) * 1000),
             'execution_count': count,
             'kernel_restarted': restarted,
@@ -184,14 +194,21 @@ class Cell(Owner):
 
 
 def text_of(value):
-    return None if value is None else str(value).encode('utf-8', 'replace')[:65_536].decode('utf-8', 'ignore')
+    """The kernel runs user code: nothing that it says is taken as it is."""
+    if not isinstance(value, str):
+        return None
+    return value.encode('utf-8', 'replace')[:65_536].decode('utf-8', 'ignore')
+
+
+def images_of(value):
+    images = value if isinstance(value, list) else []
+    return [image[:1024] for image in images[:100] if isinstance(image, str)]
 
 
 def error_of(value):
-    """The kernel runs user code: nothing that it says is taken as it is."""
     if not isinstance(value, dict):
         return None
-    return {name: text_of(value.get(name) or '') for name in ('name', 'value', 'traceback')}
+    return {name: text_of(value.get(name)) or '' for name in ('name', 'value', 'traceback')}
 
 
 class Kernels:
@@ -241,7 +258,11 @@ class Kernels:
         self.release_waiting()
         if self.cell:
             self.cell.died('the kernel was reset')
-        self.ensure()
+        try:
+            self.ensure()
+        except OSError:
+            # The user's processes leave no room for one; the next cell tries again, and is told.
+            pass
 
     def warm(self, channel, modules):
         self.ensure()

@@ -88,7 +88,7 @@ class Agent:
                 return
             callback = self.children.pop(pid, None)
             if callback:
-                callback(status)
+                self.loop.call(callback, status)
 
     def accept(self, channel, payload):
         channel.owner = Owner()

@@ -9,6 +9,7 @@ import json
 import os
 import selectors
 import struct
+import sys
 import time
 
 OPEN, DATA, DATA2, EOF, CLOSE, CREDIT, EVENT = range(1, 8)
@@ -16,6 +17,8 @@ WINDOW = 262_144
 CHUNK = 65_536
 MOST_PAYLOAD = 16_777_216
 HEADER = struct.Struct('>IIB')
+# Faults that are told in full; whoever can cause one can cause them without end.
+MOST_TOLD = 20
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
@@ -24,6 +27,18 @@ class Loop:
         self.selector = selectors.DefaultSelector()
         self.timers = []
         self.count = 0
+        self.told = 0
+
+    def call(self, callback, *words):
+        """Whether it ended well. This process is PID 1: a fault in one conversation may not end all of them."""
+        try:
+            callback(*words)
+            return True
+        except Exception:
+            self.told += 1
+            if self.told <= MOST_TOLD:
+                sys.excepthook(*sys.exc_info())
+            return False
 
     def watch(self, fd, events, callback):
         """Calls `callback(events)` when fd is ready; replaces what was asked before; 0 events: nothing any more."""
@@ -51,13 +66,16 @@ class Loop:
         while True:
             timeout = max(0, self.timers[0][0] - time.monotonic()) if self.timers else None
             for key, events in self.selector.select(timeout):
-                # An earlier callback of this round may have closed it.
-                if self.selector.get_map().get(key.fd) is key or key.fd in self.selector.get_map():
-                    key.data(events)
+                # An earlier callback of this round may have closed it, and the number may be another one's by now.
+                if self.selector.get_map().get(key.fd) is key and not self.call(key.data, events):
+                    # Asked again it would only fail again: whose it is gives it up.
+                    failed = getattr(getattr(key.data, '__self__', None), 'failed', None)
+                    if failed:
+                        self.call(failed)
             while self.timers and self.timers[0][0] <= time.monotonic():
                 callback = heapq.heappop(self.timers)[2]
                 if callback:
-                    callback()
+                    self.call(callback)
 
 
 class Channel:
@@ -95,6 +113,10 @@ class Channel:
             self.open = False
             self.mux.channels.pop(self.number, None)
             self.mux.send(self.number, CLOSE, json.dumps(payload).encode())
+
+    def failed(self):
+        self.close({'error': {'code': 'internal_error', 'message': 'the agent failed'}})
+        self.owner.closed({})
 
 
 class Mux:
@@ -142,7 +164,11 @@ class Mux:
         self.loop.watch(self.sink, WRITE if self.outbox else 0, self.flush)
         if full and self.room():
             for channel in list(self.channels.values()):
-                channel.owner.resume()
+                self.loop.call(channel.owner.resume)
+
+    def failed(self):
+        # Without its frames this process is of no use to anybody.
+        os._exit(1)
 
     def read(self, _events):
         try:
@@ -162,7 +188,8 @@ class Mux:
                 return
             payload = bytes(self.inbox[HEADER.size:end])
             del self.inbox[:end]
-            self.frame(number, kind, payload)
+            if not self.loop.call(self.frame, number, kind, payload) and number in self.channels:
+                self.loop.call(self.channels[number].failed)
 
     def frame(self, number, kind, payload):
         if kind == OPEN:

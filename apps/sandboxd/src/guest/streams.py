@@ -5,6 +5,10 @@ import os
 from mux import CHUNK, DATA, READ, WINDOW, WRITE
 
 
+# What a pipe holds at most, read twice, for what came in between.
+MOST_READS = 2
+
+
 class Source:
     """Reads a descriptor into a channel, as fast as the channel takes it; over `most` bytes it reads on and drops."""
 
@@ -50,11 +54,20 @@ class Source:
         if not self.channel.writable():
             self.loop.watch(self.fd, 0, None)
 
+    def drain(self):
+        """Moves what lies there now, whether the channel takes it or not; a writer that goes on gives no end of it."""
+        for _ in range(MOST_READS):
+            if self.ended or not self.read():
+                return
+
     def drop(self):
         """Keeps reading, for a writer that lives on, and forgets what it reads."""
         self.channel = None
         self.on_end = self.on_cut = None
         self.resume()
+
+    def failed(self):
+        self.end()
 
     def end(self):
         if not self.ended:
@@ -116,6 +129,9 @@ class Sink:
         self.ending = True
         if not self.buffer:
             self.end()
+
+    def failed(self):
+        self.end()
 
     def end(self):
         if not self.ended:

@@ -79,7 +79,10 @@ def _kill(call, target, number):
 
 
 def deleted_files(below):
-    """Paths below a directory that some process holds open though they are deleted: no snapshot can bring them back."""
+    """
+    Paths below a directory that some process holds open though they are deleted: no snapshot can bring them back. At
+    most ten, and how many more there are.
+    """
     found = []
     for pid in os.listdir('/proc'):
         if not pid.isdigit() or pid == '1':
@@ -94,7 +97,7 @@ def deleted_files(below):
                     found.append(target)
         except OSError:
             continue
-    return found
+    return found[:10] + ([f'{len(found) - 10} more'] if len(found) > 10 else [])
 
 
 def exit_code(status):

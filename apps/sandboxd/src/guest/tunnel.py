@@ -14,6 +14,11 @@ MOST_TUNNELS = 128
 PROXY_PORT = 8080
 
 
+def is_port(text):
+    """Whether a text is a number that a port can be; of other scripts' digits `int` knows fewer than `isdigit`."""
+    return text.isascii() and text.isdigit() and len(text) <= 5
+
+
 class Pipe(Owner):
     """A socket and a channel, pumped both ways with half-close."""
 
@@ -57,6 +62,9 @@ class Pipe(Owner):
             self.source.resume()
 
     def closed(self, _payload):
+        self.stop()
+
+    def failed(self):
         self.stop()
 
     def stop(self):
@@ -140,14 +148,19 @@ class Client(Pipe):
         elif b'\r\n\r\n' in self.head:
             self.read_http()
 
+    def say(self, answer):
+        """A few bytes of the proxy's own; false when the client is gone."""
+        try:
+            self.sock.send(answer)
+            return True
+        except OSError:
+            self.stop()
+            return False
+
     def give_up(self, answer=b''):
         self.loop.watch(self.sock.fileno(), 0, None)
-        try:
-            if answer:
-                self.sock.send(answer)
-        except OSError:
-            pass
-        self.stop()
+        if not answer or self.say(answer):
+            self.stop()
 
     def stop(self):
         if not self.over and self.source is None:
@@ -162,7 +175,8 @@ class Client(Pipe):
                 return
             del head[:2 + head[1]]
             self.socks = True
-            self.sock.send(b'\x05\x00')
+            if not self.say(b'\x05\x00'):
+                return
             if not head:
                 self.head = bytearray()
                 self.read_more()
@@ -211,10 +225,10 @@ class Client(Pipe):
         if len(parts) == 3 and parts[0] == 'CONNECT':
             host, _, port = parts[1].rpartition(':')
             self.first = rest
-            self.ask(host.strip('[]'), int(port) if port.isdigit() else 0, 'connect')
+            self.ask(host.strip('[]'), int(port) if is_port(port) else 0, 'connect')
         elif len(parts) == 3 and parts[1].lower().startswith('http://'):
             place, slash, path = parts[1][7:].partition('/')
-            host, colon, port = place.rpartition(':') if place.rpartition(':')[2].isdigit() else (place, '', '80')
+            host, colon, port = place.rpartition(':') if is_port(place.rpartition(':')[2]) else (place, '', '80')
             kept = [line for line in lines[1:] if line.split(':')[0].lower() not in ('connection', 'proxy-connection')]
             first = '\r\n'.join([f'{parts[0]} /{path} {parts[2]}', *kept, 'Connection: close'])
             self.first = first.encode('latin-1') + b'\r\n\r\n' + rest
@@ -230,10 +244,12 @@ class Client(Pipe):
     def event(self, payload):
         if not payload.get('connected') or self.source:
             return
-        if self.mode == 'connect':
-            self.sock.send(b'HTTP/1.1 200 Connection established\r\n\r\n')
-        elif self.mode == 'socks':
-            self.sock.send(b'\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00')
+        said = {
+            'connect': b'HTTP/1.1 200 Connection established\r\n\r\n',
+            'socks': b'\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00',
+        }.get(self.mode)
+        if said and not self.say(said):
+            return
         first, self.first = self.first, b''
         self.channel.send(first)
         self.start()

@@ -22,11 +22,18 @@ class Watch:
         self.agent.loop.after(IDLE_S, self.look)
 
     def look(self):
+        seconds = BUSY_S
+        try:
+            seconds = self.judge()
+        finally:
+            self.agent.loop.after(seconds, self.look)
+
+    def judge(self):
+        """Ends what takes too much; answers in how many seconds to look again."""
         # With hundreds of spinning processes each system call waits its turn: a bomb is looked for with few of them.
         if self.is_full(system.count()):
             self.end_all()
-            self.agent.loop.after(SHORTEST_S, self.look)
-            return
+            return SHORTEST_S
         table = system.processes()
         used = sum(resident for _, _, _, resident in table.values())
         if self.is_full(sum(row[2] for row in table.values())):
@@ -36,7 +43,7 @@ class Watch:
             used = 0
         idle = len(table) <= 1 and used < self.memory_bytes / 4
         left = max(0, self.memory_bytes - used) / FASTEST
-        self.agent.loop.after(IDLE_S if idle and not self.busy() else max(SHORTEST_S, min(BUSY_S, left)), self.look)
+        return IDLE_S if idle and not self.busy() else max(SHORTEST_S, min(BUSY_S, left))
 
     def is_full(self, threads):
         """Whether forks of the user fail: what holds the sandbox there leaves room for nothing else."""

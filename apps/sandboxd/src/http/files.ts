@@ -27,6 +27,21 @@ function bodyOf({ request }: Call): PassThrough {
   return request.pipe(body);
 }
 
+/**
+ * Passes a file on, and fails when it was shorter than what its answer promised: what ran meanwhile cut it. The broken
+ * connection tells the reader, who would wait for the rest.
+ */
+function whole(bytes: number) {
+  return async function* (file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let left = bytes;
+    for await (const chunk of file) {
+      left -= chunk.length;
+      yield chunk;
+    }
+    if (left > 0) throw new NodeError('sandbox_busy', 'the file became shorter while it was sent');
+  };
+}
+
 const placeOf = ({ node, values, query }: Call) => {
   const { root, entry } = workspaceOf(node.context, values['id'] as string);
   return { root, entry, path: query.get('path') ?? '' };
@@ -62,7 +77,7 @@ export const fileRoutes: Route[] = [
       const { root, path } = placeOf(call);
       const { bytes, body } = await call.node.parts.files.read(root, path);
       call.response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes });
-      await pipeline(body, call.response);
+      await pipeline(body, whole(bytes), call.response);
     },
   },
   {

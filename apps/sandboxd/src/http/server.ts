@@ -13,11 +13,17 @@ import { fileRoutes } from './files.ts';
 export function createHttpServer(node: SandboxNode): Server {
   const routes: Route[] = [...nodeRoutes, ...imageRoutes, ...sandboxRoutes, ...fileRoutes];
   const server = createServer({ requestTimeout: 0, headersTimeout: 30_000 }, (request, response) => {
-    void answer(node, routes, request, response);
+    answer(node, routes, request, response).catch((error: unknown) => {
+      node.parts.log('answer failed', { err: error, url: request.url });
+      response.destroy();
+    });
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
-    void upgrade(node, request, socket, head);
+    upgrade(node, request, socket, head).catch((error: unknown) => {
+      node.parts.log('upgrade failed', { err: error, url: request.url });
+      socket.destroy();
+    });
   });
   return server;
 }
@@ -62,6 +68,7 @@ async function upgrade(node: SandboxNode, request: IncomingMessage, socket: Dupl
     if (port < 1024 || port > 65_535 || port === 8080)
       throw new NodeError('bad_request', 'port 1024 to 65535, not 8080');
     const inside = await openPort(node.context, found[1] as string, port);
+    if (socket.destroyed) return void inside.destroy();
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
     if (head.length > 0) inside.write(head);
     socket.pipe(inside).pipe(socket);

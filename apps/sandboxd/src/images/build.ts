@@ -126,6 +126,8 @@ async function debootstrap(
     },
   );
   const log = createWriteStream(join(dirname(work), `${recipe.template}.log`));
+  // A full disk fails the build by itself; the log then ends early.
+  log.on('error', () => {});
   const read = createProgressReader();
   let failure = '';
   createInterface({ input: child.stderr }).on('line', (line) => {

@@ -43,6 +43,10 @@ for (const backend of ['v2', 'v1'] as const) {
       const done = await daemon.exec(id, { cmd: ['no-such-command'] });
       assert.deepEqual(exitOf(done), { code: null, late: false });
       assert.match(done.stderr, /no-such-command: No such file/);
+      assert.deepEqual(
+        done.events.map(({ type }) => type),
+        ['start', 'stderr', 'exit'],
+      );
       assert.deepEqual(exitOf(await daemon.exec(id, { shell: 'no-such-command' })), { code: 127, late: false });
     });
 
@@ -64,6 +68,15 @@ for (const backend of ['v2', 'v1'] as const) {
       );
     });
 
+    test('a command and a cell end though something goes on writing in the background', async () => {
+      const done = await daemon.exec(id, { shell: 'yes & echo $! > yes.pid' });
+      assert.deepEqual(exitOf(done), { code: 0, late: false });
+      await daemon.exec(id, { shell: 'kill $(cat yes.pid)' });
+      const cell = await daemon.code(id, 'import subprocess\nnoise = subprocess.Popen(["yes"])\n1');
+      assert.equal(cell.result, '1');
+      assert.equal((await daemon.code(id, 'noise.kill()\n2')).result, '2');
+    });
+
     test('each stream is cut at 1 MiB, said once, and the command goes on', async () => {
       const done = await daemon.exec(id, { shell: 'head -c 3000000 /dev/zero | tr "\\0" a; echo end >&2' });
       assert.equal(done.stdout.length, 1_048_576);
@@ -82,11 +95,15 @@ for (const backend of ['v2', 'v1'] as const) {
       }
     });
 
-    test('code of both languages runs, also when it is long', async () => {
+    test('a shell and code of both languages run, also when they are long', async () => {
       const python = await daemon.exec(id, { language: 'python', code: 'import sys; print(sys.version_info[0])' });
       assert.equal(python.stdout, '3\n');
       const bash = await daemon.exec(id, { language: 'bash', code: `# ${'x'.repeat(200_000)}\necho $((6*7))` });
       assert.equal(bash.stdout, '42\n');
+      // 65,536 characters are 256 KiB here, and one argument at most 128.
+      const shell = `# ${'\u{1f600}'.repeat(65_000)}\nshopt -q login_shell && echo $((6*7)); ls -A /tmp | grep -c code-`;
+      assert.equal((await daemon.exec(id, { shell })).stdout, '42\n1\n');
+      assert.equal((await daemon.exec(id, { shell: 'ls -A /tmp | grep -c code-' })).stdout, '0\n');
     });
 
     test('only one thing runs at a time', async () => {
@@ -154,6 +171,18 @@ for (const backend of ['v2', 'v1'] as const) {
         500,
       );
       assert.equal(stubborn.kernel_restarted, true);
+      assert.equal((await daemon.code(id, '1 + 1')).result, '2');
+    });
+
+    test('what user code says in the name of the kernel ends the kernel at most', async () => {
+      const say = (text: string): string =>
+        `import os\nfor fd in range(3, 64):\n  try: os.write(fd, ${text})\n  except OSError: pass`;
+      const told = await daemon.code(id, say(`b'{"images": 5, "result": {"a": []}, "error": {"name": 1}}\\n'`));
+      assert.deepEqual([told.images, told.result, told.error?.name], [[], null, '']);
+      // What the cell itself answered might come to the next one.
+      assert.equal((await daemon.call('POST', `/v1/sandboxes/${id}/kernel/reset`)).status, 204);
+      const deep = await daemon.code(id, say(`b'['*60_000 + b'\\n'`));
+      assert.equal(deep.error?.name, 'KernelDied');
       assert.equal((await daemon.code(id, '1 + 1')).result, '2');
     });
 

@@ -3,7 +3,7 @@ import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandb
 import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
-import type { Live } from './instances.ts';
+import { inTime, type Live } from './instances.ts';
 import type { Workspaces } from '../parts.ts';
 import { type Context, type Entry, entryOf, environmentOf, liveOf, occupy } from './context.ts';
 
@@ -23,6 +23,9 @@ const starvedMs = 15_000;
 /** How often a workspace is looked at while a command runs; a count that takes long is made less often. */
 const lookMs = 2_000;
 const restFactor = 10;
+
+/** The agent cuts each stream of a cell at 1 MiB; one that lies does not. */
+const mostText = 1_048_576;
 
 /** What `guarded` gives up for: the caller, the time and the workspace of what runs. */
 interface Guard<T> {
@@ -110,6 +113,7 @@ async function command(
   const { stdin, ...rest } = request;
   const hasInput = stdin !== undefined && stdin !== '';
   const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
+  const untold = new Set<unknown>(['start', 'stdout', 'stderr']);
   const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
   const env = { ...environmentOf(context, entry), ...rest.env };
   const channel = live.client.open(
@@ -121,11 +125,18 @@ async function command(
         else sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, done);
       },
       event(payload) {
-        if (payload['start']) sink.event({ type: 'start' }, () => {});
-        const stream = payload['truncated'];
-        if (stream === 'stdout' || stream === 'stderr') sink.event({ type: 'truncated', stream }, () => {});
+        const what = payload['start'] ? 'start' : payload['truncated'];
+        // An event takes no credit: each is passed on once, however often an agent says it.
+        if (!untold.delete(what)) return;
+        if (what === 'start') sink.event({ type: 'start' }, () => {});
+        else sink.event({ type: 'truncated', stream: what as 'stdout' | 'stderr' }, () => {});
       },
       close(payload, lost) {
+        // What a stream ended in the middle of.
+        for (const stream of [1, 2] as const) {
+          const data = decoders[stream].end();
+          if (data !== '') sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, () => {});
+        }
         const refused = errorOf(payload);
         if (refused) ended.reject(refused);
         else ended.resolve(lost ? undefined : payload);
@@ -168,7 +179,7 @@ async function last(
   if (!end) return error('sandbox_not_running', 'the sandbox ended');
   const { instance } = entry.record;
   if (await context.workspaces.isTooLarge(instance, Date.now() - since)) throw tooLarge();
-  const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since);
+  const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since, sink.signal);
   const code = end['exit_code'];
   sink.event(
     {
@@ -195,13 +206,11 @@ function refuse(request: ExecRequest): void {
 }
 
 function errorOf(payload: Record<string, unknown>): NodeError | undefined {
-  const error = payload['error'] as { code?: string; message?: string } | undefined;
+  const error = payload['error'] as { code?: unknown; message?: unknown } | null | undefined;
   // A cell's own error has a name, a refusal has a code.
   if (typeof error?.code !== 'string') return undefined;
-  return new NodeError(
-    error.code in nodeErrors ? (error.code as NodeErrorCode) : 'internal_error',
-    String(error.message),
-  );
+  const code = Object.hasOwn(nodeErrors, error.code) ? (error.code as NodeErrorCode) : 'internal_error';
+  return new NodeError(code, typeof error.message === 'string' ? error.message : '');
 }
 
 /** Runs a cell in the Python kernel. */
@@ -215,13 +224,16 @@ export async function runCode(
   const live = liveOf(entry);
   const release = occupy(entry, 'cell');
   const text = { 1: [] as Buffer[], 2: [] as Buffer[] };
+  const bytes = { 1: 0, 2: 0 };
+  const began = Date.now();
   try {
     const ended = Promise.withResolvers<Record<string, unknown>>();
     const channel = live.client.open(
       { kind: 'code', ...request, env: environmentOf(context, entry) },
       {
-        data(bytes, stream, done) {
-          text[stream].push(Buffer.from(bytes));
+        data(chunk, stream, done) {
+          bytes[stream] += chunk.length;
+          if (bytes[stream] <= mostText) text[stream].push(Buffer.from(chunk));
           done();
         },
         close(payload, lost) {
@@ -235,6 +247,7 @@ export async function runCode(
     const late = { error, duration_ms: request.timeout_ms, execution_count: 0, kernel_restarted: true, images: [] };
     const guard = { context, instance: live.instance.id, channel, signal, timeoutMs: request.timeout_ms };
     const answer = await guarded({ ...guard, late }, ended.promise);
+    if (await context.workspaces.isTooLarge(entry.record.instance, Date.now() - began)) throw tooLarge();
     return {
       stdout: Buffer.concat(text[1]).toString(),
       stderr: Buffer.concat(text[2]).toString(),
@@ -256,7 +269,7 @@ export async function resetKernel(context: Context, id: string): Promise<void> {
   const live = liveOf(entry);
   const release = occupy(entry, 'reset');
   try {
-    await live.client.ask({ kind: 'reset' });
+    await inTime(live.client.ask({ kind: 'reset' }), starvedMs);
   } finally {
     release();
   }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,8 +36,9 @@ export async function startClamd({ packages, databaseDir = '/var/lib/clamav' }: 
   if (missing !== undefined) throw new Error(`to scan files, ${missing}`);
   const user = process.getuid?.() === 0 ? await unprivileged() : undefined;
   // Not in the state directory: its parents may be closed to that user, and its path too long for a socket's name.
-  await sweep();
-  const dir = await mkdtemp(join(tmpdir(), `svc-clamd-${process.pid}-`));
+  const place = await onDisk();
+  await sweep(place);
+  const dir = await mkdtemp(join(place, `svc-clamd-${process.pid}-`));
   const cleanUp = () => rm(dir, { recursive: true, force: true });
   try {
     const socket = join(dir, `${randomUUID().slice(0, 8)}.sock`);
@@ -99,12 +100,21 @@ function settings(dir: string, socket: string, database: string): string {
     .join('');
 }
 
+/** Where others may write too, and not to memory, as /tmp often is: a scan puts down whole files, of up to 2 GiB. */
+async function onDisk(): Promise<string> {
+  const place = '/var/tmp';
+  return await access(place, constants.W_OK).then(
+    () => place,
+    () => tmpdir(),
+  );
+}
+
 /** Removes what processes left that could not clean up; their clamd ended with them. */
-async function sweep(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+async function sweep(place: string): Promise<void> {
+  for (const name of await readdir(place)) {
     const pid = /^svc-clamd-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+    await rm(join(place, name), { recursive: true, force: true }).catch(() => {});
   }
 }
 

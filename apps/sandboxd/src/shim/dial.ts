@@ -1,9 +1,20 @@
-import { connect, type Socket } from 'node:net';
-import { addressesOf, canonicalAddress, checkUrl, OutboundError, resolveHere, resolvePublic } from '@svc/netguard';
+import { connect, isIP, type Socket } from 'node:net';
+import {
+  addressesOf,
+  canonicalAddress,
+  checkUrl,
+  OutboundError,
+  refused,
+  resolveHere,
+  resolvePublic,
+} from '@svc/netguard';
 import type { Egress } from '@svc/sandboxd-api';
 import type { EgressRules } from './spec.ts';
 
 const connectMs = 5_000;
+
+/** What a host may look like: nothing in it can mean more in a URL than the host. */
+const nameForm = /^[a-z0-9._-]{1,253}$/;
 
 /** A connection, or why there is none; `failed`: it was allowed and did not come about. */
 export type Dialed = { socket: Socket } | { reason: string; failed: boolean };
@@ -20,13 +31,16 @@ export function isAllowed(host: string, egress: Egress, rules: EgressRules): boo
   });
 }
 
-/** Connects to a host by name: its rules, the operator's, and every address that the name has are judged first. */
+/** Connects to a host by name (lower case): its rules, the operator's, and every address that it has are judged first. */
 export async function dial(name: string, port: number, egress: Egress, rules: EgressRules): Promise<Dialed> {
   const host = name.replace(/\.$/, '');
+  if (!nameForm.test(host) && isIP(host) === 0) return { reason: 'this is no host name', failed: false };
   if (!isAllowed(host, egress, rules)) return { reason: `${host} is not allowed`, failed: false };
   try {
     const outbound = { fetchAllowHosts: rules.allowHosts, fetchPorts: rules.ports };
     const target = checkUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}/`, outbound, ['http:']);
+    // What is reached is what was judged: a name that the URL class reads as another one is refused.
+    if (target.host !== (canonicalAddress(host) ?? host)) throw refused('host');
     const clock = {
       after(ms: number, work: () => void) {
         const timer = setTimeout(work, ms);
@@ -34,7 +48,7 @@ export async function dial(name: string, port: number, egress: Egress, rules: Eg
       },
     };
     const addresses = await addressesOf(target, { public: resolvePublic, here: resolveHere }, clock);
-    return { socket: await firstOf(addresses, port) };
+    return { socket: await firstOf(addresses, target.port) };
   } catch (error) {
     const failed = !(error instanceof OutboundError) || error.kind !== 'refused';
     return { reason: error instanceof OutboundError ? error.message : 'no connection', failed };

@@ -81,6 +81,22 @@ except OSError as e: print("ended")`;
       assert.match((await daemon.exec(open, { language: 'python', code })).stdout, /200[\s\S]*ended/);
     });
 
+    test('what cannot be understood, and who hangs up at once, ends nothing but itself', async () => {
+      const code = `import socket, struct
+asked = ["CONNECT a:\\u00b2 HTTP/1.1", "CONNECT a:" + "9" * 5000 + " HTTP/1.1", "GET http://a:\\u00b2/ HTTP/1.1"]
+for line in asked * 20 + ["CONNECT ${host}:${plain} HTTP/1.1"] * 20 + ["\\5\\1\\0"] * 20:
+  for hang in (False, True):
+    s = socket.create_connection(("127.0.0.1", 8080))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.sendall(line.encode("latin-1") + (b"" if line[0] == "\\5" else b"\\r\\n\\r\\n"))
+    if not hang: assert s.recv(100)
+    s.close()
+print("alive")`;
+      const done = await daemon.exec(open, { language: 'python', code });
+      assert.equal(done.stdout, 'alive\n', done.stderr);
+      assert.equal(await curl(open, `http://${host}:${plain}/`), `GET ${host} /`);
+    });
+
     test('there is no route but the proxy, and no name is ever asked for', async () => {
       const code = `import socket
 for what in (lambda: socket.create_connection(("1.1.1.1", 443), 3), lambda: socket.create_connection(("127.0.0.1", ${plain}), 3), lambda: socket.getaddrinfo("example.com", 80)):

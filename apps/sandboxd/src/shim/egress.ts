@@ -8,11 +8,16 @@ import {
   parseJson,
   windowBytes,
 } from '../wire/frames.ts';
+import type { Dialed } from './dial.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ShimSpec } from './spec.ts';
 
 /** Connections to the outside that one sandbox may have at once. */
 const mostTunnels = 128;
+/** An agent asks for a host of 253 characters at most, each of which JSON may spell with 6. */
+const mostOpen = 4_096;
+/** A guest that keeps to its window oversteps it by what a single read gave; another may not fill the memory. */
+const mostUnread = 2 * windowBytes;
 
 /** The connections that code inside asked for. */
 export interface EgressTable {
@@ -24,6 +29,8 @@ interface Tunnel {
   socket: Socket | undefined;
   /** Bytes that the guest still takes. */
   credit: number;
+  /** Bytes of the guest that have not gone on. */
+  unread: number;
   /** What came before the connection was there. */
   early: Buffer[];
 }
@@ -33,25 +40,30 @@ interface Shared {
   spec: ShimSpec;
   toGuest(frame: Buffer): void;
   tunnels: Map<number, Tunnel>;
+  /** Connections that are being made, also for guests that gave them up. */
+  dialing: number;
 }
 
 /** The way out of one sandbox: `spec.egress` is read anew for each connection. */
 export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): EgressTable {
-  const shared: Shared = { spec, toGuest, tunnels: new Map() };
+  const shared: Shared = { spec, toGuest, tunnels: new Map(), dialing: 0 };
   return {
     receive({ channel, type, payload }) {
       if (type === frameType.open) {
-        void open(shared, channel, parseJson(payload)).catch(() => refuse(shared, channel, 'failed', true));
+        if (payload.length > mostOpen) toGuest(encodeJson(channel, frameType.close, { reason: 'no host name' }));
+        else void open(shared, channel, parseJson(payload)).catch(() => refuse(shared, channel, 'failed', true));
         return;
       }
       const tunnel = shared.tunnels.get(channel);
       if (!tunnel) return;
       if (type === frameType.data) {
-        if (tunnel.socket) pass(shared, channel, tunnel, Buffer.from(payload));
-        else keepEarly(shared, channel, tunnel, Buffer.from(payload));
+        tunnel.unread += payload.length;
+        if (tunnel.unread > mostUnread) refuse(shared, channel, 'more than the window', false);
+        else if (tunnel.socket) pass(shared, channel, tunnel, Buffer.from(payload));
+        else tunnel.early.push(Buffer.from(payload));
       } else if (type === frameType.eof) tunnel.socket?.end();
       else if (type === frameType.credit && payload.length === 4) {
-        tunnel.credit += payload.readUInt32BE(0);
+        tunnel.credit = Math.min(windowBytes, tunnel.credit + payload.readUInt32BE(0));
         if (tunnel.credit > 0) tunnel.socket?.resume();
       } else if (type === frameType.close) {
         shared.tunnels.delete(channel);
@@ -70,15 +82,14 @@ function refuse(shared: Shared, channel: number, reason: string, failed: boolean
 }
 
 async function open(shared: Shared, channel: number, asked: Record<string, unknown>): Promise<void> {
-  const { tunnels, spec } = shared;
+  const { tunnels } = shared;
   const host = (typeof asked['host'] === 'string' ? asked['host'] : '').toLowerCase().replace(/\.$/, '');
-  const tunnel: Tunnel = { gate: createGate(host), socket: undefined, credit: windowBytes, early: [] };
+  const tunnel: Tunnel = { gate: createGate(host), socket: undefined, credit: windowBytes, unread: 0, early: [] };
   tunnels.get(channel)?.socket?.destroy();
   tunnels.set(channel, tunnel);
-  if (tunnels.size > mostTunnels) return refuse(shared, channel, 'too many connections', false);
-  // The rules and the resolver are loaded by the first connection: most sandboxes make none.
-  const { dial } = await import('./dial.ts');
-  const dialed = await dial(host, Number(asked['port']), spec.egress, spec.rules);
+  if (Math.max(tunnels.size, shared.dialing + 1) > mostTunnels)
+    return refuse(shared, channel, 'too many connections', false);
+  const dialed = await reach(shared, host, Number(asked['port']));
   if ('reason' in dialed) {
     if (tunnels.get(channel) === tunnel) refuse(shared, channel, dialed.reason, dialed.failed);
     return;
@@ -91,6 +102,17 @@ async function open(shared: Shared, channel: number, asked: Record<string, unkno
   attach(shared, channel, tunnel, dialed.socket);
   shared.toGuest(encodeJson(channel, frameType.event, { connected: true }));
   for (const bytes of tunnel.early.splice(0)) pass(shared, channel, tunnel, bytes);
+}
+
+async function reach(shared: Shared, host: string, port: number): Promise<Dialed> {
+  shared.dialing += 1;
+  try {
+    // The rules and the resolver are loaded by the first connection: most sandboxes make none.
+    const { dial } = await import('./dial.ts');
+    return await dial(host, port, shared.spec.egress, shared.spec.rules);
+  } finally {
+    shared.dialing -= 1;
+  }
 }
 
 function attach(shared: Shared, channel: number, tunnel: Tunnel, socket: Socket): void {
@@ -116,15 +138,9 @@ function pass(shared: Shared, channel: number, tunnel: Tunnel, bytes: Buffer): v
   if (passed === undefined) return refuse(shared, channel, 'the name inside is another', false);
   // What the gate holds back is bounded by itself; its credit is returned at once.
   const credit = (): void => {
+    tunnel.unread -= bytes.length;
     if (shared.tunnels.get(channel) === tunnel) shared.toGuest(encodeCredit(channel, bytes.length));
   };
   if (passed.length === 0) credit();
   else tunnel.socket?.write(passed, credit);
-}
-
-/** A guest that keeps to its window sends no more than this before it is connected; another may not fill the memory. */
-function keepEarly(shared: Shared, channel: number, tunnel: Tunnel, bytes: Buffer): void {
-  tunnel.early.push(bytes);
-  const held = tunnel.early.reduce((sum, part) => sum + part.length, 0);
-  if (held > 2 * windowBytes) refuse(shared, channel, 'too much before the connection', false);
 }

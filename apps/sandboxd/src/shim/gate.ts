@@ -83,15 +83,17 @@ export function serverName(body: Buffer): string | undefined {
   return undefined;
 }
 
-const methods = /^[A-Z]{1,16} \/[^ ]* HTTP\/1\.[01]$/;
+/** No control characters: a line feed or a tab alone ends something for some servers. */
+const requestLine = /^[A-Z]{1,16} \/[!-~\x80-\xff]* HTTP\/1\.[01]$/;
+const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 
 /** The length of the request's body when its head is complete and names `host`. */
 function judgeHead(held: Buffer, host: string): number | 'more' | undefined {
   const end = held.indexOf('\r\n\r\n');
   if (end < 0) return held.length > mostHead ? undefined : 'more';
   const [line, ...rest] = held.subarray(0, end).toString('latin1').split('\r\n');
-  if (!methods.test(line ?? '')) return undefined;
-  const headers = rest.map((text) => /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/.exec(text));
+  if (!requestLine.test(line ?? '')) return undefined;
+  const headers = rest.map((text) => headerLine.exec(text));
   if (headers.some((header) => header === null)) return undefined;
   const valuesOf = (name: string): string[] =>
     headers.flatMap((header) => (header?.[1]?.toLowerCase() === name ? [header[2] ?? ''] : []));

@@ -4,7 +4,7 @@
  * or not. Its imports are few: every sandbox pays for them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createDecoder, encodeFrame, encodeJson, type Frame, frameType, parseJson } from '../wire/frames.ts';
 import { createEgress, type EgressTable } from './egress.ts';
@@ -12,6 +12,14 @@ import type { ShimEnd, ShimMessage, ShimSpec } from './spec.ts';
 
 /** A timer takes at most 2^31 - 1 ms; a sandbox may live for 7 days, which fits, but a test's clock may not. */
 const longestTimer = 2_000_000_000;
+
+/** What waits for a reader before nothing more is taken from the guest: it causes what is said to it, and to sandboxd. */
+const mostWaiting = 1_048_576;
+/** What 128 tunnels and the connections to ports may have under way, and more: an agent that takes none of it is ended. */
+const mostUntaken = 64 * 1_048_576;
+/** The log is emptied when it is longer; it is of use for what went wrong at the start. */
+const mostLog = 1_048_576;
+const lookMs = 1_000;
 
 interface Held {
   spec: ShimSpec;
@@ -50,7 +58,6 @@ function hold(spec: ShimSpec): void {
   const log = openSync(spec.log, 'a', 0o600);
   const child = spawn(command as string, words, { stdio: ['pipe', 'pipe', log] });
   closeSync(log);
-  const toGuest = (frame: Buffer): void => void child.stdin?.write(frame);
   const held: Held = {
     spec,
     child,
@@ -60,19 +67,21 @@ function hold(spec: ShimSpec): void {
     next: 1,
     reason: 'exited',
     timer: undefined,
-    egress: createEgress(spec, toGuest),
+    egress: createEgress(spec, (frame) => tellGuest(held, frame)),
   };
-  child.stdin?.on('error', () => {});
+  child.stdin?.on('error', () => {}).on('drain', () => pace(held));
   child.on('error', () => finish(held, null, null));
   child.on('exit', (code, signal) => finish(held, code, signal));
   const decode = createDecoder((frame) => fromGuest(held, frame));
   child.stdout?.on('data', (chunk: Buffer) => {
     try {
       decode(chunk);
+      pace(held);
     } catch {
       end(held, 'exited');
     }
   });
+  setInterval(() => shorten(spec.log), lookMs).unref();
   process.on('SIGTERM', () => end(held, 'stopped'));
   arm(held);
   rmSync(spec.socket, { force: true });
@@ -82,11 +91,20 @@ function hold(spec: ShimSpec): void {
   });
 }
 
+function shorten(log: string): void {
+  try {
+    if (statSync(log).size > mostLog) truncateSync(log);
+  } catch {
+    // The sandbox is being destroyed.
+  }
+}
+
 /** Takes a connection of sandboxd; the one before it is replaced. */
 function accept(held: Held, socket: Socket): void {
   held.connection?.destroy();
   drop(held);
   held.connection = socket;
+  pace(held);
   const decode = createDecoder((frame) => {
     if (held.connection === socket) fromConnection(held, frame);
   });
@@ -98,16 +116,30 @@ function accept(held: Held, socket: Socket): void {
     }
   });
   socket.on('error', () => {});
+  socket.on('drain', () => pace(held));
   socket.on('close', () => {
     if (held.connection !== socket) return;
     held.connection = undefined;
     drop(held);
+    pace(held);
   });
+}
+
+function tellGuest({ child }: Held, frame: Buffer): void {
+  child.stdin?.write(frame);
+  if ((child.stdin?.writableLength ?? 0) > mostUntaken) child.kill('SIGKILL');
+}
+
+/** Reads from the guest while both that it speaks to keep up. */
+function pace({ child, connection }: Held): void {
+  const waiting = Math.max(child.stdin?.writableLength ?? 0, connection?.writableLength ?? 0);
+  if (waiting > mostWaiting) child.stdout?.pause();
+  else child.stdout?.resume();
 }
 
 /** Gives up every channel of a connection that is gone: a command nobody listens to is ended. */
 function drop(held: Held): void {
-  for (const channel of held.toConnection.keys()) held.child.stdin?.write(encodeJson(channel, frameType.close, {}));
+  for (const channel of held.toConnection.keys()) tellGuest(held, encodeJson(channel, frameType.close, {}));
   held.toConnection.clear();
   held.toGuest.clear();
 }
@@ -126,7 +158,7 @@ function fromConnection(held: Held, { channel, type, payload }: Frame): void {
   }
   if (inside === undefined) return;
   if (type === frameType.close) forget(held, inside, channel);
-  held.child.stdin?.write(encodeFrame(inside, type, payload));
+  tellGuest(held, encodeFrame(inside, type, payload));
 }
 
 function fromGuest(held: Held, frame: Frame): void {

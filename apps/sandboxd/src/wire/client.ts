@@ -38,7 +38,12 @@ export interface ShimClient {
 interface Entry {
   handlers: ChannelHandlers;
   credit: number;
+  /** Bytes of data whose credit was not returned. */
+  unread: number;
 }
+
+/** An agent oversteps a window by what the pipes of a command held at its end (384 KiB); one that lies, by anything. */
+const mostUnread = 4 * windowBytes;
 
 /** Connects to the shim at a socket path. */
 export async function connectShim(path: string): Promise<ShimClient> {
@@ -80,7 +85,7 @@ function createClient(socket: Socket): ShimClient {
       queueMicrotask(() => handlers.close({}, true));
       return { write: () => true, eof() {}, cancel() {} };
     }
-    const entry: Entry = { handlers, credit: windowBytes };
+    const entry: Entry = { handlers, credit: windowBytes, unread: 0 };
     entries.set(number, entry);
     socket.write(encodeJson(number, frameType.open, request));
     return channelOf(number, entry, entries, socket);
@@ -124,13 +129,23 @@ function channelOf(number: number, entry: Entry, entries: Map<number, Entry>, so
   };
 }
 
+/** Ends a channel whose agent does not wait for its reader. */
+function giveUp(channel: number, { handlers }: Entry, entries: Map<number, Entry>, socket: Socket): void {
+  entries.delete(channel);
+  socket.write(encodeJson(channel, frameType.close, {}));
+  handlers.close({ error: { code: 'internal_error', message: 'the sandbox sent more than it may' } }, false);
+}
+
 function receive({ channel, type, payload }: Frame, entries: Map<number, Entry>, socket: Socket): void {
   const entry = entries.get(channel);
   if (!entry) return;
   const { handlers } = entry;
   if (type === frameType.data || type === frameType.data2) {
     const bytes = payload.length;
+    entry.unread += bytes;
+    if (entry.unread > mostUnread) return giveUp(channel, entry, entries, socket);
     const done = (): void => {
+      entry.unread -= bytes;
       if (entries.get(channel) === entry) socket.write(encodeCredit(channel, bytes));
     };
     if (handlers.data) handlers.data(payload, type === frameType.data ? 1 : 2, done);
@@ -138,7 +153,7 @@ function receive({ channel, type, payload }: Frame, entries: Map<number, Entry>,
   } else if (type === frameType.eof) handlers.eof?.();
   else if (type === frameType.event) handlers.event?.(parseJson(payload));
   else if (type === frameType.credit) {
-    entry.credit += payload.readUInt32BE(0);
+    entry.credit = Math.min(windowBytes, entry.credit + payload.readUInt32BE(0));
     if (entry.credit > 0) handlers.drain?.();
   } else if (type === frameType.close) {
     entries.delete(channel);
