@@ -7,9 +7,12 @@ import time
 from mux import DATA, DATA2, Owner
 from streams import Sink, Source
 from system import exit_code, kill_session
+from watch import SHORTEST_S, Watch
 
 MOST_OUTPUT = 1_048_576
 DRAIN_S = 0.2
+# How often a start is tried: one second in all.
+STARTS = 50
 # Linux refuses one argument over 128 KiB.
 MOST_ARGUMENT = 120_000
 ROOT = '/workspace'
@@ -29,8 +32,21 @@ def directory(cwd):
     return path
 
 
-def spawn(agent, words, env, cwd, stdin, stdout, stderr, keep=()):
+def spawn(agent, *how):
     """Starts a process of the user in a session of its own; the caller reaps it through the agent."""
+    for left in reversed(range(STARTS)):
+        try:
+            return start(agent, *how)
+        except BlockingIOError:
+            # A bomb has every place of the user: ended and reaped, it has none.
+            if left == 0:
+                raise
+            Watch.end_all()
+            time.sleep(SHORTEST_S)
+            agent.reap()
+
+
+def start(agent, words, env, cwd, stdin, stdout, stderr, keep=()):
     # With the creds of the user for a moment the child is made by vfork, without a copy of the agent's memory: 9 ms
     # instead of 30 in gVisor. Its exec makes them final: the saved uid becomes 1000, capabilities go.
     if agent.is_root:

@@ -134,15 +134,12 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.equal((await daemon.exec(id, { cmd: ['true'] })).status, 200);
     });
 
-    test('memory hogs, fork bombs and full disks end inside', async () => {
+    test('a memory hog and a full disk end inside', async () => {
       const hog = await daemon.exec(id, {
         language: 'python',
         code: 'x = []\nwhile True: x.append(bytearray(30_000_000))',
       });
       assert.deepEqual(exitOf(hog), { code: 137, late: false });
-      await daemon.exec(id, { shell: ':(){ :|:& };:; sleep 2', timeout_ms: 8000 });
-      const calm = async () => exitOf(await daemon.exec(id, { shell: 'sleep 1; true' }))?.code === 0;
-      await until(calm, 'the bomb to be ended');
       const full = await daemon.exec(id, { shell: 'head -c 2G /dev/zero > /tmp/full; echo $?; rm /tmp/full' });
       assert.match(full.stdout, /^1\n$/);
       assert.equal((await daemon.exec(id, { cmd: ['echo', 'here'] })).stdout, 'here\n');

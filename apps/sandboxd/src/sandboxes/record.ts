@@ -64,7 +64,10 @@ export function createRecords(dir: string, log: (message: string, details?: obje
     remove: (id) => rm(path(id), { force: true }),
     async load() {
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      const names = (await readdir(dir)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+      const all = await readdir(dir);
+      // What a process was about to say when it was killed.
+      for (const name of all) if (name.endsWith('.new')) await rm(join(dir, name), { force: true });
+      const names = all.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
       return (await Promise.all(names.map(read))).flat();
     },
   };

@@ -89,6 +89,8 @@ function settings(dir: string, socket: string, database: string): string {
     MaxFileSize: '2047M',
     MaxScanSize: '4000M',
     MaxScanTime: '300000',
+    // In an archive; a workspace has at most 200,000.
+    MaxFiles: '250000',
     AlertExceedsMax: 'yes',
     MaxThreads: '2',
     MaxQueue: '64',
