@@ -12,7 +12,7 @@ import { installSystemPackages } from './system-packages.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: two processes, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * The test suite: three lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
  * what this machine could not run, and a line that counts.
  */
 const root = resolve(import.meta.dirname, '..');
@@ -51,10 +51,7 @@ if (node && 'missing' in node) missing.push(node.missing);
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
 
-/**
- * Runs some of the files. In this process a file costs nothing to start; the end-to-end tests, which mostly wait for
- * processes of their own, run beside them in a second one.
- */
+/** Runs some of the files: in this process, where a file costs nothing to start, or each in one of its own. */
 async function runFiles(names: readonly string[], isolation: 'none' | 'process', out: Writable): Promise<void> {
   if (names.length === 0) return;
   const paths = names.map((file) => join(root, file));
@@ -80,18 +77,22 @@ async function runFiles(names: readonly string[], isolation: 'none' | 'process',
   await pipeline(stream, new spec(), out, { end: false });
 }
 
-/** Keeps the report of the second process until the first one's is out. */
-const kept = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const isEndToEnd = (file: string): boolean => /^e2e\/|sandboxes\/hogs/.test(file);
-const besides = files.filter(isEndToEnd);
-const second = runFiles(besides, 'process', kept);
-await runFiles(
-  files.filter((file) => !isEndToEnd(file)),
-  'none',
-  process.stdout,
-);
-kept.pipe(process.stdout, { end: false });
-await second;
+/** What mostly waits, for a lease or a lifetime of a minute: beside all others it costs nothing. */
+const waits = files.filter((file) => /^e2e\/(?:scheduler|sandboxes)\.test/.test(file));
+const apart = files.filter((file) => /^e2e\/|sandboxd\/src\/sandboxes\//.test(file) && !waits.includes(file));
+const here = files.filter((file) => !apart.includes(file) && !waits.includes(file));
+
+/** Keeps the report of other processes until the first one's is out. */
+const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+const others = [apart, waits].map((names) => {
+  const report = keptReport();
+  return { report, done: runFiles(names, 'process', report) };
+});
+await runFiles(here, 'none', process.stdout);
+for (const { report, done } of others) {
+  report.pipe(process.stdout, { end: false });
+  await done;
+}
 if (node && 'close' in node) await node.close();
 await stopPostgres(postgres);
 rmSync(dataDir, { recursive: true, force: true });

@@ -84,6 +84,9 @@ async function scanned(kernel: Kernel, source: ArtifactSource, blob: string): Pr
   } catch (err) {
     kernel.log.warn({ err }, 'an artifact was not scanned');
     return 'error';
+  } finally {
+    // Its file is open, read or not.
+    stored.body.destroy();
   }
 }
 

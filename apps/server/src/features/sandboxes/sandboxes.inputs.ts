@@ -55,7 +55,10 @@ async function writeInput(
 ): Promise<WrittenFile> {
   const own = await openLink(kernel, url);
   if (own) {
-    if (own.bytes > mostBytes) throw tooLarge();
+    if (own.bytes > mostBytes) {
+      own.body.destroy();
+      throw tooLarge();
+    }
     return node.writeFile(id, path, own.body, true);
   }
   const body = new PassThrough();

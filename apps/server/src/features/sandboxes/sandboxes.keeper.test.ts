@@ -7,9 +7,16 @@ import { type Json, openSandboxes, sandboxesTest, type SandboxesTest } from '../
 
 describe('the keeper of sandboxes', () => {
   let t: SandboxesTest;
+  const clock = testClock(Date.now());
   before(async () => {
-    t = await openSandboxes();
+    t = await openSandboxes({ clock });
   });
+  /** Waits, while the keeper looks as often as it can: each look here is a second to it. */
+  const eventually = (isSo: () => Promise<boolean>, ms?: number): Promise<void> =>
+    until(async () => {
+      clock.leap(1_000);
+      return isSo();
+    }, ms);
   after(() => t.close());
   const statusOf = async (id: string): Promise<string> => (await t.call('GET', `/v1/sandboxes/${id}`)).body.status;
   const held = async (id: string): Promise<boolean> => (await t.node.list()).some((state) => state.id === id);
@@ -31,8 +38,8 @@ describe('the keeper of sandboxes', () => {
     const box = await t.create();
     assert.deepEqual(await openSpans(box.id), ['running']);
     await t.gateway.kernel.sql`update sandboxes.sandboxes set expires_at = now() where id = ${box.id}`;
-    await until(async () => (await statusOf(box.id)) === 'expired');
-    await until(async () => !(await held(box.id)));
+    await eventually(async () => (await statusOf(box.id)) === 'expired');
+    await eventually(async () => !(await held(box.id)));
     assert.deepEqual(await openSpans(box.id), []);
     assert.equal((await t.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'id' })).status, 409);
   });
@@ -40,7 +47,7 @@ describe('the keeper of sandboxes', () => {
   test('a sandbox that ended by itself is stopped', async () => {
     const box = await t.create();
     await t.node.destroy(box.id);
-    await until(async () => (await statusOf(box.id)) === 'stopped', 30_000);
+    await eventually(async () => (await statusOf(box.id)) === 'stopped', 30_000);
     assert.deepEqual(await openSpans(box.id), []);
   });
 
@@ -55,7 +62,7 @@ describe('the keeper of sandboxes', () => {
     } as const;
     await t.node.create(mine, { ...wanted, owner });
     await t.node.create(theirs, { ...wanted, owner: 'another' });
-    await until(async () => !(await held(mine)), 30_000);
+    await eventually(async () => !(await held(mine)), 30_000);
     assert.ok(await held(theirs));
     await t.node.destroy(theirs);
   });
@@ -71,7 +78,7 @@ describe('the keeper of sandboxes', () => {
     const { sql } = t.gateway.kernel;
     await sql`update sandboxes.sandboxes set state = 'pausing', moved_at = now() where id = ${box.id}`;
     await t.node.pause(box.id);
-    await until(async () => (await statusOf(box.id)) === 'paused', 30_000);
+    await eventually(async () => (await statusOf(box.id)) === 'paused', 30_000);
     const { ttl_left_ms, snapshot_bytes } = await row(box.id);
     assert.ok(ttl_left_ms > 3_000_000 && snapshot_bytes > 1_000_000);
     assert.deepEqual(await openSpans(box.id), ['paused']);
@@ -87,10 +94,10 @@ describe('the keeper of sandboxes', () => {
     const { sql } = t.gateway.kernel;
     await sql`update sandboxes.sandboxes set state = 'resuming', moved_at = now() where id = ${box.id}`;
     await t.node.resume(box.id, Date.now() + 60_000);
-    await until(async () => (await row(box.id)).state === 'running', 30_000);
+    await eventually(async () => (await row(box.id)).state === 'running', 30_000);
     assert.deepEqual(await openSpans(box.id), ['running']);
     const { expires_at } = await row(box.id);
-    await until(async () => (await t.node.get(box.id)).expires_at === Date.parse(expires_at));
+    await eventually(async () => (await t.node.get(box.id)).expires_at === Date.parse(expires_at));
     await t.clear();
   });
 
@@ -99,7 +106,7 @@ describe('the keeper of sandboxes', () => {
     const { sql } = t.gateway.kernel;
     await sql`update metering.spans set started_at = now() - interval '3 hours' where sandbox_id = ${box.id}`;
     await sql`update sandboxes.sandboxes set expires_at = now() - interval '2 hours' where id = ${box.id}`;
-    await until(async () => (await statusOf(box.id)) === 'expired');
+    await eventually(async () => (await statusOf(box.id)) === 'expired');
     assert.ok(Math.abs((await meteredMs(box.id)) - 3_600_000) < 1_000);
   });
 
@@ -109,7 +116,7 @@ describe('the keeper of sandboxes', () => {
     await sql`update metering.spans set started_at = now() - interval '3 hours' where sandbox_id = ${box.id}`;
     await t.node.destroy(box.id);
     await sql`update sandboxes.nodes set seen_at = now() - interval '1 hour'`;
-    await until(async () => (await statusOf(box.id)) === 'stopped', 30_000);
+    await eventually(async () => (await statusOf(box.id)) === 'stopped', 30_000);
     assert.ok(Math.abs((await meteredMs(box.id)) - 2 * 3_600_000) < 30_000);
   });
 
@@ -117,8 +124,8 @@ describe('the keeper of sandboxes', () => {
     const box = await t.create();
     await t.gateway.kernel.sql`
       update sandboxes.sandboxes set state = 'creating', moved_at = now() - interval '10 minutes' where id = ${box.id}`;
-    await until(async () => (await row(box.id)) === undefined, 30_000);
-    await until(async () => !(await held(box.id)), 30_000);
+    await eventually(async () => (await row(box.id)) === undefined, 30_000);
+    await eventually(async () => !(await held(box.id)), 30_000);
   });
 
   test('a command whose gateway died leaves its sandbox free after a moment, and its time is counted', async () => {
@@ -133,7 +140,7 @@ describe('the keeper of sandboxes', () => {
       insert into metering.spans (id, account_id, sandbox_id, kind, started_at)
       values (${randomUUID()}, ${t.account.id}, ${box.id}, 'exec_v2', now() - interval '40 seconds')`;
     await sql`update sandboxes.sandboxes set busy_until = now() - interval '10 seconds' where id = ${box.id}`;
-    await until(async () => !(await openSpans(box.id)).includes('exec_v2'));
+    await eventually(async () => !(await openSpans(box.id)).includes('exec_v2'));
     const [day] = await sql<
       { exec_ms: number }[]
     >`select exec_ms from metering.days where account_id = ${t.account.id}`;
@@ -149,7 +156,7 @@ describe('the keeper of sandboxes', () => {
   test('a command whose sandbox ended under it is counted and in the audit log', async () => {
     const box = await t.create();
     const running = t.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'echo begun > begun; sleep 60' });
-    await until(async () => (await t.call('GET', `/v1/sandboxes/${box.id}/files/begun`)).status === 200);
+    await eventually(async () => (await t.call('GET', `/v1/sandboxes/${box.id}/files/begun`)).status === 200);
     await t.call('DELETE', `/v1/sandboxes/${box.id}`);
     assert.equal((await running).status, 409);
     const { sql } = t.gateway.kernel;
@@ -178,7 +185,7 @@ describe('the keeper of sandboxes', () => {
   });
 
   test('paused sandboxes outlive their node’s absence, and running ones a pause of the whole platform', async () => {
-    const clock = testClock(Date.now());
+    const later = testClock(Date.now());
     const node = randomUUID();
     const { sql } = t.gateway.kernel;
     await sql`
@@ -192,7 +199,7 @@ describe('the keeper of sandboxes', () => {
       returning id, state`;
     const database = t.database;
     const gateway = await startGateway(database, {
-      clock,
+      clock: later,
       settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' },
     });
     const states = async () =>
@@ -201,12 +208,12 @@ describe('the keeper of sandboxes', () => {
           select state from sandboxes.sandboxes where id = any(${made.map(({ id }) => id)}) order by state`
       ).map(({ state }) => state);
     for (let i = 0; i < 5; i++) {
-      clock.leap(5_000);
+      later.leap(5_000);
       await new Promise((resolve) => setImmediate(resolve));
     }
     assert.deepEqual(await states(), ['paused', 'running']);
     await until(async () => {
-      clock.leap(15_000);
+      later.leap(15_000);
       return (await states()).includes('stopped');
     });
     assert.deepEqual(await states(), ['paused', 'stopped']);
@@ -215,9 +222,9 @@ describe('the keeper of sandboxes', () => {
   });
 
   test('sandboxes of a node that nobody reaches for a minute are stopped', async () => {
-    const clock = testClock(Date.now());
+    const later = testClock(Date.now());
     const gateway = await startGateway(t.database, {
-      clock,
+      clock: later,
       settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' },
     });
     const here = sandboxesTest(t.database, gateway, t.node, t.account);
@@ -232,12 +239,12 @@ describe('the keeper of sandboxes', () => {
       returning id`;
     const id = made?.id as string;
     await until(async () => {
-      clock.leap(1_000);
+      later.leap(1_000);
       return (await sql`select 1 from sandboxes.nodes where id = ${node} and missing_since is not null`).length > 0;
     });
     assert.equal((await here.call('GET', `/v1/sandboxes/${id}`)).body.status, 'running');
     await until(async () => {
-      clock.leap(15_000);
+      later.leap(15_000);
       return (await here.call('GET', `/v1/sandboxes/${id}`)).body.status === 'stopped';
     });
     await gateway.close();
