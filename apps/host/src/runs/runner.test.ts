@@ -314,7 +314,7 @@ test('stopping ends what runs and reports it', async (t) => {
   const run = await b.shell(stubborn);
   const pid = await pidIn(b.root);
   await b.runner.stop();
-  assert.equal(isAlive(pid), false);
+  await until(() => !isAlive(pid), 'the command is dead');
   const { ok, error } = await b.gateway.scheduler.result(run);
   assert.deepEqual({ ok, error }, { ok: false, error: 'the daemon was stopped' });
 });
