@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { contract } from '../../packages/contract/src/index.ts';
+import { contract, type Route } from '../../packages/contract/src/index.ts';
 import type { Source } from './rules.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
@@ -9,6 +9,13 @@ export const root = resolve(import.meta.dirname, '../..');
 /** Features and verbs of the contract. */
 export const verbs: Record<string, string[]> = Object.fromEntries(
   Object.entries(contract).map(([feature, routes]) => [feature, Object.keys(routes)]),
+);
+
+/** URLs of the contract by `operationId`. */
+export const paths: Record<string, string> = Object.fromEntries(
+  Object.entries(contract).flatMap(([feature, routes]) =>
+    Object.entries(routes as Record<string, Route>).map(([verb, { path }]) => [`${feature}.${verb}`, path]),
+  ),
 );
 
 /** The repository's sources, those that git does not know yet included. */

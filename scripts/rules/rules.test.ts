@@ -4,15 +4,24 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readSources, root, verbs } from './repository.ts';
-import { checkAll, checkCycles, checkGlobals, checkImports, checkNames, checkSql, type Source } from './rules.ts';
+import { paths, readSources, root, verbs } from './repository.ts';
+import {
+  checkAll,
+  checkCycles,
+  checkGlobals,
+  checkImports,
+  checkNames,
+  checkSql,
+  checkUrls,
+  type Source,
+} from './rules.ts';
 
 const server = 'apps/server/src';
 const planted = (path: string, text: string): Source[] => [{ path, text }];
 
 describe('architecture rules', () => {
   test('hold in this repository', () => {
-    assert.deepEqual(checkAll(readSources(), verbs), []);
+    assert.deepEqual(checkAll(readSources(), verbs, paths), []);
   });
 
   const imports: [string, string, string][] = [
@@ -24,6 +33,7 @@ describe('architecture rules', () => {
     ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
     ['feature that goes out on its own', `${server}/features/keys/x.ts`, `import { request } from 'undici';`],
     ['feature that imports fastify', `${server}/features/keys/x.ts`, `import type { FastifyReply } from 'fastify';`],
+    ['manifest that is imported elsewhere', `${server}/features/keys/x.ts`, `import { a } from './feature.ts';`],
     ['dynamic import of a feature', `${server}/kernel/x.ts`, `await import('../features/keys/index.ts');`],
     ['import over several lines', `${server}/kernel/x.ts`, `import {\n  a,\n} from '../features/keys/index.ts';`],
   ];
@@ -31,12 +41,12 @@ describe('architecture rules', () => {
     test(`find a ${what}`, () => assert.equal(checkImports(planted(path, text)).length, 1));
   }
 
-  test('find a cycle, and let type-only imports pass', () => {
+  test('find a cycle, of types too', () => {
     const a = { path: 'apps/server/src/a.ts', text: `import { b } from './b.ts';` };
     assert.equal(checkCycles([a, { path: 'apps/server/src/b.ts', text: `export { a } from './a.ts';` }]).length, 1);
     assert.equal(
       checkCycles([a, { path: 'apps/server/src/b.ts', text: `import type { a } from './a.ts';` }]).length,
-      0,
+      1,
     );
   });
 
@@ -54,12 +64,30 @@ describe('architecture rules', () => {
     assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, published)).length, 0);
   });
 
-  test('find a missing and a spare operation file, and a migration out of sequence', () => {
+  test('find a missing and a spare operation file, and a migration whose number or name is wrong', () => {
     const sources = readSources();
     const without = sources.filter(({ path }) => path !== `${server}/features/keys/revoke.ts`);
     assert.equal(checkNames(without, verbs).length, 1);
     assert.equal(checkNames([...sources, ...planted(`${server}/features/keys/extra.ts`, '')], verbs).length, 1);
-    assert.equal(checkNames([...sources, ...planted('apps/server/migrations/0999.keys.x.sql', '')], verbs).length, 1);
+    const migration = (name: string) => [...sources, ...planted(`apps/server/migrations/${name}`, '')];
+    assert.equal(checkNames(migration('0999.keys.x.sql'), verbs).length, 0);
+    assert.equal(checkNames(migration('0001.keys.again.sql'), verbs).length, 1);
+    assert.equal(checkNames(migration('0999.nobody.x.sql'), verbs).length, 1);
+  });
+
+  test('find a thirteenth aspect of a feature', () => {
+    const aspects = Array.from({ length: 13 }, (_, i) => planted(`${server}/features/orgs/orgs.a${i}.ts`, '')).flat();
+    const found = checkNames([...readSources(), ...aspects], verbs);
+    assert.deepEqual(
+      found.map(({ rule }) => rule),
+      ['size'],
+    );
+  });
+
+  test('find an operation whose URL is not under its feature, and an exception that is none', () => {
+    assert.deepEqual(checkUrls(paths), []);
+    assert.equal(checkUrls({ ...paths, 'keys.list': '/v1/secrets' }).length, 1);
+    assert.equal(checkUrls({ ...paths, 'scheduler.cancel': '/v1/scheduler/cancel' }).length, 1);
   });
 
   test('the linter sees floating promises, long functions and long files', () => {

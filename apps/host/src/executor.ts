@@ -64,7 +64,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return {
     exec(data) {
-      const parsed = contract.hosts.stream.events.exec.safeParse(data);
+      const parsed = contract.hosts.stream.answers.schemas.exec.safeParse(data);
       if (!parsed.success) return options.log('dropped a frame that is not as the contract says');
       const frame = parsed.data;
       // Counted from here: the clocks of two machines need not agree, so the frame's `deadline` tells nothing.
@@ -78,7 +78,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       reports.add(started);
     },
     cancel(data) {
-      const parsed = contract.hosts.stream.events.exec_cancel.safeParse(data);
+      const parsed = contract.hosts.stream.answers.schemas.exec_cancel.safeParse(data);
       if (parsed.success) running.get(parsed.data.req_id)?.abort('cancelled');
     },
     async stop() {
@@ -130,7 +130,7 @@ async function requireApproval(
 
 /** Arguments in `args`, and those that a caller put beside it: further fields of its body travel as they are. */
 function argumentsOf(frame: ExecFrame): Record<string, unknown> {
-  const own = contract.hosts.stream.events.exec.shape;
+  const own = contract.hosts.stream.answers.schemas.exec.shape;
   const beside = Object.entries(frame).filter(([name]) => !Object.hasOwn(own, name));
   return { ...Object.fromEntries(beside), ...frame.args };
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CommandError, errnoOf } from './failure.ts';
 import type { Decision, OpName } from './ops/names.ts';
 import { opNames } from './ops/names.ts';
-import { systemText } from './ops/op.ts';
+import { systemText } from './text.ts';
 import { writePrivate } from './state.ts';
 
 /** Kinds of scheduled runs that a machine can do; `agent` needs a command. */

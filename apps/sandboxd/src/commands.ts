@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { template } from '@svc/sandboxd-api';
+import { template } from '@svc/contract';
 import { createTarBuilder } from './images/build.ts';
 import { createImages, type ImageShelf } from './images/images.ts';
 import type { StoredImage } from './images/store.ts';

@@ -1,22 +1,23 @@
 import type { FastifyInstance } from 'fastify';
-import { artifactsFeature } from './features/artifacts/index.ts';
-import { createDeviceTouch, devicesFeature } from './features/devices/index.ts';
-import { healthFeature } from './features/health/index.ts';
-import { heartbeatsFeature } from './features/heartbeats/index.ts';
-import { hostsFeature } from './features/hosts/index.ts';
-import { keysFeature } from './features/keys/index.ts';
-import { Scheduler, schedulerFeature } from './features/scheduler/index.ts';
-import { previewsFeature } from './features/previews/index.ts';
-import { Sandboxes, sandboxesFeature } from './features/sandboxes/index.ts';
-import { schedulesFeature } from './features/schedules/index.ts';
-import { meteringFeature } from './features/metering/index.ts';
-import { notificationsFeature } from './features/notifications/index.ts';
-import { workspacesFeature } from './features/workspaces/index.ts';
-import type { Kernel } from './kernel/context.ts';
+import { artifactsFeature } from './features/artifacts/feature.ts';
+import { devicesFeature } from './features/devices/feature.ts';
+import { createDeviceTouch } from './features/devices/index.ts';
+import { healthFeature } from './features/health/feature.ts';
+import { heartbeatsFeature } from './features/heartbeats/feature.ts';
+import { hostsFeature } from './features/hosts/feature.ts';
+import { keysFeature } from './features/keys/feature.ts';
+import { meteringFeature } from './features/metering/feature.ts';
+import { notificationsFeature } from './features/notifications/feature.ts';
+import { sandboxesFeature } from './features/sandboxes/feature.ts';
+import { Sandboxes } from './features/sandboxes/index.ts';
+import { schedulerFeature } from './features/scheduler/feature.ts';
+import { Scheduler } from './features/scheduler/index.ts';
+import { schedulesFeature } from './features/schedules/feature.ts';
+import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/handle.ts';
 import { createHttp } from './kernel/http.ts';
-import type { JobDefinition } from './kernel/jobs.ts';
+import type { JobDefinition } from './kernel/feature.ts';
 import { mountReference } from './kernel/reference.ts';
 import { sweepKernel } from './kernel/sweep.ts';
 
@@ -48,9 +49,7 @@ export function buildApp(kernel: Kernel): App {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
     sandboxesFeature(kernel, sandboxes),
-    workspacesFeature(kernel, sandboxes),
     artifactsFeature,
-    previewsFeature(kernel, sandboxes),
     meteringFeature,
   ];
 

@@ -19,7 +19,7 @@ import {
 const routes = Object.entries(contract).flatMap(([feature, operations]) =>
   Object.entries(operations as Record<string, Route>).map(([verb, route]) => ({ id: `${feature}.${verb}`, route })),
 );
-const answering = routes.filter(({ route }) => !route.events);
+const answering = routes.filter(({ route }) => route.answers.kind !== 'events');
 
 /** Routes about one resource. The name of an event is no resource: anybody may name any. */
 const withIds = routes.filter(
@@ -79,7 +79,7 @@ const hostileBody = fc.oneof(
 function pathOf(route: Route, values: readonly string[]): string {
   let next = 0;
   return route.path.replace(
-    /\{\w+\}/g,
+    /\{\w+\*?\}/g,
     () => encodeURIComponent(values[next++ % values.length]?.toWellFormed() ?? '') || '-',
   );
 }
@@ -101,8 +101,7 @@ describe('contract', () => {
 
   test('documented and registered routes match one to one', () => {
     for (const { route } of routes) {
-      const path = route.rest ? route.path.replace(/\{\w+\}$/, '*') : route.path;
-      const url = path.replace(/\{(\w+)\}/g, ':$1');
+      const url = route.path.replace(/\{\w+\*\}$/, '*').replace(/\{(\w+)\}/g, ':$1');
       for (const method of methodsOf(route)) {
         assert.ok(gateway.app.http.hasRoute({ method, url }), `${method} ${route.path}`);
       }
@@ -149,7 +148,7 @@ describe('contract', () => {
   test('a raw body that is no JSON is a 400 on every route that takes one', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom(...answering.filter(({ route }) => route.body && route.upload === undefined)),
+        fc.constantFrom(...answering.filter(({ route }) => route.takes?.kind === 'json')),
         fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((text) => !isJson(text)),
         async ({ route }, raw) => {
           const answer = await http(gateway.url, pathOf(route, [randomUUID()]), {
@@ -209,7 +208,7 @@ describe('contract', () => {
       'sandboxes.exec': { shell: 'id' },
       'sandboxes.runCode': { code: '1' },
       'sandboxes.fork': { count: 1 },
-      'previews.create': { port: 3000 },
+      'sandboxes.preview': { port: 3000 },
       'heartbeats.update': { name: 'mine now' },
     };
     assert.ok(withIds.length >= 20);
@@ -242,7 +241,9 @@ describe('contract', () => {
         method: route.method,
         key: account.key,
         headers: { 'x-svc-device': randomUUID() },
-        ...(route.body && { body: { op: 'info', ok: true, name: 'x', attempt: 1, decision: 'skip' } }),
+        ...(route.takes?.kind === 'json' && {
+          body: { op: 'info', ok: true, name: 'x', attempt: 1, decision: 'skip' },
+        }),
       });
       assert.equal(answer.status, 400, id);
       assert.ok(Object.keys(answer.body.error.details.fieldErrors).length > 0, id);

@@ -1,16 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
-import { randomUUID } from 'node:crypto';
-import { statfs } from 'node:fs/promises';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { parseProviders } from './features/health/index.ts';
+import type { Kernel } from './kernel/kernel.ts';
 import { openDataDir } from './kernel/datadir.ts';
 import type { Log } from './kernel/log.ts';
 import { type Opened, openKernel } from './resources.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
-import type { Kernel } from './kernel/context.ts';
 
 /** One finding; `fix` says what to do about a fault. */
 export interface Check {

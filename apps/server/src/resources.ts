@@ -4,7 +4,7 @@ import { openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/bus.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Admin } from './kernel/commands.ts';
-import type { Kernel } from './kernel/context.ts';
+import type { Kernel } from './kernel/kernel.ts';
 import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { openDataDir, readOrCreateSecret } from './kernel/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';

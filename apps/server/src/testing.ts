@@ -10,7 +10,7 @@ import { loadConfig, type SettingName, testDataDir } from './config.ts';
 import { insertAccount } from './features/accounts/index.ts';
 import { issueKey } from './features/keys/index.ts';
 import type { Clock } from './kernel/clock.ts';
-import type { Kernel } from './kernel/context.ts';
+import type { Kernel } from './kernel/kernel.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
 import { type EmbeddedPostgres, findRunning } from './kernel/embedded.ts';
 import { createLog } from './kernel/log.ts';

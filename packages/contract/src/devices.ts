@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, route, uuid } from './route.ts';
+import { dateTime, uuid } from './fields.ts';
+import { json, route } from './route.ts';
 
 /** A device of the account, registered by its first call with `x-svc-device` (document 1, Shared request headers). */
 export const device = z
@@ -19,6 +20,6 @@ export const devices = {
     path: '/v1/devices',
     summary: "The account's devices, most recently seen first",
     auth: 'key',
-    responses: { 200: z.object({ devices: z.array(device) }) },
+    answers: json(z.object({ devices: z.array(device) })),
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route } from './route.ts';
+import { json, route } from './route.ts';
 
 const check = z.object({ ok: z.boolean(), error: z.string().optional() });
 
@@ -19,26 +19,26 @@ export const health = {
     path: '/health',
     summary: 'Liveness; never touches the database',
     auth: 'open',
-    responses: { 200: z.object({ ok: z.boolean(), features: z.array(z.string()) }) },
+    answers: json(z.object({ ok: z.boolean(), features: z.array(z.string()) })),
   }),
   ready: route({
     method: 'GET',
     path: '/health/ready',
     summary: 'Readiness: runs the real key look-up and checks schema and registry',
     auth: 'open',
-    responses: { 200: readiness, 503: readiness },
+    answers: json(readiness).or(503, readiness),
   }),
   status: route({
     method: 'GET',
     path: '/status',
     summary: 'Model aliases and providers with their last known health',
     auth: 'open',
-    responses: {
-      200: z.object({
+    answers: json(
+      z.object({
         ok: z.boolean(),
         aliases: z.array(z.string()),
         providers: z.array(z.object({ id: z.string(), kind: z.string(), label: z.string(), healthy: z.boolean() })),
       }),
-    },
+    ),
   }),
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, limit, route, text, uuid } from './route.ts';
+import { dateTime, limit, text, uuid } from './fields.ts';
+import { anything, json, plain, route } from './route.ts';
 
 /** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
 export const heartbeat = z
@@ -34,11 +35,10 @@ const timeZone = text(64).refine((value) => {
 const ping = {
   method: 'GET',
   auth: 'open',
-  also: ['HEAD', 'POST'],
-  rawBody: 10_000,
-  plain: true,
+  also: 'POST',
+  takes: anything(10_000),
   cors: true,
-  responses: { 200: z.literal('OK') },
+  answers: plain(z.literal('OK')),
   errors: ['bad_request', 'not_found', 'unavailable'],
 } as const;
 /** Matches a start with its end when runs of one job overlap. */
@@ -51,7 +51,7 @@ export const heartbeats = {
     path: '/v1/heartbeats',
     summary: "The account's monitors, oldest first",
     auth: 'key',
-    responses: { 200: z.object({ heartbeats: z.array(heartbeat) }) },
+    answers: json(z.object({ heartbeats: z.array(heartbeat) })),
   }),
   create: route({
     method: 'POST',
@@ -59,13 +59,17 @@ export const heartbeats = {
     summary: 'Create a monitor; its `ping_url` is in this response only',
     auth: 'key',
     idempotent: true,
-    body: z.object({
-      name,
-      period_s: period.describe('Seconds within which a success is expected'),
-      grace_s: grace.optional().describe('Seconds that it may be late; default 3600, or the period when that is less'),
-      tz: timeZone.optional().describe('For display'),
-    }),
-    responses: { 201: heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }) },
+    takes: json(
+      z.object({
+        name,
+        period_s: period.describe('Seconds within which a success is expected'),
+        grace_s: grace
+          .optional()
+          .describe('Seconds that it may be late; default 3600, or the period when that is less'),
+        tz: timeZone.optional().describe('For display'),
+      }),
+    ),
+    answers: json(heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }), 201),
   }),
   update: route({
     method: 'PATCH',
@@ -73,16 +77,18 @@ export const heartbeats = {
     summary: 'Rename, change the times of, pause or resume a monitor',
     auth: 'key',
     params: z.object({ id: uuid }),
-    body: z
-      .object({
-        name: name.optional(),
-        period_s: period.optional(),
-        grace_s: grace.optional(),
-        tz: timeZone.optional(),
-        paused: z.boolean().optional(),
-      })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
-    responses: { 200: heartbeat },
+    takes: json(
+      z
+        .object({
+          name: name.optional(),
+          period_s: period.optional(),
+          grace_s: grace.optional(),
+          tz: timeZone.optional(),
+          paused: z.boolean().optional(),
+        })
+        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+    ),
+    answers: json(heartbeat),
   }),
   remove: route({
     method: 'DELETE',
@@ -90,7 +96,7 @@ export const heartbeats = {
     summary: 'Delete a monitor and its pings',
     auth: 'key',
     params: z.object({ id: uuid }),
-    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
   pings: route({
     method: 'GET',
@@ -99,8 +105,8 @@ export const heartbeats = {
     auth: 'key',
     params: z.object({ id: uuid }),
     query: z.object({ limit: limit(100, 100) }),
-    responses: {
-      200: z.object({
+    answers: json(
+      z.object({
         pings: z.array(
           z
             .object({
@@ -116,7 +122,7 @@ export const heartbeats = {
             .meta({ id: 'Ping' }),
         ),
       }),
-    },
+    ),
   }),
   ping: route({
     ...ping,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { epochMs, route, text, uuid } from './route.ts';
+import type { ErrorKind } from './errors.ts';
+import { epochMs, text, uuid } from './fields.ts';
+import { events, json, route } from './route.ts';
 
 /** A device that is present right now (document 1, Host record). */
 export const host = z
@@ -35,6 +37,13 @@ const truncated = (max: number) =>
 
 const maxRoots = 32;
 
+/** Codes of a call that did not reach its host, or of which no result came (document 1, Hosts). */
+export const hostErrors = {
+  host_offline: { status: 409, type: 'conflict_error' },
+  host_disconnected: { status: 502, type: 'api_error' },
+  host_timeout: { status: 504, type: 'api_error' },
+} as const satisfies Record<string, ErrorKind>;
+
 /** Hosts relay (document 1, Hosts; design: hosts). */
 export const hosts = {
   list: route({
@@ -42,7 +51,7 @@ export const hosts = {
     path: '/v1/hosts',
     summary: 'Hosts that are present now',
     auth: 'key',
-    responses: { 200: z.object({ hosts: z.array(host) }) },
+    answers: json(z.object({ hosts: z.array(host) })),
   }),
   stream: route({
     method: 'GET',
@@ -67,12 +76,11 @@ export const hosts = {
         )
         .describe('Comma-separated filesystem roots; blanks dropped; the first 32 count'),
     }),
-    responses: { 200: z.string() },
-    events: {
+    answers: events({
       ready: z.object({ device_id: uuid, since: epochMs }),
       exec: execEvent,
       exec_cancel: z.object({ req_id: uuid }),
-    },
+    }),
   }),
   exec: route({
     method: 'POST',
@@ -81,16 +89,18 @@ export const hosts = {
     auth: 'key',
     idempotent: true,
     params: z.object({ device_id: uuid }),
-    body: z.looseObject({
-      op: text(120).min(1),
-      args: z.record(z.string(), z.unknown()).default({}),
-      timeout_ms: z.int().min(1000).max(300_000).default(30_000),
-    }),
-    responses: {
-      200: z
+    takes: json(
+      z.looseObject({
+        op: text(120).min(1),
+        args: z.record(z.string(), z.unknown()).default({}),
+        timeout_ms: z.int().min(1000).max(300_000).default(30_000),
+      }),
+    ),
+    answers: json(
+      z
         .object({ req_id: uuid, ok: z.boolean(), result: z.unknown(), error: z.string().optional() })
-        .meta({ id: 'ExecResult' }),
-    },
+        .meta({ id: 'HostExecResult' }),
+    ),
     errors: ['host_offline', 'host_disconnected', 'host_timeout'],
   }),
   result: route({
@@ -101,7 +111,7 @@ export const hosts = {
     whileDraining: true,
     headers: z.object({ 'x-svc-device': uuid }),
     params: z.object({ req_id: uuid }),
-    body: z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() }),
-    responses: { 200: z.object({ ok: z.literal(true) }) },
+    takes: json(z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() })),
+    answers: json(z.object({ ok: z.literal(true) })),
   }),
 };

@@ -1,15 +1,27 @@
 import { artifacts } from './artifacts.ts';
 import { devices } from './devices.ts';
+import { type ErrorKind, sharedErrors } from './errors.ts';
 import { health } from './health.ts';
 import { heartbeats } from './heartbeats.ts';
-import { hosts } from './hosts.ts';
-import { keys } from './keys.ts';
+import { hostErrors, hosts } from './hosts.ts';
+import { keyErrors, keys } from './keys.ts';
 import { notifications } from './notifications.ts';
-import { previews } from './previews.ts';
+import type { Route } from './route.ts';
+import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
-import { scheduler } from './scheduler.ts';
-import { schedules } from './schedules.ts';
-import { workspaces } from './workspaces.ts';
+import { runErrors, scheduler } from './scheduler.ts';
+import { scheduleErrors, schedules } from './schedules.ts';
+
+/** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
+export const errorCodes = {
+  ...sharedErrors,
+  ...keyErrors,
+  ...hostErrors,
+  ...scheduleErrors,
+  ...runErrors,
+  ...sandboxErrors,
+} as const satisfies Record<string, ErrorKind>;
+export type ErrorCode = keyof typeof errorCodes;
 
 /** Every route of the API by feature and verb: the one table that server, OpenAPI and SDK derive from. */
 export const contract = {
@@ -22,19 +34,34 @@ export const contract = {
   schedules,
   scheduler,
   sandboxes,
-  workspaces,
   artifacts,
-  previews,
-};
+} satisfies Record<string, Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
 export { device } from './devices.ts';
+export { type ErrorKind, errorEnvelope } from './errors.ts';
+export { dateTime, epochMs, limit, text, uuid } from './fields.ts';
 export { heartbeat } from './heartbeats.ts';
 export { host } from './hosts.ts';
 export { key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
 export * from './route.ts';
-export { artifact, egress, execFrame, execResult, receipt, sandbox, sandboxStates } from './sandboxes.shapes.ts';
+export {
+  artifact,
+  backend,
+  defaultTemplate,
+  egress,
+  execFrame,
+  execResult,
+  receipt,
+  sandbox,
+  sandboxStates,
+  storedEgress,
+  type Template,
+  template,
+  templateNames,
+  templates,
+} from './sandboxes.shapes.ts';
 export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
 export {
   agentSpec,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { dateTime, route, text, toolLevels, uuid } from './route.ts';
+import type { ErrorKind } from './errors.ts';
+import { dateTime, text, uuid } from './fields.ts';
+import { json, route, toolLevels } from './route.ts';
 
 /**
  * A scope is `*` (everything), `<feature>` (read and write) or `<feature>:read` (GET only).
@@ -38,6 +40,11 @@ const futureInstant = z.iso
 const models = z.array(text(120).min(1)).min(1).max(200);
 const spendCap = z.int().nonnegative();
 
+/** Codes of keys' own. */
+export const keyErrors = {
+  key_revoked: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
+
 /** API keys of the caller's account (kernel: accounts and keys). */
 export const keys = {
   list: route({
@@ -45,7 +52,7 @@ export const keys = {
     path: '/v1/keys',
     summary: "The account's API keys, newest first",
     auth: 'key',
-    responses: { 200: z.object({ keys: z.array(key) }) },
+    answers: json(z.object({ keys: z.array(key) })),
   }),
   create: route({
     method: 'POST',
@@ -53,15 +60,17 @@ export const keys = {
     summary: 'Create an API key; its text is in this response only',
     auth: 'key',
     idempotent: true,
-    body: z.object({
-      name: name.default('API key'),
-      scopes: scopes.optional().describe("Default: the calling key's scopes"),
-      tool_level: z.enum(toolLevels).optional().describe("Default: the calling key's tool level"),
-      models: models.optional().describe('Model allow-list; absent: every model'),
-      spend_cap_micro_usd: spendCap.optional(),
-      expires_at: futureInstant.optional(),
-    }),
-    responses: { 201: key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }) },
+    takes: json(
+      z.object({
+        name: name.default('API key'),
+        scopes: scopes.optional().describe("Default: the calling key's scopes"),
+        tool_level: z.enum(toolLevels).optional().describe("Default: the calling key's tool level"),
+        models: models.optional().describe('Model allow-list; absent: every model'),
+        spend_cap_micro_usd: spendCap.optional(),
+        expires_at: futureInstant.optional(),
+      }),
+    ),
+    answers: json(key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }), 201),
   }),
   update: route({
     method: 'PATCH',
@@ -69,18 +78,20 @@ export const keys = {
     summary: 'Rename, pause or resume a key, or change what it may do',
     auth: 'key',
     params: z.object({ id: uuid }),
-    body: z
-      .object({
-        name: name.optional(),
-        status: z.enum(['active', 'paused']).optional(),
-        scopes: scopes.optional(),
-        tool_level: z.enum(toolLevels).optional(),
-        models: models.nullable().optional(),
-        spend_cap_micro_usd: spendCap.nullable().optional(),
-        expires_at: futureInstant.nullable().optional(),
-      })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
-    responses: { 200: key },
+    takes: json(
+      z
+        .object({
+          name: name.optional(),
+          status: z.enum(['active', 'paused']).optional(),
+          scopes: scopes.optional(),
+          tool_level: z.enum(toolLevels).optional(),
+          models: models.nullable().optional(),
+          spend_cap_micro_usd: spendCap.nullable().optional(),
+          expires_at: futureInstant.nullable().optional(),
+        })
+        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+    ),
+    answers: json(key),
     errors: ['key_revoked'],
   }),
   revoke: route({
@@ -89,6 +100,6 @@ export const keys = {
     summary: 'Revoke a key at once, on every gateway',
     auth: 'key',
     params: z.object({ id: uuid }),
-    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
 };

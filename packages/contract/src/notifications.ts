@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, limit, route, text, uuid } from './route.ts';
+import { dateTime, limit, text, uuid } from './fields.ts';
+import { events, json, route } from './route.ts';
 
 /** An entry of the account's inbox (kernel: notifications). */
 export const notification = z
@@ -32,6 +33,9 @@ const keyBytes = (bytes: number) =>
     .regex(base64url, 'must be base64url')
     .refine((value) => Math.floor((value.replace(/=+$/, '').length * 3) / 4) === bytes, `must be ${bytes} bytes`);
 const endpoint = text(2_000).min(1);
+const subscribed = z.object({
+  subscription: z.object({ id: uuid, endpoint: z.string(), created_at: dateTime }),
+});
 
 /** Inbox of the caller's account, and the browsers that are told of it. */
 export const notifications = {
@@ -45,13 +49,13 @@ export const notifications = {
       archived: queryFlag.describe('`true`: only those archived; else only those that are not'),
       limit: limit(200, 50),
     }),
-    responses: {
-      200: z.object({
+    answers: json(
+      z.object({
         notifications: z.array(notification),
         /** Not read and not archived, whatever was asked for. */
         unread_count: z.int(),
       }),
-    },
+    ),
   }),
   update: route({
     method: 'PATCH',
@@ -59,57 +63,57 @@ export const notifications = {
     summary: 'Mark a notification read or archived, or neither again',
     auth: 'key',
     params: z.object({ id: uuid }),
-    body: z
-      .object({ read: z.boolean().optional(), archived: z.boolean().optional() })
-      .refine((body) => body.read !== undefined || body.archived !== undefined, 'at least one field is required'),
-    responses: { 200: z.object({ notification }) },
+    takes: json(
+      z
+        .object({ read: z.boolean().optional(), archived: z.boolean().optional() })
+        .refine((body) => body.read !== undefined || body.archived !== undefined, 'at least one field is required'),
+    ),
+    answers: json(z.object({ notification })),
   }),
   readAll: route({
     method: 'POST',
     path: '/v1/notifications/read-all',
     summary: 'Mark every notification read',
     auth: 'key',
-    responses: { 200: z.object({ updated: z.int() }) },
+    answers: json(z.object({ updated: z.int() })),
   }),
   stream: route({
     method: 'GET',
     path: '/v1/notifications/stream',
     summary: 'Notifications as they come, and as they are read on other devices',
     auth: 'key',
-    responses: { 200: z.string() },
-    events: {
+    answers: events({
       notification: notification.extend({ op: z.enum(['created', 'updated']) }),
       read_all: z.object({ at: dateTime }),
-    },
+    }),
   }),
   vapidKey: route({
     method: 'GET',
     path: '/v1/push/vapid-key',
     summary: 'The key that a browser subscribes to Web Push with (`applicationServerKey`, base64url)',
     auth: 'key',
-    responses: { 200: z.object({ public_key: z.string() }) },
+    answers: json(z.object({ public_key: z.string() })),
   }),
   subscribe: route({
     method: 'POST',
     path: '/v1/push/subscriptions',
     summary: "Tell a browser of the account's notifications; a repeat answers 200",
     auth: 'key',
-    body: z.object({
-      endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),
-      keys: z.object({ p256dh: keyBytes(65), auth: keyBytes(16) }),
-    }),
-    responses: {
-      201: z.object({ subscription: z.object({ id: uuid, endpoint: z.string(), created_at: dateTime }) }),
-      200: z.object({ subscription: z.object({ id: uuid, endpoint: z.string(), created_at: dateTime }) }),
-    },
+    takes: json(
+      z.object({
+        endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),
+        keys: z.object({ p256dh: keyBytes(65), auth: keyBytes(16) }),
+      }),
+    ),
+    answers: json(subscribed, 201).or(200, subscribed),
   }),
   unsubscribe: route({
     method: 'DELETE',
     path: '/v1/push/subscriptions',
     summary: 'Forget a browser, by its endpoint',
     auth: 'key',
-    body: z.object({ endpoint }),
-    responses: { 200: z.object({ deleted: z.literal(true), id: uuid }) },
+    takes: json(z.object({ endpoint })),
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
     errors: ['not_found'],
   }),
 };

@@ -1,16 +1,83 @@
 import { z } from 'zod';
 
-/** HTTP methods that a route may have. */
+/** HTTP methods that a route may have. Wherever there is GET, HEAD answers the same without the body. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Tool levels, weakest first. A key without a level of its own has its account's (kernel: accounts and keys). */
 export const toolLevels = ['l0', 'l1', 'l2', 'l3_sandbox'] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 
+/** A JSON body, of a request or of an answer. */
+export class Json<S extends z.ZodType = z.ZodType, F extends z.ZodType | undefined = z.ZodType | undefined> {
+  readonly kind = 'json';
+  /** Success schemas by status; the first status is the one that an operation answers unless it names another. */
+  readonly statuses: Readonly<Record<number, z.ZodType>>;
+  /** The status that an operation answers unless it names another. */
+  readonly status: number;
+  readonly schema: S;
+  /** `data:` frames that answer in place of JSON when the request has `Accept: text/event-stream`. */
+  readonly frames: F;
+  /** The frames that tell a stored body again, for a repeat of an idempotent request. */
+  readonly framesOf: (body: z.output<S>) => object[];
+
+  constructor(
+    status: number,
+    statuses: Record<number, z.ZodType>,
+    frames: F,
+    framesOf: (body: z.output<S>) => object[] = () => [],
+  ) {
+    this.status = status;
+    this.statuses = statuses;
+    this.schema = statuses[status] as S;
+    this.frames = frames;
+    this.framesOf = framesOf;
+  }
+
+  /** The same with a further status that an operation may answer. */
+  or<T extends z.ZodType>(status: number, schema: T): Json<S | T, F> {
+    return new Json<S | T, F>(this.status, { ...this.statuses, [status]: schema }, this.frames);
+  }
+
+  /** The same, answered in frames when the client asks for them; `framesOf` tells a whole answer in frames. */
+  orFrames<T extends z.ZodType>(frame: T, framesOf: (body: z.output<S>) => z.input<T>[]): Json<S, T> {
+    return new Json<S, T>(this.status, this.statuses, frame, framesOf as (body: z.output<S>) => object[]);
+  }
+}
+
+/** A JSON body. `status` is that of an answer. */
+export const json = <S extends z.ZodType>(schema: S, status = 200): Json<S, undefined> =>
+  new Json<S, undefined>(status, { [status]: schema }, undefined);
+
+/** Status 204 without a body. */
+export const nothing = { kind: 'nothing' } as const;
+
+/** Text, such as `OK`. */
+export const plain = <S extends z.ZodType<string>>(schema: S) => ({ kind: 'text', schema }) as const;
+
+/** Bytes. `most` bounds those of a request, which the operation reads as they come; past it the answer is 413. */
+export const bytes = (most = 0) => ({ kind: 'bytes', most }) as const;
+
+/** A body of any content type, or none; the operation sees its first `kept` bytes, unparsed. */
+export const anything = (kept: number) => ({ kind: 'anything', kept }) as const;
+
+/** Named SSE events without end, by name (document 1, Events). */
+export const events = <const E extends Readonly<Record<string, z.ZodType>>>(schemas: E) =>
+  ({ kind: 'events', schemas }) as const;
+
+/** What the body of a request may be. */
+export type Takes = Json<z.ZodType, undefined> | ReturnType<typeof bytes> | ReturnType<typeof anything>;
+/** What a success may be. */
+export type Answers =
+  | Json
+  | typeof nothing
+  | { readonly kind: 'text'; readonly schema: z.ZodType<string> }
+  | ReturnType<typeof bytes>
+  | { readonly kind: 'events'; readonly schemas: Readonly<Record<string, z.ZodType>> };
+
 /** What one operation of the HTTP API takes and answers. `operationId` is `<feature>.<verb>`. */
-export interface Route {
+export interface Route<Code extends string = string> {
   readonly method: Method;
-  /** Path with `{name}` for parameters, as in OpenAPI. */
+  /** Path with `{name}` for parameters, as in OpenAPI; `{name*}` at its end takes the rest of the path, slashes too. */
   readonly path: string;
   readonly summary: string;
   /** `key`: a bearer key is required. `open`: anyone may call (document 1, Authentication 5). */
@@ -19,13 +86,10 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** Headers beyond the shared ones (`Authorization`, `x-request-id`, `x-svc-device`). Lower case. */
   readonly headers?: z.ZodObject;
-  readonly body?: z.ZodType;
-  /** Success bodies by status; the first is the one a handler answers with unless it names another. */
-  readonly responses: Readonly<Record<number, z.ZodType>>;
-  /** Named SSE events of a streaming route, in place of a JSON body (document 1, Events). */
-  readonly events?: Readonly<Record<string, z.ZodType>>;
+  readonly takes?: Takes;
+  readonly answers: Answers;
   /** Error codes that this operation adds to the ones every route of its kind can answer. */
-  readonly errors?: readonly ErrorCode[];
+  readonly errors?: readonly Code[];
   /** Honours `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** Lowest tool level of a key that may call it. */
@@ -34,30 +98,24 @@ export interface Route {
   readonly metered?: boolean;
   /** Still served while the gateway drains, so that work in flight can finish. */
   readonly whileDraining?: boolean;
-  /** Further methods that do the same; of open routes, as scopes know one method a route. */
-  readonly also?: readonly ('HEAD' | 'POST')[];
-  /** Takes a body of any content type or none; the handler sees its first so many bytes, unparsed. */
-  readonly rawBody?: number;
-  /** Answers text in place of JSON. */
-  readonly plain?: boolean;
+  /** A second method that does the same; of open routes, as scopes know one method a route. */
+  readonly also?: 'POST';
   /** Any web page may call it (CORS `*`, `OPTIONS` too), and no cache keeps the answer. */
   readonly cors?: boolean;
-  /** The path's last parameter takes the rest of the path, slashes too. */
-  readonly rest?: boolean;
-  /** The body is bytes of any content type, at most so many, which the handler reads as they come. */
-  readonly upload?: number;
-  /** Answers bytes in place of JSON. */
-  readonly download?: boolean;
-  /** With `Accept: text/event-stream` it answers these `data:` frames in place of JSON. */
-  readonly frames?: z.ZodType;
-  /** Scope that a key needs, where it is not the feature's own name. */
-  readonly scope?: string;
 }
 
 /** Every method that a route is registered for. */
-export function methodsOf(route: Route): (Method | 'HEAD' | 'OPTIONS')[] {
-  return [route.method, ...(route.also ?? []), ...(route.cors ? (['OPTIONS'] as const) : [])];
+export function methodsOf({ method, also, cors }: Route): (Method | 'HEAD' | 'OPTIONS')[] {
+  return [
+    method,
+    ...(method === 'GET' ? (['HEAD'] as const) : []),
+    ...(also ? [also] : []),
+    ...(cors ? (['OPTIONS'] as const) : []),
+  ];
 }
+
+/** The name of the parameter that takes the rest of the path; undefined for most routes. */
+export const restParameter = ({ path }: Route): string | undefined => /\{(\w+)\*\}$/.exec(path)?.[1];
 
 /** Declares one route; keeps the literal types that the server and the client derive theirs from. */
 export function route<const R extends Route>(definition: R): R {
@@ -70,93 +128,42 @@ type Part<R extends Route, K extends keyof Route, Name extends string, Side exte
 }
   ? { [P in Name]: Side extends 'in' ? z.input<Schema<S>> : z.output<Schema<S>> }
   : unknown;
-type Parts<R extends Route, Side extends 'in' | 'out'> = Part<R, 'params', 'params', Side> &
+type Body<R extends Route, Side extends 'in' | 'out'> = R extends { takes: infer T }
+  ? T extends Json<infer S, undefined>
+    ? { body: Side extends 'in' ? z.input<S> : z.output<S> }
+    : T extends { kind: 'bytes' }
+      ? Side extends 'in'
+        ? { body: Uint8Array }
+        : unknown
+      : unknown
+  : unknown;
+type RouteParts<R extends Route, Side extends 'in' | 'out'> = Part<R, 'params', 'params', Side> &
   Part<R, 'query', 'query', Side> &
   Part<R, 'headers', 'headers', Side> &
-  Part<R, 'body', 'body', Side>;
+  Body<R, Side>;
 
 /** What a caller passes, before defaults are applied. */
-export type RouteInput<R extends Route> = Parts<R, 'in'>;
-/** What a handler receives, after validation and defaults. */
-export type RouteParsed<R extends Route> = Parts<R, 'out'>;
+export type RouteInput<R extends Route> = RouteParts<R, 'in'>;
+/** What an operation receives, after validation and defaults. Bytes come as `context.upload` or `context.anything`. */
+export type RouteParsed<R extends Route> = RouteParts<R, 'out'>;
+
+type Success<A, Side extends 'in' | 'out'> =
+  A extends Json<infer S>
+    ? Side extends 'in'
+      ? z.input<S>
+      : z.output<S>
+    : A extends { kind: 'text' }
+      ? string
+      : A extends { kind: 'bytes' }
+        ? Uint8Array
+        : undefined;
 /** What a caller gets back: the union of the success bodies. */
-export type RouteOutput<R extends Route> = z.output<R['responses'][keyof R['responses']]>;
-/** What a handler may return, before the response schema is applied. */
-export type RouteResult<R extends Route> = z.input<R['responses'][keyof R['responses']]>;
-/** The frames of a streaming route: `{ event, data }`, discriminated by `event`. */
-export type RouteEvent<R extends Route> = R extends { events: infer E }
+export type RouteOutput<R extends Route> = Success<R['answers'], 'out'>;
+/** What an operation may return, before the response schema is applied. */
+export type RouteResult<R extends Route> = Success<R['answers'], 'in'>;
+/** The frames of an event stream: `{ event, data }`, discriminated by `event`. */
+export type RouteEvent<R extends Route> = R['answers'] extends { schemas: infer E }
   ? { [K in keyof E & string]: { event: K; data: z.output<Schema<E[K]>> } }[keyof E & string]
   : never;
-
-/** HTTP status of every error code, grouped by the `type` of the envelope (document 1, Errors; kernel). */
-export const errorCodes = {
-  bad_request: { status: 400, type: 'invalid_request_error' },
-  invalid_api_key: { status: 401, type: 'authentication_error' },
-  subscription_inactive: { status: 402, type: 'permission_error' },
-  forbidden: { status: 403, type: 'permission_error' },
-  not_found: { status: 404, type: 'not_found_error' },
-  insufficient_balance: { status: 402, type: 'permission_error' },
-  invalid_ttl: { status: 400, type: 'invalid_request_error' },
-  invalid_count: { status: 400, type: 'invalid_request_error' },
-  sandbox_busy: { status: 409, type: 'conflict_error' },
-  sandbox_not_running: { status: 409, type: 'conflict_error' },
-  not_supported_on_v1: { status: 409, type: 'conflict_error' },
-  not_supported_on_v2: { status: 409, type: 'conflict_error' },
-  host_offline: { status: 409, type: 'conflict_error' },
-  idempotency_in_flight: { status: 409, type: 'conflict_error' },
-  key_revoked: { status: 409, type: 'conflict_error' },
-  lease_held: { status: 409, type: 'conflict_error' },
-  task_not_confirmable: { status: 409, type: 'conflict_error' },
-  hash_mismatch: { status: 409, type: 'conflict_error' },
-  email_taken: { status: 409, type: 'conflict_error' },
-  workspace_too_large: { status: 413, type: 'invalid_request_error' },
-  payload_too_large: { status: 413, type: 'invalid_request_error' },
-  idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
-  sandbox_concurrency_limit: { status: 429, type: 'rate_limit_error' },
-  sandbox_paused_limit: { status: 429, type: 'rate_limit_error' },
-  sandbox_daily_limit: { status: 429, type: 'rate_limit_error' },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
-  quota_exceeded: { status: 429, type: 'rate_limit_error' },
-  internal_error: { status: 500, type: 'api_error' },
-  host_disconnected: { status: 502, type: 'api_error' },
-  sandbox_capacity: { status: 503, type: 'api_error' },
-  unavailable: { status: 503, type: 'api_error' },
-  host_timeout: { status: 504, type: 'api_error' },
-} as const;
-export type ErrorCode = keyof typeof errorCodes;
-
-/** The error envelope of every failure (document 1, Errors). `details.fieldErrors` maps a field to its messages. */
-export const errorEnvelope = z
-  .object({
-    error: z.object({
-      message: z.string(),
-      type: z.string(),
-      code: z.string(),
-      details: z.looseObject({ fieldErrors: z.record(z.string(), z.array(z.string())).optional() }).optional(),
-    }),
-  })
-  .meta({ id: 'Error' });
-
-/** Text that a database can hold: no NUL, no lone surrogate; at most `max` UTF-16 units. */
-export function text(max: number) {
-  return z
-    .string()
-    .max(max)
-    .refine((value) => !value.includes('\u0000') && value.isWellFormed(), 'must be well-formed text without NUL');
-}
-
-/** A UUID of any version, answered in lower case. */
-export const uuid = z.guid().toLowerCase();
-/** RFC 3339 UTC instant in responses. */
-export const dateTime = z.iso.datetime();
-/** Milliseconds since the Unix epoch. */
-export const epochMs = z.int().nonnegative();
-/** `limit` of a list's query: 1 to `most`, `fallback` when absent. A client gives a number, the query carries its digits. */
-export const limit = (most: number, fallback: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(most))
-    .default(fallback)
-    .describe(`1 to ${most}, default ${fallback}`) as unknown as z.ZodDefault<z.ZodType<number, number>>;
+/** The frames that may answer in place of JSON. */
+export type RouteFrame<R extends Route> = R['answers'] extends Json<z.ZodType, infer F> ? z.output<Schema<F>> : never;

@@ -1,12 +1,41 @@
 import { z } from 'zod';
-import { dateTime, text, uuid } from './route.ts';
+import type { ErrorKind } from './errors.ts';
+import { dateTime, text, uuid } from './fields.ts';
+
+/** Codes of sandboxes' own (document 3, Errors, Limits). */
+export const sandboxErrors = {
+  invalid_ttl: { status: 400, type: 'invalid_request_error' },
+  invalid_count: { status: 400, type: 'invalid_request_error' },
+  insufficient_balance: { status: 402, type: 'permission_error' },
+  sandbox_busy: { status: 409, type: 'conflict_error' },
+  sandbox_not_running: { status: 409, type: 'conflict_error' },
+  not_supported_on_v1: { status: 409, type: 'conflict_error' },
+  not_supported_on_v2: { status: 409, type: 'conflict_error' },
+  workspace_too_large: { status: 413, type: 'invalid_request_error' },
+  sandbox_concurrency_limit: { status: 429, type: 'rate_limit_error' },
+  sandbox_paused_limit: { status: 429, type: 'rate_limit_error' },
+  sandbox_daily_limit: { status: 429, type: 'rate_limit_error' },
+  sandbox_capacity: { status: 503, type: 'api_error' },
+} as const satisfies Record<string, ErrorKind>;
 
 /** What every sandbox route shares (document 3, Authentication 1). */
-export const onSandboxes = { auth: 'key', toolLevel: 'l3_sandbox', scope: 'sandboxes' } as const;
+export const onSandboxes = { auth: 'key', toolLevel: 'l3_sandbox' } as const;
 
 export const sandboxStates = ['running', 'paused', 'stopped', 'expired', 'destroyed'] as const;
+/** How a sandbox is isolated: `v2` gVisor with memory snapshots, `v1` namespaces through bubblewrap. */
 export const backend = z.enum(['v1', 'v2']);
-export const template = z.enum(['svc-base', 'office-acte', 'desktop']);
+/** Root file systems. `v1`: also without gVisor; `warm`: restored sandboxes of it wait for their first user. */
+export const templates = {
+  'svc-base': { v1: true, warm: true },
+  'office-acte': { v1: false, warm: false },
+  desktop: { v1: false, warm: false },
+} as const satisfies Record<string, { v1: boolean; warm: boolean }>;
+export type Template = keyof typeof templates;
+/** What a sandbox is started from unless it says otherwise. */
+export const defaultTemplate = 'svc-base' satisfies Template;
+/** Every template, in the order of the table. */
+export const templateNames = Object.keys(templates) as [Template, ...Template[]];
+export const template = z.enum(templateNames);
 
 /** Names that mean something only inside a network. */
 const internalSuffix =
@@ -24,6 +53,13 @@ export const egress = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
 ]);
 
+/** The same as it is kept and answered. */
+export const storedEgress = z.discriminatedUnion('mode', [
+  z.object({ mode: z.literal('none') }),
+  z.object({ mode: z.literal('allowlist'), domains: z.array(z.string()) }),
+  z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
+]);
+
 /** The caller's labels: at most 64, names of 1 to 128 and values of at most 1,024 characters. */
 export const metadata = z
   .record(text(128).min(1), text(1024))
@@ -38,11 +74,7 @@ export const sandbox = z
     backend,
     restored: z.boolean().optional().describe('v2: it started from a warm snapshot of its template'),
     template,
-    egress: z.discriminatedUnion('mode', [
-      z.object({ mode: z.literal('none') }),
-      z.object({ mode: z.literal('allowlist'), domains: z.array(z.string()) }),
-      z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
-    ]),
+    egress: storedEgress,
     created_at: dateTime,
     expires_at: dateTime,
     last_exec_at: dateTime.nullable(),
@@ -155,16 +187,29 @@ export const execResult = z
   .meta({ id: 'ExecResult' });
 
 /** Frames of an exec (document 3, Events): `start`, chunks, then one `exit` or `error`. */
-export const execFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('start') }),
-  z.object({ type: z.enum(['stdout', 'stderr']), data: z.string() }),
-  z.object({ type: z.literal('truncated'), stream: z.enum(['stdout', 'stderr']) }),
-  z.object({
-    type: z.literal('exit'),
-    exit_code: z.int().nullable(),
-    timed_out: z.boolean(),
-    duration_ms: z.int(),
-    receipt,
-  }),
-  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
-]);
+export const execFrame = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('start') }),
+    z.object({ type: z.enum(['stdout', 'stderr']), data: z.string() }),
+    z.object({ type: z.literal('truncated'), stream: z.enum(['stdout', 'stderr']) }),
+    z.object({
+      type: z.literal('exit'),
+      exit_code: z.int().nullable(),
+      timed_out: z.boolean(),
+      duration_ms: z.int(),
+      receipt,
+    }),
+    z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
+  ])
+  .meta({ id: 'ExecFrame' });
+
+/** The frames that tell a whole result again, for a repeat of an idempotent exec. */
+export function framesOf(result: z.output<typeof execResult>): z.input<typeof execFrame>[] {
+  const { stdout, stderr, ...exit } = result;
+  return [
+    { type: 'start' },
+    ...(stdout === '' ? [] : [{ type: 'stdout' as const, data: stdout }]),
+    ...(stderr === '' ? [] : [{ type: 'stderr' as const, data: stderr }]),
+    { type: 'exit', ...exit },
+  ];
+}

@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { route, text, uuid } from './route.ts';
+import { text, uuid } from './fields.ts';
+import { json, route } from './route.ts';
+import { sandboxFiles } from './sandboxes.files.ts';
 import {
   artifact,
   backend,
   commandFields,
+  defaultTemplate,
   egress,
   execFrame,
   execResult,
+  framesOf,
   isOneCommand,
   metadata,
   oneCommand,
@@ -25,6 +29,7 @@ const paid = ['insufficient_balance', 'sandbox_concurrency_limit', 'sandbox_capa
 
 /** Isolated workspaces: their life, and the commands and cells that run in them (document 3, Sandboxes). */
 export const sandboxes = {
+  ...sandboxFiles,
   list: route({
     ...onSandboxes,
     method: 'GET',
@@ -32,7 +37,7 @@ export const sandboxes = {
     summary:
       "The account's sandboxes, at most 200: the live ones, then the newest; without `status` all but the destroyed",
     query: z.object({ status: z.enum(sandboxStates).optional() }),
-    responses: { 200: z.object({ object: z.literal('list'), data: z.array(sandbox) }) },
+    answers: json(z.object({ object: z.literal('list'), data: z.array(sandbox) })),
   }),
   create: route({
     ...onSandboxes,
@@ -41,14 +46,18 @@ export const sandboxes = {
     summary: 'Create a sandbox; without `backend` v2, or v1 where v2 is not to be had',
     idempotent: true,
     metered: true,
-    body: z.object({
-      backend: backend.optional(),
-      template: template.default('svc-base').describe('v1 has svc-base only'),
-      ttl_seconds: ttlSeconds(60, 604_800).default(3600).describe('Lifetime; v1 at most 86,400'),
-      egress: egress.default({ mode: 'none' }),
-      metadata: metadata.default({}),
-    }),
-    responses: { 200: sandbox },
+    takes: json(
+      z
+        .object({
+          backend: backend.optional(),
+          template: template.default(defaultTemplate).describe('v1 has svc-base only'),
+          ttl_seconds: ttlSeconds(60, 604_800).default(3600).describe('Lifetime; v1 at most 86,400'),
+          egress: egress.default({ mode: 'none' }),
+          metadata: metadata.default({}),
+        })
+        .meta({ id: 'NewSandbox' }),
+    ),
+    answers: json(sandbox),
     errors: [...paid, 'invalid_ttl'],
   }),
   get: route({
@@ -57,7 +66,7 @@ export const sandboxes = {
     path: '/v1/sandboxes/{id}',
     summary: 'One sandbox',
     params,
-    responses: { 200: sandbox },
+    answers: json(sandbox),
   }),
   remove: route({
     ...onSandboxes,
@@ -65,7 +74,7 @@ export const sandboxes = {
     path: '/v1/sandboxes/{id}',
     summary: 'Destroy a sandbox with its workspace; a repeat answers the same',
     params,
-    responses: { 200: sandbox },
+    answers: json(sandbox),
   }),
   exec: route({
     ...onSandboxes,
@@ -75,9 +84,8 @@ export const sandboxes = {
     idempotent: true,
     metered: true,
     params,
-    body: z.object(commandFields).refine(isOneCommand, oneCommand),
-    responses: { 200: execResult },
-    frames: execFrame,
+    takes: json(z.object(commandFields).refine(isOneCommand, oneCommand).meta({ id: 'Command' })),
+    answers: json(execResult).orFrames(execFrame, framesOf),
     errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
   }),
   run: route({
@@ -87,16 +95,19 @@ export const sandboxes = {
     summary: 'One shot: create, run, collect /workspace/out, destroy',
     idempotent: true,
     metered: true,
-    body: z
-      .object({
-        ...commandFields,
-        backend: backend.optional(),
-        template: template.default('svc-base'),
-        egress: egress.default({ mode: 'none' }),
-        metadata: metadata.default({}),
-      })
-      .refine(isOneCommand, oneCommand),
-    responses: { 200: execResult.extend({ artifacts: z.array(artifact) }).meta({ id: 'RunResult' }) },
+    takes: json(
+      z
+        .object({
+          ...commandFields,
+          backend: backend.optional(),
+          template: template.default(defaultTemplate),
+          egress: egress.default({ mode: 'none' }),
+          metadata: metadata.default({}),
+        })
+        .refine(isOneCommand, oneCommand)
+        .meta({ id: 'OneShot' }),
+    ),
+    answers: json(execResult.extend({ artifacts: z.array(artifact) }).meta({ id: 'RunResult' })),
     errors: [...paid, 'sandbox_not_running', 'sandbox_daily_limit', 'workspace_too_large', 'quota_exceeded'],
   }),
   runCode: route({
@@ -106,9 +117,9 @@ export const sandboxes = {
     summary: 'Run a cell in the Python kernel, whose globals live on',
     metered: true,
     params,
-    body: z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds }),
-    responses: {
-      200: z
+    takes: json(z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds })),
+    answers: json(
+      z
         .object({
           stdout: z.string(),
           stderr: z.string(),
@@ -120,7 +131,7 @@ export const sandboxes = {
           images: z.array(z.string()).describe('Figures that the cell drew, relative to /workspace'),
         })
         .meta({ id: 'CodeResult' }),
-    },
+    ),
     errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
   }),
   resetKernel: route({
@@ -129,7 +140,7 @@ export const sandboxes = {
     path: '/v1/sandboxes/{id}/kernel/reset',
     summary: 'Restart the Python kernel; files stay',
     params,
-    responses: { 200: z.object({ id: uuid, reset: z.literal(true) }) },
+    answers: json(z.object({ id: uuid, reset: z.literal(true) })),
     errors: [...onRunning],
   }),
   pause: route({
@@ -138,7 +149,7 @@ export const sandboxes = {
     path: '/v1/sandboxes/{id}/pause',
     summary: 'Keep memory, processes and workspace in a snapshot, and stop; v2',
     params,
-    responses: { 200: sandbox },
+    answers: json(sandbox),
     errors: [...onRunning, 'not_supported_on_v1', 'sandbox_paused_limit'],
   }),
   resume: route({
@@ -148,7 +159,7 @@ export const sandboxes = {
     summary: 'Go on where a pause left off; `restored: false` is a cold start with the files intact',
     metered: true,
     params,
-    responses: { 200: sandbox.extend(resumed.shape).meta({ id: 'ResumedSandbox' }) },
+    answers: json(sandbox.extend(resumed.shape).meta({ id: 'ResumedSandbox' })),
     errors: [...paid, 'not_supported_on_v1', 'sandbox_not_running'],
   }),
   fork: route({
@@ -158,19 +169,21 @@ export const sandboxes = {
     summary: 'Make copies with memory, processes and workspace; the parent goes on; v2',
     metered: true,
     params,
-    body: z.object({
-      count: z.int().meta({ minimum: 1, maximum: 5 }),
-      ttl_seconds: ttlSeconds(60, 604_800).optional().describe("Default: what is left of the parent's"),
-    }),
-    responses: {
-      200: z.object({
+    takes: json(
+      z.object({
+        count: z.int().meta({ minimum: 1, maximum: 5 }),
+        ttl_seconds: ttlSeconds(60, 604_800).optional().describe("Default: what is left of the parent's"),
+      }),
+    ),
+    answers: json(
+      z.object({
         object: z.literal('list'),
         parent_id: uuid,
         data: z.array(
           z.object({ id: uuid, ...resumed.shape, error: z.string().optional() }).meta({ id: 'ForkedSandbox' }),
         ),
       }),
-    },
+    ),
     errors: [...paid, ...onRunning, 'not_supported_on_v1', 'invalid_count', 'invalid_ttl'],
   }),
 };

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { dateTime, limit, route, text, uuid } from './route.ts';
+import type { ErrorKind } from './errors.ts';
+import { dateTime, limit, text, uuid } from './fields.ts';
+import { json, route } from './route.ts';
 import { instant } from './schedules.shapes.ts';
 
 /** States of a run; the last six are final (design: schedules, Runs). */
@@ -64,6 +66,12 @@ const logTail = text(65_536);
 const cost = z.int().nonnegative().max(1_000_000_000_000);
 const exitCode = z.int().min(-2_147_483_648).max(4_294_967_295);
 
+/** Codes of runs' own. */
+export const runErrors = {
+  lease_held: { status: 409, type: 'conflict_error' },
+  task_not_confirmable: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
+
 /** Runs and the hosts that take them (document 2, Host-side routes; design: schedules). */
 export const scheduler = {
   claim: route({
@@ -72,14 +80,16 @@ export const scheduler = {
     summary: 'Take the next run for this host, with a lease of 60 s; waits up to wait_s for one',
     auth: 'key',
     headers: optionalDevice,
-    body: z.object({
-      device_id: uuid.optional().describe('In place of x-svc-device'),
-      kinds: z.array(z.enum(hostKinds)).max(4).optional().describe('default: all'),
-      tags: tags.optional().describe('Tags that the host has by itself'),
-      wait_s: z.number().min(0).max(25).default(0),
-    }),
-    responses: {
-      200: z.object({
+    takes: json(
+      z.object({
+        device_id: uuid.optional().describe('In place of x-svc-device'),
+        kinds: z.array(z.enum(hostKinds)).max(4).optional().describe('default: all'),
+        tags: tags.optional().describe('Tags that the host has by itself'),
+        wait_s: z.number().min(0).max(25).default(0),
+      }),
+    ),
+    answers: json(
+      z.object({
         run: z
           .object({
             id: uuid,
@@ -95,7 +105,7 @@ export const scheduler = {
           })
           .nullable(),
       }),
-    },
+    ),
   }),
   heartbeat: route({
     method: 'POST',
@@ -105,8 +115,8 @@ export const scheduler = {
     whileDraining: true,
     params: byId,
     headers: optionalDevice,
-    body: z.object({ attempt, log_tail: logTail.optional(), cost_micro_usd: cost.optional() }),
-    responses: { 200: z.object({ lease_expires_at: dateTime, cancel: z.boolean() }) },
+    takes: json(z.object({ attempt, log_tail: logTail.optional(), cost_micro_usd: cost.optional() })),
+    answers: json(z.object({ lease_expires_at: dateTime, cancel: z.boolean() })),
     errors: ['lease_held'],
   }),
   result: route({
@@ -117,17 +127,19 @@ export const scheduler = {
     whileDraining: true,
     params: byId,
     headers: optionalDevice,
-    body: z.object({
-      attempt,
-      ok: z.boolean(),
-      exit_code: exitCode.optional(),
-      error: text(4_000).optional(),
-      log_tail: logTail.optional(),
-      cost_micro_usd: cost.optional(),
-      session_id: uuid.optional(),
-      output_hash: text(128).optional().describe('Hash of the whole normalised output, for notify on_change'),
-    }),
-    responses: { 200: z.object({ run }) },
+    takes: json(
+      z.object({
+        attempt,
+        ok: z.boolean(),
+        exit_code: exitCode.optional(),
+        error: text(4_000).optional(),
+        log_tail: logTail.optional(),
+        cost_micro_usd: cost.optional(),
+        session_id: uuid.optional(),
+        output_hash: text(128).optional().describe('Hash of the whole normalised output, for notify on_change'),
+      }),
+    ),
+    answers: json(z.object({ run })),
     errors: ['lease_held'],
   }),
   decide: route({
@@ -136,8 +148,8 @@ export const scheduler = {
     summary: 'Approve or skip a run that awaits approval, from any device',
     auth: 'key',
     params: byId,
-    body: z.object({ decision: z.enum(['approve', 'skip']) }),
-    responses: { 200: z.object({ run }) },
+    takes: json(z.object({ decision: z.enum(['approve', 'skip']) })),
+    answers: json(z.object({ run })),
     errors: ['task_not_confirmable'],
   }),
   cancel: route({
@@ -146,7 +158,7 @@ export const scheduler = {
     summary: 'Cancel a run that is not over; its host is told on the next heartbeat',
     auth: 'key',
     params: byId,
-    responses: { 200: z.object({ run }) },
+    answers: json(z.object({ run })),
     errors: ['task_not_confirmable'],
   }),
   runs: route({
@@ -158,14 +170,14 @@ export const scheduler = {
       limit: limit(200, 50),
       state: z.enum(runStates).optional(),
     }),
-    responses: { 200: z.object({ runs: z.array(run) }) },
+    answers: json(z.object({ runs: z.array(run) })),
   }),
   hosts: route({
     method: 'GET',
     path: '/v1/scheduler/hosts',
     summary: 'Machines that claim runs',
     auth: 'key',
-    responses: { 200: z.object({ hosts: z.array(schedulerHost) }) },
+    answers: json(z.object({ hosts: z.array(schedulerHost) })),
   }),
   updateHost: route({
     method: 'PATCH',
@@ -173,13 +185,15 @@ export const scheduler = {
     summary: 'Rename, tag, pause or limit a machine',
     auth: 'key',
     params: byId,
-    body: z.object({
-      name: text(120).min(1).optional(),
-      tags: tags.optional().describe('Replaces the tags that the host reports'),
-      paused: z.boolean().optional(),
-      max_parallel: z.int().min(1).max(10_000).nullable().optional(),
-    }),
-    responses: { 200: schedulerHost },
+    takes: json(
+      z.object({
+        name: text(120).min(1).optional(),
+        tags: tags.optional().describe('Replaces the tags that the host reports'),
+        paused: z.boolean().optional(),
+        max_parallel: z.int().min(1).max(10_000).nullable().optional(),
+      }),
+    ),
+    answers: json(schedulerHost),
   }),
   reportNative: route({
     method: 'POST',
@@ -187,17 +201,19 @@ export const scheduler = {
     summary: "Report a slot that the operating system's scheduler ran while the platform was out of reach",
     auth: 'key',
     headers: z.object({ 'x-svc-device': uuid }),
-    body: z.object({
-      schedule_id: uuid,
-      scheduled_for: instant,
-      started_at: instant,
-      finished_at: instant,
-      ok: z.boolean(),
-      exit_code: exitCode.optional(),
-      error: text(4_000).optional(),
-      log_tail: logTail.optional(),
-    }),
-    responses: { 200: z.object({ run }) },
+    takes: json(
+      z.object({
+        schedule_id: uuid,
+        scheduled_for: instant,
+        started_at: instant,
+        finished_at: instant,
+        ok: z.boolean(),
+        exit_code: exitCode.optional(),
+        error: text(4_000).optional(),
+        log_tail: logTail.optional(),
+      }),
+    ),
+    answers: json(z.object({ run })),
     errors: ['lease_held'],
   }),
   fire: route({
@@ -207,6 +223,6 @@ export const scheduler = {
     auth: 'key',
     idempotent: true,
     params: z.object({ trigger_id: text(120).min(1) }),
-    responses: { 202: z.object({ queued: z.int().describe('Runs that were created') }) },
+    answers: json(z.object({ queued: z.int().describe('Runs that were created') }), 202),
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, uuid } from './route.ts';
+import { text, uuid } from './fields.ts';
 
 /** A span in seconds, up to a day. */
 export const seconds = (min: number) => z.int().min(min).max(86_400);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { dateTime, limit, route, text, uuid } from './route.ts';
+import type { ErrorKind } from './errors.ts';
+import { dateTime, limit, text, uuid } from './fields.ts';
+import { events, json, nothing, route } from './route.ts';
 import { run } from './scheduler.ts';
 import { instant, kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
 
@@ -89,6 +91,11 @@ const template = z.object({
 
 const byId = z.object({ id: uuid });
 
+/** Codes of schedules' own. */
+export const scheduleErrors = {
+  hash_mismatch: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
+
 /** Schedules (document 2; design: schedules). Their runs and hosts are the feature `scheduler`. */
 export const schedules = {
   list: route({
@@ -96,7 +103,7 @@ export const schedules = {
     path: '/v1/schedules',
     summary: "The account's schedules, oldest first",
     auth: 'key',
-    responses: { 200: z.object({ schedules: z.array(schedule), pause }) },
+    answers: json(z.object({ schedules: z.array(schedule), pause })),
   }),
   create: route({
     method: 'POST',
@@ -104,8 +111,8 @@ export const schedules = {
     summary: 'Create a schedule',
     auth: 'key',
     idempotent: true,
-    body: newSchedule,
-    responses: { 201: schedule },
+    takes: json(newSchedule),
+    answers: json(schedule, 201),
   }),
   get: route({
     method: 'GET',
@@ -113,7 +120,7 @@ export const schedules = {
     summary: 'One schedule',
     auth: 'key',
     params: byId,
-    responses: { 200: schedule },
+    answers: json(schedule),
   }),
   update: route({
     method: 'PATCH',
@@ -121,8 +128,8 @@ export const schedules = {
     summary: 'Change a schedule; an edited command loses its approvals',
     auth: 'key',
     params: byId,
-    body: scheduleChanges,
-    responses: { 200: schedule },
+    takes: json(scheduleChanges),
+    answers: json(schedule),
   }),
   remove: route({
     method: 'DELETE',
@@ -130,7 +137,7 @@ export const schedules = {
     summary: 'Delete a schedule and cancel its runs',
     auth: 'key',
     params: byId,
-    responses: { 204: z.undefined() },
+    answers: nothing,
   }),
   run: route({
     method: 'POST',
@@ -139,7 +146,7 @@ export const schedules = {
     auth: 'key',
     idempotent: true,
     params: byId,
-    responses: { 202: z.object({ queued: z.boolean(), run_id: uuid.optional() }) },
+    answers: json(z.object({ queued: z.boolean(), run_id: uuid.optional() }), 202),
   }),
   runs: route({
     method: 'GET',
@@ -148,7 +155,7 @@ export const schedules = {
     auth: 'key',
     params: byId,
     query: z.object({ limit: limit(200, 50) }),
-    responses: { 200: z.object({ runs: z.array(run) }) },
+    answers: json(z.object({ runs: z.array(run) })),
   }),
   approveCommand: route({
     method: 'POST',
@@ -157,8 +164,8 @@ export const schedules = {
     auth: 'key',
     params: byId,
     headers: z.object({ 'x-svc-device': uuid }),
-    body: z.object({ command_hash: commandHash }),
-    responses: { 200: z.object({ approved: z.boolean(), device_id: uuid }) },
+    takes: json(z.object({ command_hash: commandHash })),
+    answers: json(z.object({ approved: z.boolean(), device_id: uuid })),
     errors: ['hash_mismatch'],
   }),
   revokeCommand: route({
@@ -168,50 +175,52 @@ export const schedules = {
     auth: 'key',
     params: byId,
     headers: z.object({ 'x-svc-device': uuid }),
-    responses: { 200: z.object({ approved: z.boolean(), device_id: uuid }) },
+    answers: json(z.object({ approved: z.boolean(), device_id: uuid })),
   }),
   preview: route({
     method: 'POST',
     path: '/v1/schedules/preview',
     summary: 'Read plain words (English, Romanian) or a trigger, and show its next runs',
     auth: 'key',
-    body: z.object({
-      text: text(200).optional(),
-      trigger: z.unknown().optional().describe('A trigger; anything else is answered with `invalid`'),
-      tz: z.unknown().optional().describe('IANA time zone, default Europe/Bucharest'),
-    }),
-    responses: {
-      200: z.object({
+    takes: json(
+      z.object({
+        text: text(200).optional(),
+        trigger: z.unknown().optional().describe('A trigger; anything else is answered with `invalid`'),
+        tz: z.unknown().optional().describe('IANA time zone, default Europe/Bucharest'),
+      }),
+    ),
+    answers: json(
+      z.object({
         ok: z.boolean(),
         reason: z.enum(['not_understood', 'invalid']).optional(),
         trigger: trigger.optional(),
         next_runs: z.array(dateTime).optional(),
         dst_warning: z.boolean().optional(),
       }),
-    },
+    ),
   }),
   pause: route({
     method: 'POST',
     path: '/v1/schedules/pause',
     summary: 'Create no runs, until resumed or until an instant',
     auth: 'key',
-    body: z.object({ until: instant.optional(), resume_policy: z.enum(['skip', 'backfill']).default('skip') }),
-    responses: { 200: pause },
+    takes: json(z.object({ until: instant.optional(), resume_policy: z.enum(['skip', 'backfill']).default('skip') })),
+    answers: json(pause),
   }),
   resume: route({
     method: 'POST',
     path: '/v1/schedules/resume',
     summary: 'End the pause; with backfill, one catch-up run for each schedule that missed slots',
     auth: 'key',
-    body: z.object({ backfill: z.boolean().optional().describe("default: the pause's resume_policy") }),
-    responses: { 200: z.object({ paused: z.boolean(), backfilled: z.int() }) },
+    takes: json(z.object({ backfill: z.boolean().optional().describe("default: the pause's resume_policy") })),
+    answers: json(z.object({ paused: z.boolean(), backfilled: z.int() })),
   }),
   templates: route({
     method: 'GET',
     path: '/v1/schedules/templates',
     summary: 'Ready-made schedules',
     auth: 'key',
-    responses: { 200: z.object({ templates: z.array(template) }) },
+    answers: json(z.object({ templates: z.array(template) })),
   }),
   useTemplate: route({
     method: 'POST',
@@ -219,16 +228,15 @@ export const schedules = {
     summary: 'Create a schedule from a template',
     auth: 'key',
     idempotent: true,
-    body: z.object({ template: text(120), params: z.record(z.string(), z.unknown()).default({}) }),
-    responses: { 200: z.object({ schedule }) },
+    takes: json(z.object({ template: text(120), params: z.record(z.string(), z.unknown()).default({}) })),
+    answers: json(z.object({ schedule })),
   }),
   stream: route({
     method: 'GET',
     path: '/v1/schedules/stream',
     summary: 'Changes of schedules and of their runs, live',
     auth: 'key',
-    responses: { 200: z.string() },
-    events: {
+    answers: events({
       schedule: z.object({
         op: z.enum(['created', 'updated', 'deleted', 'paused', 'resumed', 'run']),
         state: z.string().describe("A run's state; `enabled`, `disabled`, `deleted`, `paused` or `active` otherwise"),
@@ -236,6 +244,6 @@ export const schedules = {
         run_id: uuid.optional(),
         attempt: z.int().optional(),
       }),
-    },
+    }),
   }),
 };

@@ -26,7 +26,7 @@ import type {
   Scanned,
   Template,
   WrittenFile,
-} from './index.ts';
+} from './shapes.ts';
 
 /** A refusal of sandboxd's, or `unreachable` when there was no answer. */
 export class NodeFailure extends Error {

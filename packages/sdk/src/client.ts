@@ -1,6 +1,15 @@
-import { type Contract, contract, type Route, type RouteEvent, type RouteInput, type RouteOutput } from '@svc/contract';
+import {
+  type Contract,
+  contract,
+  type Route,
+  type RouteEvent,
+  type RouteFrame,
+  type RouteInput,
+  type RouteOutput,
+  restParameter,
+} from '@svc/contract';
 import { SvcError } from './error.ts';
-import { parseEvents } from './events.ts';
+import { parseData, parseEvents } from './events.ts';
 
 /** How a client reaches the gateway and who it is. */
 export interface ClientOptions {
@@ -19,15 +28,28 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Sent as `Idempotency-Key`: a repeat within 24 h answers the stored response. */
   idempotencyKey?: string;
+  /** Further request headers, such as `x-request-id`; they win over the client's own. */
+  headers?: Readonly<Record<string, string>>;
+  /** Called with status and headers of the answer, before its body is read. */
+  onResponse?: (response: { status: number; headers: Headers }) => void;
   /** Called for every chunk of a stream, heartbeats included. */
   onActivity?: () => void;
 }
 
-type Operation<R extends Route> =
+type Parameters<R extends Route> =
   unknown extends RouteInput<R>
-    ? (input?: Record<string, never>, options?: CallOptions) => Answer<R>
-    : (input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions) => Answer<R>;
-type Answer<R extends Route> = R extends { events: object } ? AsyncGenerator<RouteEvent<R>> : Promise<RouteOutput<R>>;
+    ? [input?: Record<string, never>, options?: CallOptions]
+    : [input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions];
+type Answer<R extends Route> = R['answers']['kind'] extends 'events'
+  ? AsyncGenerator<RouteEvent<R>>
+  : Promise<RouteOutput<R>>;
+type Operation<R extends Route> = ((...call: Parameters<R>) => Answer<R>) &
+  ([RouteFrame<R>] extends [never]
+    ? unknown
+    : {
+        /** The answer in frames, as they come (`Accept: text/event-stream`). */
+        frames(...call: Parameters<R>): AsyncGenerator<RouteFrame<R>>;
+      });
 
 /** `client.<feature>.<verb>(input)` for every route of the contract. */
 export type Client = {
@@ -45,42 +67,61 @@ export function createClient(options: ClientOptions): Client {
   const features = Object.entries(contract).map(([feature, routes]) => [
     feature,
     Object.fromEntries(
-      Object.entries(routes as Record<string, Route>).map(([verb, route]) => [
-        verb,
-        route.events
-          ? (input?: Input, call?: CallOptions) => stream(options, route, input ?? {}, call ?? {})
-          : (input?: Input, call?: CallOptions) => request(options, route, input ?? {}, call ?? {}),
-      ]),
+      Object.entries(routes as Record<string, Route>).map(([verb, route]) => [verb, operation(options, route)]),
     ),
   ]);
   return Object.fromEntries(features) as Client;
 }
 
-async function request(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<unknown> {
-  const response = await send(options, route, input, call);
-  if (response.status === 204) return undefined;
-  if (route.download) return new Uint8Array(await response.arrayBuffer());
-  return route.plain ? response.text() : response.json();
+function operation(options: ClientOptions, route: Route) {
+  if (route.answers.kind === 'events') {
+    return (input: Input = {}, call: CallOptions = {}) => events(options, route, input, call);
+  }
+  const ask = (input: Input = {}, call: CallOptions = {}) => request(options, route, input, call);
+  if (route.answers.kind !== 'json' || !route.answers.frames) return ask;
+  return Object.assign(ask, {
+    frames: (input: Input = {}, call: CallOptions = {}) => frames(options, route, input, call),
+  });
 }
 
-async function* stream(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
+async function request(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<unknown> {
   const response = await send(options, route, input, call);
-  if (!response.body) throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
-  yield* parseEvents(response.body, call.onActivity);
+  const { kind } = route.answers;
+  if (kind === 'bytes') return new Uint8Array(await response.arrayBuffer());
+  if (kind === 'text') return response.text();
+  return kind === 'json' ? response.json() : undefined;
+}
+
+async function* events(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
+  yield* parseEvents(await openBody(options, route, input, call), call.onActivity);
+}
+
+async function* frames(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
+  const headers = { ...call.headers, accept: 'text/event-stream' };
+  yield* parseData(await openBody(options, route, input, { ...call, headers }), call.onActivity);
+}
+
+async function openBody(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
+  const { body } = await send(options, route, input, call);
+  if (!body) throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
+  return body;
+}
+
+function headersOf({ apiKey, device }: ClientOptions, call: CallOptions): Record<string, string> {
+  return {
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(device && { 'x-svc-device': device.id }),
+    ...(device?.name && { 'x-svc-device-name': encodeHeader(device.name) }),
+    ...(device?.platform && { 'x-svc-device-platform': encodeHeader(device.platform) }),
+    ...(call.idempotencyKey && { 'idempotency-key': call.idempotencyKey }),
+    ...call.headers,
+  };
 }
 
 async function send(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<Response> {
-  const { device } = options;
-  const headers: Record<string, string> = {};
-  if (options.apiKey) headers['authorization'] = `Bearer ${options.apiKey}`;
-  if (device) {
-    headers['x-svc-device'] = device.id;
-    if (device.name) headers['x-svc-device-name'] = encodeHeader(device.name);
-    if (device.platform) headers['x-svc-device-platform'] = encodeHeader(device.platform);
-  }
-  if (call.idempotencyKey) headers['idempotency-key'] = call.idempotencyKey;
+  const headers = headersOf(options, call);
   const init: RequestInit = { method: route.method, headers };
-  if (route.upload !== undefined) {
+  if (route.takes?.kind === 'bytes') {
     headers['content-type'] = 'application/octet-stream';
     init.body = input.body as Uint8Array<ArrayBuffer>;
   } else if (input.body !== undefined) {
@@ -98,6 +139,7 @@ async function send(options: ClientOptions, route: Route, input: Input, call: Ca
     const message = `cannot reach ${options.baseUrl}: ${reason}`;
     throw new SvcError({ status: 0, code: 'connection_error', message, cause });
   }
+  call.onResponse?.(response);
   if (!response.ok) throw await SvcError.fromResponse(response);
   return response;
 }
@@ -110,11 +152,12 @@ function encodeHeader(value: string): string {
 }
 
 function path(route: Route, params: Record<string, unknown>): string {
-  const encoded = (name: string): string => encodeURIComponent(String(params[name]));
-  return route.path.replace(/\{(\w+)\}/g, (whole, name: string, at: number) =>
+  const rest = restParameter(route);
+  return route.path.replace(/\{(\w+)\*?\}/g, (_, name: string) => {
+    const encoded = encodeURIComponent(String(params[name]));
     // A path within the path keeps its slashes.
-    route.rest && at + whole.length === route.path.length ? encoded(name).replaceAll('%2F', '/') : encoded(name),
-  );
+    return name === rest ? encoded.replaceAll('%2F', '/') : encoded;
+  });
 }
 
 function search(query: Record<string, unknown>): string {

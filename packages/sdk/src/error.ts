@@ -1,8 +1,12 @@
+import type { ErrorCode } from '@svc/contract';
+
+/** Codes of the envelope; `connection_error`: no answer came; `unknown`: it was none of ours; a newer gateway has more. */
+export type SvcErrorCode = ErrorCode | 'connection_error' | 'unknown' | (string & {});
+
 /** A failure answered by the gateway, or status 0 when no answer came. */
 export class SvcError extends Error {
   readonly status: number;
-  /** Code of the envelope (`not_found`, …); `connection_error` when no answer came. */
-  readonly code: string;
+  readonly code: SvcErrorCode;
   readonly details: Record<string, unknown> | undefined;
   /** `x-svc-trace-id` of the answer, to quote when reporting a fault. */
   readonly traceId: string | undefined;
@@ -11,7 +15,7 @@ export class SvcError extends Error {
 
   constructor(fields: {
     status: number;
-    code: string;
+    code: SvcErrorCode;
     message: string;
     details?: Record<string, unknown> | undefined;
     traceId?: string | undefined;
@@ -25,6 +29,11 @@ export class SvcError extends Error {
     this.details = fields.details;
     this.traceId = fields.traceId;
     this.retryAfter = fields.retryAfter;
+  }
+
+  /** Messages of each faulty field of a `bad_request`. */
+  get fieldErrors(): Readonly<Record<string, string[]>> {
+    return (this.details?.['fieldErrors'] ?? {}) as Record<string, string[]>;
   }
 
   /** Reads the envelope `{ error: { message, code, details } }`; tolerates an answer that is not ours. */
@@ -41,4 +50,9 @@ export class SvcError extends Error {
       retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
     });
   }
+}
+
+/** Whether a failure is the gateway's, with one of the codes when some are given. */
+export function isSvcError(error: unknown, ...codes: readonly (ErrorCode | 'connection_error')[]): error is SvcError {
+  return error instanceof SvcError && (codes.length === 0 || (codes as readonly string[]).includes(error.code));
 }

@@ -5,13 +5,24 @@ export interface ServerEvent {
 }
 
 /**
- * Parses an SSE byte stream into named frames. Comments (the `: ping` heartbeats) call `onActivity` only, as does
- * every other chunk, so that a caller can notice a silent connection.
+ * Parses an SSE byte stream into named events; what has no name is left out. Comments (the `: ping` heartbeats) call
+ * `onActivity` only, as does every other chunk, so that a caller can notice a silent connection.
  */
 export async function* parseEvents(
   body: ReadableStream<Uint8Array>,
   onActivity?: () => void,
 ): AsyncGenerator<ServerEvent> {
+  for await (const { event, data } of parse(body, onActivity)) {
+    if (event !== '') yield { event, data: data === '' ? undefined : (JSON.parse(data) as unknown) };
+  }
+}
+
+/** Parses an SSE byte stream whose frames are `data:` alone. */
+export async function* parseData<T>(body: ReadableStream<Uint8Array>, onActivity?: () => void): AsyncGenerator<T> {
+  for await (const { data } of parse(body, onActivity)) if (data !== '') yield JSON.parse(data) as T;
+}
+
+async function* parse(body: ReadableStream<Uint8Array>, onActivity?: () => void) {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let event = '';
@@ -25,7 +36,7 @@ export async function* parseEvents(
       const line = pieces.join('').replace(/\r$/, '');
       pieces = [next];
       if (line === '') {
-        if (event !== '') yield { event, data: data === '' ? undefined : JSON.parse(data) };
+        yield { event, data };
         event = '';
         data = '';
       } else if (line.startsWith('event:')) {

@@ -1,2 +1,2 @@
-export { type Client, type ClientOptions, createClient } from './client.ts';
-export { SvcError } from './error.ts';
+export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts';
+export { isSvcError, SvcError, type SvcErrorCode } from './error.ts';

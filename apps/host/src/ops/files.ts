@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { OpError } from '../failure.ts';
 import { inspectFlags, locateExisting, openInside } from '../places.ts';
 import { decodeWithin } from '../text.ts';
-import { defineOp, systemText } from './op.ts';
+import { defineOp } from './op.ts';
+import { systemText } from '../text.ts';
 
 /** Most bytes one `read_file` answers; as base64 they stay under the 12 MB of a result. */
 const maxBytes = 8 * 1024 * 1024;

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
-import { defineOp, type OpContext, systemText } from './op.ts';
+import { defineOp, type OpContext } from './op.ts';
+import { systemText } from '../text.ts';
 
 /** A checkout of the repository. `branch` is null when HEAD is detached, `head` null before the first commit. */
 interface Worktree {

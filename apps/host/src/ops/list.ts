@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { errnoOf, OpError } from '../failure.ts';
 import { anchorPath, locateExisting, openInside } from '../places.ts';
 import { type FileType, typeOf } from './files.ts';
-import { defineOp, systemText } from './op.ts';
+import { defineOp } from './op.ts';
+import { systemText } from '../text.ts';
 
 const maxEntries = 10_000;
 /** JSON bytes of all entries; names of control characters take six times their length. */

@@ -38,9 +38,3 @@ export function defineOp<S extends z.ZodType>(
     throw new OpError(`bad_args: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
   };
 }
-
-/** Text that a system call takes: not empty, no NUL. */
-export const systemText = z
-  .string()
-  .min(1)
-  .refine((value) => !value.includes('\u0000'), 'must not hold NUL');

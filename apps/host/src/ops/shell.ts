@@ -6,7 +6,8 @@ import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, type Kept, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
 import { decodeWithin } from '../text.ts';
-import { defineOp, systemText } from './op.ts';
+import { defineOp } from './op.ts';
+import { systemText } from '../text.ts';
 
 const keepBytes = 1024 * 1024;
 /** JSON bytes of both streams: with the rest they stay under the 12 MB of a result. */

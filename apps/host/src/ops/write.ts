@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { errnoOf, OpError } from '../failure.ts';
 import { anchorFlags, assertInside, locate, openInside, type Places, within } from '../places.ts';
 import { encoding } from './files.ts';
-import { defineOp, systemText } from './op.ts';
+import { defineOp } from './op.ts';
+import { systemText } from '../text.ts';
 
 const permissions = z.union([
   z.int().min(0).max(0o777),

@@ -19,7 +19,7 @@ const recordFile = z.object({
   owner: processOf,
   /** Leader of the group that runs it; absent until there is one. */
   process: processOf.optional(),
-  outcome: contract.scheduler.result.body.omit({ attempt: true }).optional(),
+  outcome: contract.scheduler.result.takes.schema.omit({ attempt: true }).optional(),
   /** Of a slot: the run that stands for it when the daemon claimed it, else when the machine ran it by itself. */
   run_id: uuid.optional(),
   native: z

@@ -1,4 +1,4 @@
-import { template } from '@svc/sandboxd-api';
+import { template } from '@svc/contract';
 import type { Route } from './route.ts';
 
 export const nodeRoutes: Route[] = [

@@ -2,7 +2,8 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ImageStatus, type Template, template } from '@svc/sandboxd-api';
+import { type Template, template, templateNames } from '@svc/contract';
+import type { ImageStatus } from '@svc/sandboxd-api';
 import { z } from 'zod';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
@@ -83,7 +84,7 @@ class Shelf {
     this.#onProgress = options.onProgress;
     this.store = createImageStore(options.dir);
     const hash = (name: Template) => recipeHash(this.#recipes[name]);
-    this.#hashes = { 'svc-base': hash('svc-base'), 'office-acte': hash('office-acte'), desktop: hash('desktop') };
+    this.#hashes = Object.fromEntries(templateNames.map((name) => [name, hash(name)])) as Record<Template, string>;
   }
 
   get(name: Template): StoredImage | undefined {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { template } from '@svc/sandboxd-api';
+import { template } from '@svc/contract';
 import { z } from 'zod';
 import { run } from '../run.ts';
 

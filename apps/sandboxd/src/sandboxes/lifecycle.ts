@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { templates } from '@svc/contract';
 import type { NewSandbox, SandboxState } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import { guestUid } from '../parts.ts';
@@ -20,8 +21,8 @@ export async function create(context: Context, id: string, wanted: NewSandbox): 
   while (context.creating.has(id)) await context.creating.get(id)?.catch(() => {});
   const present = context.entries.get(id);
   if (present) return stateOf(present.record);
-  if (wanted.backend === 'v1' && wanted.template !== 'svc-base') {
-    throw new NodeError('bad_request', 'v1 has the template svc-base only');
+  if (wanted.backend === 'v1' && !templates[wanted.template].v1) {
+    throw new NodeError('bad_request', `v1 has no template ${wanted.template}`);
   }
   if (wanted.expires_at <= Date.now()) throw new NodeError('bad_request', 'expires_at is over');
   needSlots(context, 1);
@@ -37,7 +38,7 @@ export async function create(context: Context, id: string, wanted: NewSandbox): 
 }
 
 async function begin(context: Context, id: string, wanted: NewSandbox): Promise<Entry> {
-  const warm = wanted.backend === 'v2' && wanted.template === 'svc-base' ? context.pool.take() : undefined;
+  const warm = wanted.backend === 'v2' && templates[wanted.template].warm ? context.pool.take() : undefined;
   if (!warm) return await startNew(context, id, wanted);
   const { live, image } = warm;
   const { owner = '', backend, template, egress, expires_at } = wanted;

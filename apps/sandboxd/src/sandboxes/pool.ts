@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Template } from '@svc/sandboxd-api';
+import { type Template, templateNames, templates } from '@svc/contract';
 import type { Driver } from '../drivers/driver.ts';
 import { guestUid, type Image, type Images, type Workspaces } from '../parts.ts';
 import type { Instances, Live } from './instances.ts';
@@ -47,8 +47,8 @@ export interface Pool {
 
 /** What the kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
-/** What sandboxes are started from unless they say otherwise. */
-export const pooled: Template = 'svc-base';
+/** The template whose sandboxes wait restored. */
+export const pooled = templateNames.find((name) => templates[name].warm) as Template;
 /** Longer than any sandbox lives; a warm one is ended with sandboxd, and by the next one's recovery. */
 const waitsMs = 30 * 86_400_000;
 

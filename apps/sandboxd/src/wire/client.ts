@@ -1,6 +1,14 @@
 import { connect, type Socket } from 'node:net';
-import { createDecoder, encodeCredit, encodeFrame, encodeJson, type Frame, frameType, parseJson } from './frames.ts';
-import { windowBytes } from './frames.ts';
+import {
+  createDecoder,
+  encodeCredit,
+  encodeFrame,
+  encodeJson,
+  type Frame,
+  frameType,
+  parseJson,
+  windowBytes,
+} from './frames.ts';
 
 /** What the owner of a channel hears. */
 export interface ChannelHandlers {

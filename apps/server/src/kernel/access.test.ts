@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Route, route, toolLevels } from '@svc/contract';
+import { json, type Route, route, toolLevels } from '@svc/contract';
 import { z } from 'zod';
 import { generateKey } from '../features/keys/keys.rules.ts';
 import { bearerKey, checkAccess, hasScope } from './access.ts';
-import type { Actor } from './context.ts';
+import type { Actor } from './actor.ts';
 
 const actor: Actor = {
   accountId: 'a',
@@ -19,7 +19,7 @@ const actor: Actor = {
   features: {},
 };
 const routeOf = (change: Partial<Route> = {}): Route =>
-  route({ method: 'POST', path: '/v1/x', summary: 'x', auth: 'key', responses: { 200: z.object({}) }, ...change });
+  route({ method: 'POST', path: '/v1/x', summary: 'x', auth: 'key', answers: json(z.object({})), ...change });
 const codeOf = (change: Partial<Actor>, of: Partial<Route> = {}): string => {
   try {
     checkAccess('x', routeOf(of), { ...actor, ...change });

@@ -1,5 +1,5 @@
 import { type Route, toolLevels } from '@svc/contract';
-import type { Actor } from './context.ts';
+import type { Actor } from './actor.ts';
 import { ApiError } from './errors.ts';
 
 /**

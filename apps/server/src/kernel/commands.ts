@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Kernel } from './context.ts';
+import type { Kernel } from './kernel.ts';
 
 /** What an admin command works with: the database, and a way to tell the gateways. */
 export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log'>;

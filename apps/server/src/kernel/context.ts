@@ -1,59 +1,12 @@
 import { Readable } from 'node:stream';
-import type { ToolLevel } from '@svc/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
-import type { Blobs } from './blobs.ts';
-import type { Bus } from './bus.ts';
+import type { Actor } from './actor.ts';
 import type { Clock } from './clock.ts';
-import type { Keyring } from './crypto.ts';
 import { type Db, inTransaction, type Sql } from './db.ts';
 import type { Frames } from './frames.ts';
-import type { Gateways } from './gateways.ts';
-import type { Jobs } from './jobs.ts';
-import type { RateLimiter } from './limits.ts';
+import type { Kernel } from './kernel.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
-import type { Outbound } from './outbound.ts';
-import type { EventStreams } from './sse.ts';
-import type { UsageRecorder } from './usage.ts';
-
-/** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
-export interface Kernel {
-  readonly config: Config;
-  /** Where files of this machine are kept. */
-  readonly dataDir: string;
-  readonly sql: Sql;
-  readonly bus: Bus;
-  readonly gateways: Gateways;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly keyring: Keyring;
-  readonly blobs: Blobs;
-  readonly jobs: Jobs;
-  readonly limiter: RateLimiter;
-  /** The only way to addresses that callers name. */
-  readonly outbound: Outbound;
-  readonly usage: UsageRecorder;
-  readonly streams: EventStreams;
-  readonly metrics: Metrics;
-}
-
-/** Who calls: an active key and what its account may do. */
-export interface Actor {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly subscription: 'active' | 'inactive';
-  readonly scopes: readonly string[];
-  readonly toolLevel: ToolLevel;
-  /** Models the key may use; undefined: all. */
-  readonly models: readonly string[] | undefined;
-  readonly spendCapMicroUsd: number | undefined;
-  /** RFC 3339; undefined: never. */
-  readonly expiresAt: string | undefined;
-  /** The key has reached its spend cap. */
-  readonly spent: boolean;
-  readonly features: Readonly<Record<string, boolean>>;
-}
+import type { EventStream } from './sse.ts';
 
 /** One request as an operation sees it. The actor is in here, never in the input. */
 export class Context {
@@ -64,6 +17,7 @@ export class Context {
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   #abort: AbortController | undefined;
+  #events: EventStream | undefined;
 
   constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, frames?: Frames) {
     this.kernel = kernel;
@@ -96,16 +50,27 @@ export class Context {
     return this.#request.deviceId;
   }
 
-  /** What came of the body of a route with `rawBody`. */
-  get rawBody(): Buffer {
+  /** The first bytes of the body, on a route that takes anything. */
+  get anything(): Buffer {
     const { body } = this.#request;
     return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   }
 
-  /** The bytes of a route with `upload`, as they come; fails with 413 past its limit. */
+  /** The body as it comes, on a route that takes bytes; fails with 413 past the route's limit. */
   get upload(): Readable {
     const { body } = this.#request;
     return body instanceof Readable ? body : Readable.from([]);
+  }
+
+  /** Sends the head of an event stream, once; on a route that answers events. The operation returns when all is set up. */
+  openEvents(): EventStream {
+    this.#events ??= this.kernel.streams.open(this.#reply, this.#request.actor);
+    return this.#events;
+  }
+
+  /** The event stream, once it is open. */
+  get events(): EventStream | undefined {
+    return this.#events;
   }
 
   /** Aborted when the caller goes away before it has its answer. */

@@ -1,15 +1,13 @@
 import { methodsOf, type Route } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerKey, checkAccess, invalidApiKey } from './access.ts';
-import { type Actor, Context, type Kernel } from './context.ts';
-import { ApiError, badRequest, toApiError } from './errors.ts';
-import { Answer, Download, type Feature, type Operation } from './feature.ts';
-import { Frames } from './frames.ts';
+import { answer } from './answer.ts';
+import type { Actor } from './actor.ts';
+import type { Kernel } from './kernel.ts';
+import { ApiError, badRequest } from './errors.ts';
+import type { Feature, Operation } from './feature.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from './http.ts';
-import { checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
-import { parseInput } from './input.ts';
-import { rateHeaders, rateLimitExceeded, type RateState } from './limits.ts';
-import type { EventStream } from './sse.ts';
+import { type RateState, rateHeaders, rateLimitExceeded } from './limits.ts';
 
 /** What the kernel asks of features on every authenticated request. */
 export interface Gate {
@@ -30,15 +28,14 @@ const requestLimit = 'requests';
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
   for (const feature of features) {
     for (const [verb, operation] of Object.entries(feature.operations)) {
-      const { name, headers } = feature;
-      const mounted = { feature: name, id: `${name}.${verb}`, operation, ...(headers && { headers }) };
-      const { rawBody, upload } = operation.route;
-      if (rawBody === undefined && upload === undefined) mountOperation(app, kernel, gate, mounted);
+      const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
+      const { takes } = operation.route;
+      if (takes === undefined || takes.kind === 'json') mountOperation(app, kernel, gate, mounted);
       else {
         // A scope of its own: what it makes of a body must not reach other routes.
         void app.register((scope, _options, done) => {
-          if (rawBody !== undefined) acceptAnything(scope, rawBody);
-          else if (upload !== undefined) acceptUploads(scope, upload);
+          if (takes.kind === 'anything') acceptAnything(scope, takes.kept);
+          else acceptUploads(scope, takes.most);
           mountOperation(scope, kernel, gate, mounted);
           done();
         });
@@ -48,16 +45,14 @@ export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features
 }
 
 interface Mounted {
-  feature: string;
+  feature: Feature;
   /** `operationId`. */
   id: string;
   operation: Operation;
-  headers?: Readonly<Record<string, string>>;
 }
 
 /** The path as the router spells it. */
-const urlOf = (route: Route): string =>
-  (route.rest ? route.path.replace(/\{\w+\}$/, '*') : route.path).replace(/\{(\w+)\}/g, ':$1');
+const urlOf = (route: Route): string => route.path.replace(/\{\w+\*\}$/, '*').replace(/\{(\w+)\}/g, ':$1');
 
 function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
   const { route } = mounted.operation;
@@ -66,7 +61,7 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
     url: urlOf(route),
     config: { operationId: mounted.id },
     onRequest: (request, reply, done) => {
-      if (mounted.headers) reply.headers(mounted.headers);
+      if (mounted.feature.headers) reply.headers(mounted.feature.headers);
       if (route.cors) openToPages(route, request, reply);
       if (gate.isDraining() && !route.whileDraining) {
         reply.header('connection', 'close');
@@ -76,7 +71,7 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
       else admit(kernel, gate, mounted, request, reply, done);
     },
     ...(route.auth === 'key' && { onResponse: (request, reply) => account(kernel, mounted.id, request, reply) }),
-    handler: (request, reply) => answer(kernel, mounted, gate, request, reply),
+    handler: (request, reply) => respond(kernel, mounted, gate, request, reply),
   });
 }
 
@@ -108,7 +103,8 @@ function admit(
     if (!actor) throw invalidApiKey();
     request.actor = actor;
     const { route } = mounted.operation;
-    checkAccess(route.scope ?? mounted.feature, route, actor);
+    checkAccess(mounted.feature.name, route, actor);
+    mounted.feature.gate?.(actor);
     const state = kernel.limiter.take(limit, actor.keyId);
     return state instanceof Promise ? state.then(withState) : withState(state);
   };
@@ -122,17 +118,15 @@ function admit(
   }
 }
 
-async function answer(
+async function respond(
   kernel: Kernel,
   mounted: Mounted,
   gate: Gate,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { operation } = mounted;
-  const { route } = operation;
   if (request.method === 'OPTIONS') return reply.code(204).send();
-  if (route.auth === 'key') {
+  if (mounted.operation.route.auth === 'key') {
     checkRequestId(request);
     const device = deviceOf(request);
     if (device) {
@@ -141,100 +135,7 @@ async function answer(
       if (touched) await touched;
     }
   }
-  const input = parseInput(route, request);
-  const frames = route.frames && wantsFrames(request) ? new Frames(reply, kernel.clock) : undefined;
-  const context = new Context(kernel, request, reply, frames);
-  if (operation.open) {
-    await openStream(kernel, operation, context, input, reply);
-    return reply;
-  }
-  if (frames) {
-    await answerInFrames(kernel, mounted, frames, request, reply, () => execute(operation, context, input));
-    return reply;
-  }
-  const response = await answerOnce(kernel, mounted, request, reply, () => execute(operation, context, input));
-  if (response.body instanceof Download) return reply.headers(response.body.headers).send(response.body.body);
-  reply.code(response.status);
-  if (response.status === 204) return reply.send();
-  if (route.plain) return reply.type('text/plain; charset=utf-8').send(String(response.body));
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(response.body));
-}
-
-const wantsFrames = (request: FastifyRequest): boolean =>
-  request.headers.accept?.toLowerCase().includes('text/event-stream') === true;
-
-async function answerInFrames(
-  kernel: Kernel,
-  mounted: Mounted,
-  frames: Frames,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<StoredResponse>,
-): Promise<void> {
-  try {
-    const { body, replayed } = await answerOnce(kernel, mounted, request, reply, work);
-    const all = mounted.operation.replay?.(body as never) ?? [];
-    for (const frame of replayed ? all : all.slice(-1)) await frames.send(frame);
-    frames.end();
-  } catch (error) {
-    if (!frames.started) throw error;
-    const failure = toApiError(error);
-    // The head is out: all that is left is to say so in a frame, and to tell the log why.
-    if (failure !== error)
-      kernel.log.error({ err: error, trace: request.traceId, route: mounted.id }, 'request failed');
-    await frames.fail(failure);
-  }
-}
-
-async function openStream(
-  kernel: Kernel,
-  operation: Operation,
-  context: Context,
-  input: unknown,
-  reply: FastifyReply,
-): Promise<void> {
-  let stream: EventStream | undefined;
-  const start = (): EventStream => {
-    stream = kernel.streams.open(reply, reply.request.actor);
-    return stream;
-  };
-  try {
-    await operation.open?.(context, input as never, start);
-  } catch (error) {
-    if (!stream) throw error;
-    // The head is out: all that is left is to end the stream, and to tell the log why.
-    kernel.log.error({ err: error, trace: context.traceId }, 'stream failed');
-    stream.destroy();
-  }
-}
-
-async function execute(operation: Operation, context: Context, input: unknown): Promise<StoredResponse> {
-  const result = await operation.run(context, input as never);
-  if (result instanceof Download) return { status: 200, body: result };
-  const { responses } = operation.route;
-  const status = result instanceof Answer ? result.status : Number(Object.keys(responses)[0]);
-  const schema = responses[status];
-  if (!schema) throw new Error(`no response schema for ${status}`);
-  const body: unknown = result instanceof Answer ? result.body : result;
-  return { status, body: status === 204 ? undefined : schema.parse(body) };
-}
-
-/** Does the work, or answers what was stored for the request's `Idempotency-Key` where the route honours one. */
-async function answerOnce(
-  kernel: Kernel,
-  mounted: Mounted,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<StoredResponse>,
-): Promise<StoredResponse & { replayed: boolean }> {
-  const key = mounted.operation.route.idempotent ? request.headers['idempotency-key'] : undefined;
-  if (typeof key !== 'string') return { ...(await work()), replayed: false };
-  checkIdempotencyKey(key);
-  const { accountId } = request.actor as Actor;
-  const { url, body } = request;
-  const response = await once(kernel, { accountId, route: mounted.id, key, url, body }, work);
-  if (response.replayed) reply.header('idempotency-replayed', 'true');
-  return response;
+  return answer({ kernel, id: mounted.id, operation: mounted.operation, request, reply });
 }
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;

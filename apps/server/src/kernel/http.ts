@@ -11,7 +11,7 @@ import fastify, {
 } from 'fastify';
 import { ConfigError } from '../config.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
-import type { Kernel } from './context.ts';
+import type { Kernel } from './kernel.ts';
 
 /** 12 MiB (document 1, Limits). */
 export const bodyLimit = 12 * 1024 * 1024;

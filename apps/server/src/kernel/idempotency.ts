@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Kernel } from './context.ts';
+import type { Kernel } from './kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 
 /** A request that carries an `Idempotency-Key`. */
@@ -16,6 +16,7 @@ export interface IdempotentRequest {
 /** A response as it is stored and replayed. */
 export interface StoredResponse {
   status: number;
+  headers?: Readonly<Record<string, string>>;
   body: unknown;
 }
 
@@ -59,7 +60,8 @@ export async function once(
   try {
     const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body ?? null)));
     await kernel.sql`
-      update kernel.idempotency set status = ${response.status}, response = ${sealed}
+      update kernel.idempotency set status = ${response.status}, headers = ${kernel.sql.json(response.headers ?? {})},
+        response = ${sealed}
       where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
         and gateway_id = ${kernel.gateways.id}`;
   } catch (err) {
@@ -67,6 +69,13 @@ export async function once(
     kernel.log.error({ err, route: request.route }, 'a response was not stored for its Idempotency-Key');
   }
   return { ...response, replayed: false };
+}
+
+interface StoredRow {
+  request_hash: Buffer;
+  status: number | null;
+  headers: Record<string, string> | null;
+  response: Buffer | null;
 }
 
 /** Takes the key for this request (undefined), or answers the stored response, or throws why neither is possible. */
@@ -77,14 +86,15 @@ async function claim(kernel: Kernel, request: IdempotentRequest, hash: Buffer): 
     insert into kernel.idempotency as i (account_id, route, key, request_hash, gateway_id)
     values (${accountId}, ${route}, ${key}, ${hash}, ${gateways.id})
     on conflict (account_id, route, key) do update set
-      request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null, response = null,
+      request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null, headers = null,
+      response = null,
       expires_at = default
     where i.expires_at < now() or (i.status is null and i.request_hash = excluded.request_hash and not exists
       (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
     returning 1`;
   if (claimed.length > 0) return undefined;
-  const [row] = await sql<{ request_hash: Buffer; status: number | null; response: Buffer | null }[]>`
-    select request_hash, status, response from kernel.idempotency
+  const [row] = await sql<StoredRow[]>`
+    select request_hash, status, headers, response from kernel.idempotency
     where account_id = ${accountId} and route = ${route} and key = ${key}`;
   if (row && !row.request_hash.equals(hash)) {
     throw new ApiError('idempotency_mismatch', 'this Idempotency-Key was used with another request; use a fresh key');
@@ -94,5 +104,9 @@ async function claim(kernel: Kernel, request: IdempotentRequest, hash: Buffer): 
       headers: { 'retry-after': '1' },
     });
   }
-  return { status: row.status, body: JSON.parse(keyring.open(purpose, row.response).toString()) };
+  return {
+    status: row.status,
+    headers: row.headers ?? {},
+    body: JSON.parse(keyring.open(purpose, row.response).toString()),
+  };
 }

@@ -1,11 +1,12 @@
-import type { Route } from '@svc/contract';
+import { type Route, restParameter } from '@svc/contract';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { badRequest } from './errors.ts';
 
 /** Validates every part that the route declares; the messages of all parts come back at once. */
 export function parseInput(route: Route, request: FastifyRequest): unknown {
-  const { params, query, headers, body } = route;
+  const { params, query, headers, takes } = route;
+  const body = takes?.kind === 'json' ? takes.schema : undefined;
   if (!params && !query && !headers && !body) return {};
   const fieldErrors: Record<string, string[]> = {};
   const input: Record<string, unknown> = {};
@@ -16,10 +17,11 @@ export function parseInput(route: Route, request: FastifyRequest): unknown {
     else collect(fieldErrors, parsed.error);
   };
   const given = request.params as Record<string, string>;
-  parse('params', params, route.rest ? withRest(route, given) : given);
+  const rest = restParameter(route);
+  parse('params', params, rest === undefined ? given : withRest(rest, given));
   parse('query', query, request.query);
   parse('headers', headers, request.headers);
-  if (route.upload === undefined) parse('body', body, request.body === undefined ? {} : request.body);
+  parse('body', body, request.body === undefined ? {} : request.body);
   const fields = Object.keys(fieldErrors);
   if (fields.length > 0) {
     const first = fields[0] as string;
@@ -29,10 +31,10 @@ export function parseInput(route: Route, request: FastifyRequest): unknown {
 }
 
 /** The router's `*` under the name that the contract gives it. */
-function withRest(route: Route, params: Record<string, string>): Record<string, string | undefined> {
-  const name = /\{(\w+)\}$/.exec(route.path)?.[1] as string;
-  return { ...params, [name]: params['*'] };
-}
+const withRest = (name: string, params: Record<string, string>): Record<string, string | undefined> => ({
+  ...params,
+  [name]: params['*'],
+});
 
 function collect(fieldErrors: Record<string, string[]>, error: z.ZodError): void {
   const flat = z.flattenError(error);

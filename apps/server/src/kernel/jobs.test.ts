@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../testing.ts';
 import { inTransaction } from './db.ts';
 import { sweepKernel } from './sweep.ts';
-import type { JobDefinition } from './jobs.ts';
+import type { JobDefinition } from './feature.ts';
 
 describe('jobs', () => {
   let database: TestDatabase;

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
-import type { Kernel } from './context.ts';
 import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db.ts';
 import type { Log } from './log.ts';
 
 /** Work that happens later, is retried, or recurs. */
-export interface JobDefinition {
+export interface Job<K> {
   /** `<feature>.<verb>`. */
   readonly name: string;
   /** Recurs on this cron expression (UTC), once over all gateways. */
@@ -14,7 +13,7 @@ export interface JobDefinition {
   readonly retries?: number;
   /** Seconds after which a run counts as failed. Default 300. */
   readonly timeoutSeconds?: number;
-  readonly run: (kernel: Kernel, data: unknown) => Promise<void>;
+  readonly run: (kernel: K, data: unknown) => Promise<void>;
 }
 
 /** The job queue (pg-boss): at least once, so a job's work must bear a repeat. */
@@ -22,7 +21,7 @@ export interface Jobs {
   /** Creates a job in the transaction `db`. `afterSeconds` delays it; a `singletonKey` already queued is not queued twice. */
   send(db: Db, name: string, data: object, options?: { afterSeconds?: number; singletonKey?: string }): Promise<void>;
   /** Creates the queues and starts working on them. */
-  start(definitions: readonly JobDefinition[], kernel: Kernel): Promise<void>;
+  start<K>(definitions: readonly Job<K>[], kernel: K): Promise<void>;
   /** Lets running jobs finish (5 s), hands the rest back. */
   close(): Promise<void>;
 }
@@ -59,7 +58,7 @@ export function openJobs(target: DatabaseTarget, log: Log): Jobs {
   };
 }
 
-async function register(boss: PgBoss, definition: JobDefinition, kernel: Kernel): Promise<void> {
+async function register<K>(boss: PgBoss, definition: Job<K>, kernel: K): Promise<void> {
   const { name, cron, retries = 5, timeoutSeconds = 300, run } = definition;
   await boss.createQueue(name, {
     policy: 'short',

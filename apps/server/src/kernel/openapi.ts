@@ -1,10 +1,8 @@
-import { contract, type ErrorCode, errorCodes, errorEnvelope, type Route } from '@svc/contract';
+import { type Answers, contract, type ErrorCode, errorCodes, errorEnvelope, Json, type Route } from '@svc/contract';
 import { z } from 'zod';
-import { routeErrors } from './feature.ts';
+import { createSchemas, type JsonSchema, type Schemas } from './openapi.schemas.ts';
 
-type Json = Record<string, unknown>;
-
-const sharedHeaders: Json[] = [
+const sharedHeaders: JsonSchema[] = [
   {
     name: 'x-request-id',
     in: 'header',
@@ -20,28 +18,37 @@ const sharedHeaders: Json[] = [
   { name: 'x-svc-device-name', in: 'header', schema: { type: 'string', maxLength: 120 } },
   { name: 'x-svc-device-platform', in: 'header', schema: { type: 'string', maxLength: 120 } },
 ];
-const idempotencyHeader: Json = {
+const idempotencyHeader: JsonSchema = {
   name: 'Idempotency-Key',
   in: 'header',
   description: 'A repeat within 24 h answers the stored response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
+const binary: JsonSchema = { type: 'string', format: 'binary' };
 
 /** The OpenAPI 3.1 document of the contract. Depends on nothing else, so the committed copy can be diffed. */
-export function openApiDocument(): Json {
-  const components: Json = {};
-  const paths: Record<string, Json> = {};
-  for (const [feature, routes] of Object.entries(contract)) {
-    for (const [verb, route] of Object.entries(routes as Record<string, Route>)) {
-      const path = (paths[route.path] ??= {});
-      path[route.method.toLowerCase()] = describe(`${feature}.${verb}`, feature, route, components);
-      for (const method of route.also ?? []) {
-        const id = `${feature}.${verb}.${method.toLowerCase()}`;
-        path[method.toLowerCase()] = describe(id, feature, { ...route, takesBody: method === 'POST' }, components);
-      }
-    }
+export function openApiDocument(): JsonSchema {
+  const operations = Object.entries(contract).flatMap(([feature, routes]) =>
+    Object.entries(routes as Record<string, Route>).map(([verb, route]) => ({ feature, verb, route })),
+  );
+  const schemas = createSchemas(
+    [errorEnvelope, ...operations.flatMap(({ route }) => outputsOf(route.answers))],
+    operations.flatMap(({ route }) => inputsOf(route)),
+  );
+  const paths: Record<string, JsonSchema> = {};
+  for (const { feature, verb, route } of operations) {
+    const path = (paths[route.path.replace('*}', '}')] ??= {});
+    const id = `${feature}.${verb}`;
+    path[route.method.toLowerCase()] = describe(id, feature, route, schemas);
+    if (route.also === undefined) continue;
+    path[route.also.toLowerCase()] = describe(
+      `${id}.${route.also.toLowerCase()}`,
+      feature,
+      route,
+      schemas,
+      route.takes,
+    );
   }
-  schemaOf(errorEnvelope, 'output', components);
   return {
     openapi: '3.1.0',
     info: {
@@ -49,111 +56,139 @@ export function openApiDocument(): Json {
       version: '1',
       description:
         "The platform side of a person's devices. Every failure is `{ error: { message, type, code, details? } }`; " +
-        'field names are returned as sent; additive changes ship without notice.',
+        'field names are returned as sent; additive changes ship without notice: an answer may have more properties ' +
+        'than are listed. Wherever there is GET, HEAD answers the same without the body.',
     },
     servers: [{ url: '/' }],
     tags: Object.keys(contract).map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key: `svc_…`' } },
-      schemas: components,
+      schemas: schemas.components,
     },
   };
 }
 
+const inputsOf = ({ params, query, headers, takes }: Route): z.ZodType[] => [
+  ...[params, query, headers].flatMap((part) => Object.values(part?.shape ?? {}) as z.ZodType[]),
+  ...(takes?.kind === 'json' ? [takes.schema] : []),
+];
+
+function outputsOf(answers: Answers): z.ZodType[] {
+  if (answers.kind === 'json') return [...Object.values(answers.statuses), ...(answers.frames ? [answers.frames] : [])];
+  if (answers.kind === 'events') return Object.values(answers.schemas);
+  return answers.kind === 'text' ? [answers.schema] : [];
+}
+
+/** `takes` is given for the second method of a route whose first one, GET, has no body. */
 function describe(
   operationId: string,
   feature: string,
-  route: Route & { takesBody?: boolean },
-  components: Json,
-): Json {
+  route: Route,
+  schemas: Schemas,
+  takes = route.method === 'GET' ? undefined : route.takes,
+): JsonSchema {
   return {
     operationId,
     tags: [feature],
     summary: route.summary,
     security: route.auth === 'key' ? [{ key: [] }] : [],
     parameters: [
-      ...parametersOf(route.params, 'path', components),
-      ...parametersOf(route.query, 'query', components),
-      ...parametersOf(route.headers, 'header', components),
-      ...(route.auth === 'key' ? sharedHeaders.filter((header) => !route.headers?.shape[String(header['name'])]) : []),
+      ...parametersOf(route.params, 'path', schemas),
+      ...parametersOf(route.query, 'query', schemas),
+      ...parametersOf(route.headers, 'header', schemas),
+      ...(route.auth === 'key' ? sharedHeaders.filter(({ name }) => !route.headers?.shape[String(name)]) : []),
       ...(route.idempotent ? [idempotencyHeader] : []),
     ],
-    ...(route.upload !== undefined && {
-      requestBody: {
-        required: true,
-        description: `Bytes of any type, at most ${route.upload}`,
-        content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
-      },
-    }),
-    ...(route.body &&
-      route.upload === undefined && {
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: schemaOf(route.body, 'input', components) } },
-        },
-      }),
-    ...(route.takesBody &&
-      route.rawBody !== undefined && {
-        requestBody: {
-          description: `Anything; the first ${route.rawBody} bytes are kept`,
-          content: { '*/*': { schema: { type: 'string' } } },
-        },
-      }),
-    responses: { ...successes(route, components), ...failures(routeErrors(route)) },
+    ...(takes && { requestBody: requestBody(takes, schemas) }),
+    responses: { ...successes(route.answers, schemas), ...failures(routeErrors(route)) },
   };
 }
 
-function parametersOf(schema: z.ZodObject | undefined, place: string, components: Json): Json[] {
-  if (!schema) return [];
-  return Object.entries(schema.shape).map(([name, type]) => {
-    const { description, ...rest } = schemaOf(type as z.ZodType, 'input', components);
-    const required = place === 'path' || !(type as z.ZodType).safeParse(undefined).success;
-    return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas): JsonSchema {
+  if (takes.kind === 'bytes') {
+    const description = `Bytes of any type, at most ${takes.most}`;
+    return { required: true, description, content: { 'application/octet-stream': { schema: binary } } };
+  }
+  if (takes.kind === 'anything') {
+    const description = `Anything; the first ${takes.kept} bytes are kept`;
+    return { description, content: { '*/*': { schema: { type: 'string' } } } };
+  }
+  const content = { 'application/json': { schema: schemas.input(takes.schema) } };
+  // No body is read as `{}`.
+  return { required: !takes.schema.safeParse({}).success, content };
+}
+
+function parametersOf(parts: z.ZodObject | undefined, place: string, schemas: Schemas): JsonSchema[] {
+  return Object.entries((parts?.shape ?? {}) as Record<string, z.ZodType>).map(([name, type]) => {
+    const { description, ...schema } = schemas.input(type);
+    const required = place === 'path' || !type.safeParse(undefined).success;
+    return { name, in: place, required, ...(description !== undefined && { description }), schema };
   });
 }
 
-function successes(route: Route, components: Json): Json {
+function successes(answers: Answers, schemas: Schemas): JsonSchema {
+  const ok = (description: string, type: string, schema: JsonSchema): JsonSchema => ({
+    200: { description, content: { [type]: { schema } } },
+  });
+  if (answers.kind === 'nothing') return { 204: { description: 'Done; no body' } };
+  if (answers.kind === 'text') return ok('Success', 'text/plain', schemas.output(answers.schema));
+  if (answers.kind === 'bytes') return ok('The bytes', 'application/octet-stream', binary);
+  if (answers.kind === 'json') return jsonAnswers(answers, schemas);
+  const description = `Named events: ${Object.keys(answers.schemas).join(', ')}; \`: ping\` comments every 15 s`;
+  // OpenAPI 3.1 has no keyword for the frames of a stream: the schema of its content describes them.
+  return ok(description, 'text/event-stream', {
+    oneOf: Object.entries(answers.schemas).map(([title, type]) => ({
+      type: 'object',
+      title,
+      properties: { event: { type: 'string', const: title }, data: schemas.output(type) },
+      required: ['event', 'data'],
+    })),
+  });
+}
+
+function jsonAnswers({ statuses, frames }: Json, schemas: Schemas): JsonSchema {
   return Object.fromEntries(
-    Object.entries(route.responses).map(([status, schema]) => {
-      if (route.events) {
-        const names = Object.entries(route.events).map(([name, type]) => ({
-          type: 'object',
-          title: name,
-          properties: { event: { const: name }, data: schemaOf(type, 'output', components) },
-          required: ['event', 'data'],
-        }));
-        const description = `Named events: ${Object.keys(route.events).join(', ')}; \`: ping\` comments every 15 s`;
-        // The schema of an event stream describes its frames: OpenAPI 3.1 has no keyword of its own for them.
-        return [status, { description, content: { 'text/event-stream': { schema: { oneOf: names } } } }];
-      }
-      if (route.download) {
-        const binary = { schema: { type: 'string', format: 'binary' } };
-        return [status, { description: 'The bytes', content: { 'application/octet-stream': binary } }];
-      }
-      const description = Number(status) < 400 ? 'Success' : 'Failure, with the same record';
-      return [
-        status,
-        {
-          description,
-          content: {
-            [route.plain ? 'text/plain' : 'application/json']: { schema: schemaOf(schema, 'output', components) },
-            ...(route.frames && {
-              'text/event-stream': { schema: schemaOf(route.frames, 'output', components) },
-            }),
-          },
+    Object.entries(statuses).map(([status, type]) => [
+      status,
+      {
+        description: Number(status) < 400 ? 'Success' : 'Failure, with the same record',
+        content: {
+          'application/json': { schema: schemas.output(type) },
+          ...(frames && { 'text/event-stream': { schema: schemas.output(frames) } }),
         },
-      ];
-    }),
+      },
+    ]),
   );
 }
 
-function failures(codes: ErrorCode[]): Json {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codes.sort()) {
-    const { status } = errorCodes[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+/** Every code that a route can answer: its own, and those of its kind. */
+function routeErrors(route: Route): ErrorCode[] {
+  const codes = new Set(route.errors as ErrorCode[] | undefined);
+  const add = (...more: ErrorCode[]): void => more.forEach((code) => codes.add(code));
+  if (route.auth === 'key') {
+    add(
+      'invalid_api_key',
+      'subscription_inactive',
+      'forbidden',
+      'rate_limit_exceeded',
+      'bad_request',
+      'internal_error',
+    );
   }
+  // A gateway that shuts down refuses what it does not need for work in flight; a database can be away for any key.
+  if (route.auth === 'key' || !route.whileDraining) add('unavailable');
+  if (route.params) add('not_found');
+  if (route.takes && route.takes.kind !== 'anything') add('payload_too_large');
+  if (route.metered) add('quota_exceeded');
+  if (route.idempotent) add('idempotency_in_flight', 'idempotency_mismatch');
+  // A status with a record of its own, such as the 503 of readiness, is described by it.
+  const own = route.answers instanceof Json ? route.answers.statuses : {};
+  return [...codes].filter((code) => !(errorCodes[code].status in own));
+}
+
+function failures(codes: ErrorCode[]): JsonSchema {
+  const byStatus = Map.groupBy(codes.sort(), (code) => errorCodes[code].status);
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => [
@@ -161,22 +196,4 @@ function failures(codes: ErrorCode[]): Json {
       { description: names.map((name) => `\`${name}\``).join(', '), content },
     ]),
   );
-}
-
-/** JSON Schema of a type; types with an `id` become components. */
-function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Json): Json {
-  const schema = z.toJSONSchema(type, { io, unrepresentable: 'any', reused: 'inline' }) as Json;
-  const { $schema: _, $defs, ...rest } = schema;
-  for (const [name, definition] of Object.entries(($defs ?? {}) as Json))
-    components[name] = withoutId(definition as Json);
-  const id = type.meta()?.id;
-  const renamed = JSON.parse(JSON.stringify(rest).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
-  if (typeof id !== 'string') return renamed;
-  components[id] = withoutId(renamed);
-  return { $ref: `#/components/schemas/${id}` };
-}
-
-function withoutId(schema: Json): Json {
-  const { id: _, ...rest } = schema;
-  return JSON.parse(JSON.stringify(rest).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Clock } from './clock.ts';
-import type { Actor } from './context.ts';
+import type { Actor } from './actor.ts';
 
 /** Frames a broadcast stream may have unsent before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;

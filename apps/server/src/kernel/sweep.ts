@@ -1,4 +1,4 @@
-import type { JobDefinition } from './jobs.ts';
+import type { JobDefinition } from './feature.ts';
 
 /** Every minute: forgets stored responses past their 24 h, and rate windows past their minute. */
 export const sweepKernel: JobDefinition = {

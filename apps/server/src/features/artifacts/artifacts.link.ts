@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { type ArtifactRow, artifactById } from './artifacts.sql.ts';
 

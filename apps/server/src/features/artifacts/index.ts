@@ -1,18 +1,14 @@
 import type { contract, RouteOutput } from '@svc/contract';
-import type { Kernel } from '../../kernel/context.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { ArtifactGone, type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
 import { linkOf } from './artifacts.link.ts';
-import { type ArtifactRow, deleteArtifacts, expiredIds } from './artifacts.sql.ts';
-import { download } from './download.ts';
+import type { ArtifactRow } from './artifacts.sql.ts';
 
 export { ArtifactGone, type ArtifactSource, checkRoom } from './artifacts.collect.ts';
 export { openLink } from './artifacts.link.ts';
 
 /** An artifact as the API shows it. */
-export type Artifact = RouteOutput<typeof contract.workspaces.artifacts>['data'][number];
-
-const sweptAtOnce = 500;
+export type Artifact = RouteOutput<typeof contract.sandboxes.artifacts>['data'][number];
 
 /** Stores the files of a sandbox by path, one after the other; one that is gone meanwhile is left out. */
 export async function collect(kernel: Kernel, source: ArtifactSource, paths: readonly string[]): Promise<Artifact[]> {
@@ -40,25 +36,3 @@ function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
     expires_at: new Date(expires_at).toISOString(),
   };
 }
-
-/** Files that sandboxes hand out. */
-export const artifactsFeature: Feature = {
-  name: 'artifacts',
-  operations: { download },
-  jobs: [
-    {
-      name: 'artifacts.sweep',
-      cron: '*/10 * * * *',
-      retries: 0,
-      async run({ sql, clock, blobs }) {
-        for (;;) {
-          const ids = await expiredIds(sql, clock, sweptAtOnce);
-          // Bytes first: a row without them is found again, bytes without a row never are.
-          for (const id of ids) await blobs.delete(`artifacts/${id}`);
-          await deleteArtifacts(sql, ids);
-          if (ids.length < sweptAtOnce) return;
-        }
-      },
-    },
-  ],
-};

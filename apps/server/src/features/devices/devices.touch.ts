@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Gate } from '../../kernel/handle.ts';
 import { upsertDevice } from './devices.sql.ts';
 

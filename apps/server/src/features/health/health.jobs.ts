@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { Kernel } from '../../kernel/context.ts';
-import type { JobDefinition } from '../../kernel/jobs.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { JobDefinition } from '../../kernel/feature.ts';
 import { type Provider, parseProviders } from './health.rules.ts';
 import { storeHealth } from './health.sql.ts';
 

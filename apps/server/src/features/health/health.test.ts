@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { contract } from '@svc/contract';
+import { contract, type RouteOutput } from '@svc/contract';
 import { proxyDatabase } from '../../kernel/testing.ts';
 import { http, startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../../testing.ts';
 import { probeProviders } from './health.jobs.ts';
@@ -60,7 +60,9 @@ describe('health', () => {
     const { status, body } = await get(gateway, '/health/ready');
     assert.ok(performance.now() - begun < 3_000);
     assert.equal(status, 503);
-    const record = contract.health.ready.responses[503].parse(body);
+    const record = contract.health.ready.answers.statuses[503]?.parse(body) as RouteOutput<
+      typeof contract.health.ready
+    >;
     assert.deepEqual([record.ok, record.checks.db.ok, record.checks.schema.ok], [false, false, false]);
     assert.deepEqual(record.checks.registry, { ok: true });
     assert.ok(record.checks.db.error);

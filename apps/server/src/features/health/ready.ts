@@ -15,7 +15,10 @@ export const ready = operation(contract.health.ready, async (context) => {
     check(context, () => readProviders(context.kernel), 'the providers file cannot be read or parsed'),
   ]);
   const ok = db.ok && schema.ok && registry.ok;
-  return new Answer(ok ? 200 : 503, { ok, checks: { db, schema, registry }, s1: { mode: 'off', ok: true, ms: 0 } });
+  return new Answer(
+    { ok, checks: { db, schema, registry }, s1: { mode: 'off', ok: true, ms: 0 } },
+    { status: ok ? 200 : 503 },
+  );
 });
 
 async function schemaIsComplete(context: Context): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
 import { deepLink, notifyMany } from '../notifications/index.ts';
 import type { MonitorState, Step, Transition } from './heartbeats.rules.ts';

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import { ApiError, toApiError } from '../../kernel/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { expire } from './heartbeats.rules.ts';

@@ -14,6 +14,6 @@ export const ping = (batches: PingBatches): Operation =>
 /** Answers once the signal is stored; 404 for a token that nobody has. */
 export async function take(batches: PingBatches, context: Context, token: string, signal: Signal): Promise<'OK'> {
   const tokenHash = hashToken(context.kernel.keyring, token);
-  if (!tokenHash || !(await batches.add({ ...signal, tokenHash, body: context.rawBody }))) throw notFound('heartbeat');
+  if (!tokenHash || !(await batches.add({ ...signal, tokenHash, body: context.anything }))) throw notFound('heartbeat');
   return 'OK';
 }

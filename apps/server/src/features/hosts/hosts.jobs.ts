@@ -1,4 +1,4 @@
-import type { JobDefinition } from '../../kernel/jobs.ts';
+import type { JobDefinition } from '../../kernel/feature.ts';
 import { sweep } from './hosts.sql.ts';
 
 /** Every minute: forgets calls that are over. */

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { EventStream } from '../../kernel/sse.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 

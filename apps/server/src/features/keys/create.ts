@@ -1,5 +1,5 @@
 import { contract, type ToolLevel, toolLevels } from '@svc/contract';
-import type { Actor } from '../../kernel/context.ts';
+import type { Actor } from '../../kernel/actor.ts';
 import { ApiError, badRequest } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { issueKey } from './keys.issue.ts';

@@ -1,44 +1,9 @@
-import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
-import type { Kernel } from '../../kernel/context.ts';
 import type { Db } from '../../kernel/db.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import { create } from './create.ts';
-import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
-import { findGrant, findLapsed } from './keys.sql.ts';
-import { list } from './list.ts';
-import { revoke } from './revoke.ts';
-import { update } from './update.ts';
+import { findGrant } from './keys.sql.ts';
 
 export { keysCommands } from './keys.commands.ts';
 export { issueKey } from './keys.issue.ts';
 export { createOwner } from './keys.owner.ts';
-
-/** API keys: issue, look up, pause, revoke. */
-export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
-  const lookup = createKeyLookup(kernel);
-  return {
-    name: 'keys',
-    operations: { list, create, update, revoke },
-    lookup,
-    async start() {
-      const { gateways, streams, sql, log } = kernel;
-      gateways.onMissed(() => {
-        lookup.evict();
-        findLapsed(sql, streams.keyIds())
-          .then((lapsed) => {
-            for (const keyId of lapsed) streams.endOf({ keyId });
-          })
-          .catch((err: unknown) => log.error({ err }, 'keys of open streams were not checked'));
-      });
-      await gateways.onAnnounce(credentialsChanged, (payload) => {
-        lookup.evict();
-        const whose = payload as CredentialChange;
-        if (whose) streams.endOf(whose);
-      });
-      return {};
-    },
-  };
-}
 
 /** Runs the query of the auth path, uncached, with a hash that no key has (kernel: Health). */
 export async function probeAuthPath(db: Db): Promise<void> {

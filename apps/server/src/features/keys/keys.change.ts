@@ -1,5 +1,5 @@
 import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { type KeyChange, type KeyRow, lockKey, updateKey } from './keys.sql.ts';

@@ -1,5 +1,5 @@
 import type { ToolLevel } from '@svc/contract';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
 import { hashKey } from './keys.lookup.ts';
 import { generateKey, recognisable } from './keys.rules.ts';

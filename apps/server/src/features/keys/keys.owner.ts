@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { hasAccounts, insertAccount } from '../accounts/index.ts';
 import { issueKey } from './keys.issue.ts';

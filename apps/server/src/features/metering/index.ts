@@ -1,9 +1,8 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import { payUnpaid, settleAll } from './metering.settle.ts';
-import { deleteOldSpans, execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
+import { payUnpaid } from './metering.settle.ts';
+import { execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
 
 export {
   beginningSpan,
@@ -15,7 +14,6 @@ export {
   type SpanKind,
 } from './metering.sql.ts';
 
-const settleEveryMs = 60_000;
 /** Seconds of commands per user and UTC day (document 3, Limits). */
 const execMsPerDay = 7_200_000;
 
@@ -45,36 +43,3 @@ export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragm
   const isPaid = config.billing ? sql`${owed(sql, accountId)} = 0` : sql`true`;
   return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
 }
-
-/** Settles what is due every minute. */
-export const meteringFeature: Feature = {
-  name: 'metering',
-  operations: {},
-  jobs: [
-    {
-      name: 'metering.sweep',
-      cron: '17 3 * * *',
-      retries: 0,
-      run: ({ sql, clock }) => deleteOldSpans(sql, clock),
-    },
-  ],
-  start(kernel) {
-    let running: Promise<void> = Promise.resolve();
-    let busy = false;
-    const stop = kernel.clock.every(settleEveryMs, () => {
-      if (busy) return;
-      busy = true;
-      running = settleAll(kernel)
-        .catch((err: unknown) => kernel.log.warn({ err }, 'buckets were not settled; they are tried again'))
-        .finally(() => {
-          busy = false;
-        });
-    });
-    return Promise.resolve({
-      async stop() {
-        stop();
-        await running;
-      },
-    });
-  },
-};

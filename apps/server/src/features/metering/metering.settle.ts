@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import { debit } from '../wallet/index.ts';
 import { bucketMs, chargeOf } from './metering.rules.ts';

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { EventStream } from '../../kernel/sse.ts';
 import type { Change } from './notifications.notify.ts';
 import { findNotifications } from './notifications.sql.ts';

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '../../kernel/jobs.ts';
+import type { JobDefinition } from '../../kernel/feature.ts';
 import { sweepOld } from './notifications.sql.ts';
 
 const keptDays = 90;

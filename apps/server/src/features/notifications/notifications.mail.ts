@@ -1,5 +1,5 @@
 import type { Transporter } from 'nodemailer';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
 import type { Outcome } from './notifications.push.ts';
 import { mailText } from './notifications.rules.ts';

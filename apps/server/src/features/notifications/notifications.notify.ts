@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import { insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { Mailer } from './notifications.mail.ts';
 import { type Outcome, push } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';

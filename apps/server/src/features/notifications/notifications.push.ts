@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
 import { pushPayload, pushTerms, secondsOf } from './notifications.rules.ts';
 import type { DeliveryRow } from './notifications.sql.ts';

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { readOrCreateFact } from '../../kernel/facts.ts';
 
 /** The installation's identity towards push services (RFC 8292), base64url. */

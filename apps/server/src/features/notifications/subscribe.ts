@@ -29,7 +29,7 @@ export const subscribe = operation(contract.notifications.subscribe, async (cont
       auth: keys.auth,
     });
     if (isNew) await trimSubscriptions(tx, accountId, mostBrowsers);
-    return new Answer(isNew ? 201 : 200, { subscription });
+    return new Answer({ subscription }, { status: isNew ? 201 : 200 });
   });
 });
 

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { contract, execResult, RouteParsed } from '@svc/contract';
 import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@svc/sandboxd-api';
 import type { z } from 'zod';
-import type { Context, Kernel } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import {
@@ -211,15 +212,4 @@ function canonical(value: unknown): string {
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
   const sorted = entries.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${sorted.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
-}
-
-/** The frames that tell a stored result again. */
-export function framesOf(result: Result): object[] {
-  const { stdout, stderr, ...exit } = result;
-  return [
-    { type: 'start' },
-    ...(stdout === '' ? [] : [{ type: 'stdout', data: stdout }]),
-    ...(stderr === '' ? [] : [{ type: 'stderr', data: stderr }]),
-    { type: 'exit', ...exit },
-  ];
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { templateNames, templates } from '@svc/contract';
 import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
-import type { Actor, Kernel } from '../../kernel/context.ts';
+import type { Actor } from '../../kernel/actor.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, badRequest } from '../../kernel/errors.ts';
 import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
@@ -76,15 +78,15 @@ export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor:
 export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, wanted: Wanted): Promise<SandboxRow> {
   const { backend, template, ttlSeconds } = wanted;
   checkTtl(ttlSeconds, backend === 'v1' ? ttl.v1 : ttl.v2);
-  if (backend === 'v1' && template !== 'svc-base') {
-    const message = 'v1 has the template svc-base only';
+  if (backend === 'v1' && !templates[template].v1) {
+    const message = `v1 has the template ${templateNames.filter((name) => templates[name].v1).join(', ')} only`;
     throw badRequest(message, { template: [message] });
   }
   const mayHaveV2 = actor.features['sandboxes_v2'] !== false;
   if (backend === 'v2' && !mayHaveV2) throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account');
   await checkPaid(kernel, actor.accountId);
   await nodes.some();
-  const fallback = backend === undefined && template === 'svc-base' && ttlSeconds <= ttl.v1;
+  const fallback = backend === undefined && templates[template].v1 && ttlSeconds <= ttl.v1;
   if (backend !== 'v1' && mayHaveV2) {
     const node = nodes.place('v2', template);
     try {

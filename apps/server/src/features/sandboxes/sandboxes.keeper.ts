@@ -1,5 +1,5 @@
 import type { SandboxState } from '@svc/sandboxd-api';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { endSpansOf, insertSpan } from '../metering/index.ts';
 import { endSandbox, span } from './sandboxes.create.ts';

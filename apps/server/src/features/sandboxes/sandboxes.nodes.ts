@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
 import { readOrCreateFact } from '../../kernel/facts.ts';
 import { sandboxdPlaces } from '../../sandboxd.ts';

@@ -1,5 +1,6 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
-import type { Context, Kernel } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
 import { type Nodes, notRunning } from './sandboxes.nodes.ts';

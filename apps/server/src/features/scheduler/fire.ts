@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db.ts';
-import { Answer, type Operation, operation } from '../../kernel/feature.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
 import { lockEventSchedules, readNow } from '../schedules/index.ts';
 import { type Parts, start } from './scheduler.admit.ts';
 
@@ -9,7 +9,7 @@ export const fire = (parts: Parts): Operation =>
   operation(contract.scheduler.fire, async (context, { params }) => {
     const { accountId } = context.actor;
     const queued = await context.transaction((db) => fireTrigger(parts, db, accountId, params.trigger_id));
-    return new Answer(202, { queued });
+    return { queued };
   });
 
 /** Creates the runs of an event in the caller's transaction; answers how many will run. */

@@ -1,40 +1,17 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import type { JobDefinition } from '../../kernel/jobs.ts';
 import type { EventStream } from '../../kernel/sse.ts';
-import { readNow, type ScheduleRow } from '../schedules/index.ts';
-import type { Sandboxes } from '../sandboxes/index.ts';
-import { cancel } from './cancel.ts';
-import { claim, Claims } from './claim.ts';
-import { decide } from './decide.ts';
-import { fire, fireTrigger } from './fire.ts';
-import { heartbeat } from './heartbeat.ts';
-import { hosts } from './hosts.ts';
-import { reportNative } from './reportNative.ts';
-import { result } from './result.ts';
-import { runs, viewRun } from './runs.ts';
+import type { ScheduleRow, Scheduler as SchedulerOfSchedules } from '../schedules/index.ts';
+import { fireTrigger } from './fire.ts';
+import { viewRun } from './runs.ts';
 import { cancelActive, copyOf, needsApproval, type Parts, publishRuns, start } from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './scheduler.alerts.ts';
-import { sweepHosts } from './scheduler.claims.sql.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
-import { CloudRunner } from './scheduler.cloud.ts';
-import { changeRun, type CreatedRun, listRuns, lockActive, rewriteWaiting, sweepRuns } from './scheduler.sql.ts';
-import { endPause, Ticker, tickSchedules } from './scheduler.ticker.ts';
-import { updateHost } from './updateHost.ts';
+import { type CreatedRun, changeRun, listRuns, lockActive, rewriteWaiting } from './scheduler.sql.ts';
+import { endPause, tickSchedules } from './scheduler.ticker.ts';
 
-const sweep: JobDefinition = {
-  name: 'scheduler.sweep',
-  cron: '17 3 * * *',
-  async run({ sql, clock }) {
-    const now = new Date(await readNow(sql, clock)).toISOString();
-    await sweepRuns(sql, now);
-    await sweepHosts(sql, now);
-  },
-};
-
-/** What the feature `schedules` asks of the scheduler; each takes the caller's transaction. */
-export class Scheduler {
+/** What the feature `schedules` asks of this one, and what fires event triggers. */
+export class Scheduler implements SchedulerOfSchedules {
   readonly parts: Parts;
 
   constructor(kernel: Kernel) {
@@ -96,37 +73,4 @@ export class Scheduler {
   follow(accountId: string, stream: EventStream): void {
     this.parts.changes.follow(accountId, stream);
   }
-}
-
-/** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
-export function schedulerFeature({ parts }: Scheduler, sandboxes: Sandboxes): Feature {
-  const claims = new Claims(parts);
-  const cloud = new CloudRunner(parts, sandboxes);
-  const ticker = new Ticker(parts, () => cloud.look());
-  return {
-    name: 'scheduler',
-    operations: {
-      claim: claim(claims),
-      heartbeat: heartbeat(parts),
-      result: result(parts),
-      decide: decide(parts),
-      cancel: cancel(parts),
-      runs,
-      hosts,
-      updateHost: updateHost(parts),
-      reportNative: reportNative(parts),
-      fire: fire(parts),
-    },
-    jobs: [sweep],
-    async start() {
-      await parts.changes.start();
-      ticker.start();
-      return {
-        async drain() {
-          claims.drain();
-          await Promise.all([ticker.stop(), cloud.stop()]);
-        },
-      };
-    },
-  };
 }

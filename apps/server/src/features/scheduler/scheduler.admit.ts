@@ -1,5 +1,5 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';

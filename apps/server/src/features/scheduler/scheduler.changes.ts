@@ -1,5 +1,5 @@
 import type { contract, RouteEvent } from '@svc/contract';
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { EventStream } from '../../kernel/sse.ts';
 

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule, readNow } from './schedules.sql.ts';
 
 /** Approves the schedule's command, named by its hash, for the calling device. */

@@ -1,17 +1,17 @@
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/context.ts';
 import { badRequest } from '../../kernel/errors.ts';
-import { Answer, type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
-import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
+import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { insertSchedule, type NewSchedule, readNow, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 export const create = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.create, async (context, { body }) => {
     const { row, now } = await createSchedule(scheduler, context, body);
-    return new Answer(201, await viewSchedule(context.db, row, now));
+    return viewSchedule(context.db, row, now);
   });
 
 /** An `at` trigger may lie this long in the past; it runs at once then. */

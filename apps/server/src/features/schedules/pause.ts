@@ -1,9 +1,9 @@
 import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { viewPause } from './list.ts';
 import { findPause, type PauseRow, upsertPause } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { readNow } from './schedules.sql.ts';
 
 /** Pauses the account's schedules; pausing again changes how the pause ends. */

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
-import { Answer, type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { deleteSchedule, findSchedule, lockSchedule, readNow } from './schedules.sql.ts';
 
 /** Deletes a schedule; its history stays, what runs is cancelled. */
@@ -15,5 +15,5 @@ export const remove = (scheduler: Scheduler): Operation =>
       await deleteSchedule(db, params.id);
       await scheduler.publish(db, accountId, { op: 'deleted', state: 'deleted', schedule_id: params.id });
     });
-    return new Answer(204, undefined);
+    return undefined;
   });

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { findPause } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { readNow } from './schedules.sql.ts';
 
 /** Ends the pause. Without one, nothing happens. */

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { deleteApprovals } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
 
 /** Withdraws the calling device's approval; what runs already goes on. */

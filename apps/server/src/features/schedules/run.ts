@@ -1,9 +1,9 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
-import { Answer, type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
 import { viewPause } from './list.ts';
 import { findPause } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule, readNow } from './schedules.sql.ts';
 
 /** Runs a schedule now, also a disabled one; not while the account is paused. */
@@ -17,5 +17,5 @@ export const run = (scheduler: Scheduler): Operation =>
       if (viewPause(await findPause(db, accountId), now).paused) return undefined;
       return scheduler.runNow(db, schedule, now);
     });
-    return new Answer(202, created ? { queued: true, run_id: created.id } : { queued: false });
+    return created ? { queued: true, run_id: created.id } : { queued: false };
   });

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { findSchedule } from './schedules.sql.ts';
 
 export const runs = (scheduler: Scheduler): Operation =>

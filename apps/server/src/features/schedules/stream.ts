@@ -1,10 +1,10 @@
 import { contract } from '@svc/contract';
-import { type Operation, streamOperation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 
 /** Changes of the account's schedules and runs, from any gateway. */
 export const stream = (scheduler: Scheduler): Operation =>
-  streamOperation(contract.schedules.stream, (context, _input, start) => {
-    scheduler.follow(context.actor.accountId, start());
+  operation(contract.schedules.stream, (context) => {
+    scheduler.follow(context.actor.accountId, context.openEvents());
     return Promise.resolve();
   });

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { checkAt } from './create.ts';
+import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
   checkDefinition,
   checkMayRun,
@@ -12,7 +12,7 @@ import {
   nextSlots,
   parseMerged,
 } from './schedules.rules.ts';
-import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import {
   type Definition,
   findSchedule,

@@ -1,11 +1,11 @@
 import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Scheduler } from '../scheduler/index.ts';
 import { createSchedule } from './create.ts';
 import { parseMerged } from './schedules.rules.ts';
-import { readyMade } from './templates.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
 import { viewSchedule } from './schedules.view.ts';
+import { readyMade } from './templates.ts';
 
 /** Creates a schedule from a template; `params` fill its blanks, and any field of a schedule among them wins. */
 export const useTemplate = (scheduler: Scheduler): Operation =>

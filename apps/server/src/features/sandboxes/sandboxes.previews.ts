@@ -1,7 +1,7 @@
 import {
   createServer,
-  type IncomingMessage,
   request as httpRequest,
+  type IncomingMessage,
   type Server,
   type ServerResponse,
   STATUS_CODES,
@@ -9,11 +9,18 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Kernel } from '../../kernel/context.ts';
-import type { Sandboxes } from '../sandboxes/index.ts';
-import { type Asked, askedOf, headersInside, ownCookie, setCookiesOutside } from './previews.rules.ts';
-import { findPreview } from './previews.sql.ts';
-import { hashOf } from './previews.token.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Nodes } from './sandboxes.nodes.ts';
+import {
+  type Asked,
+  askedOf,
+  hashOf,
+  headersInside,
+  ownCookie,
+  setCookiesOutside,
+} from './sandboxes.previews.address.ts';
+import { findPreview } from './sandboxes.previews.sql.ts';
+import { nodeOfRunning } from './sandboxes.sql.ts';
 
 /** Connections into one sandbox at a time; a browser opens six, and a socket for each page. */
 const mostConnections = 128;
@@ -29,16 +36,16 @@ interface Admitted {
 /** Forwards HTTP and WebSocket to ports inside sandboxes. */
 export class PreviewListener {
   readonly #kernel: Kernel;
-  readonly #sandboxes: Sandboxes;
+  readonly #nodes: Nodes;
   readonly #server: Server;
   /** Connections that were handed over to both ends. */
   readonly #tunnels = new Set<Duplex>();
   /** How many connections each sandbox has. */
   readonly #open = new Map<string, number>();
 
-  constructor(kernel: Kernel, sandboxes: Sandboxes) {
+  constructor(kernel: Kernel, nodes: Nodes) {
     this.#kernel = kernel;
-    this.#sandboxes = sandboxes;
+    this.#nodes = nodes;
     // Pages inside may stream for as long as their address is valid.
     this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
       this.#forward(request, response).catch((err: unknown) => this.#broken(err, response));
@@ -93,11 +100,16 @@ export class PreviewListener {
       return open;
     };
     if (count(1) <= mostConnections) {
-      const socket = await this.#sandboxes.connect(sandboxId, port).catch(() => undefined);
+      const socket = await this.#dial(sandboxId, port).catch(() => undefined);
       if (socket && !socket.destroyed) return socket.once('close', () => count(-1));
     }
     count(-1);
     return undefined;
+  }
+
+  async #dial(sandboxId: string, port: number): Promise<Duplex> {
+    const nodeId = await nodeOfRunning(this.#kernel.sql, sandboxId);
+    return this.#nodes.of(nodeId).connect(sandboxId, port);
   }
 
   #inside(request: IncomingMessage, { asked, port }: Admitted) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { dateTime, route, text, uuid } from './route.ts';
-import { artifact, onSandboxes } from './sandboxes.shapes.ts';
+import { dateTime, text, uuid } from './fields.ts';
+import { bytes, json, route } from './route.ts';
+import { artifact, onSandboxes, ttlSeconds } from './sandboxes.shapes.ts';
 
 const params = z.object({ id: uuid });
 const path = text(1024).describe('Relative to /workspace');
@@ -8,34 +9,25 @@ const onFile = z.object({ id: uuid, path });
 const errors = ['sandbox_not_running', 'sandbox_capacity'] as const;
 /** Of what takes files into the store: one listing or one workspace too large, or too much stored already. */
 const storing = ['workspace_too_large', 'quota_exceeded'] as const;
-/** Bytes in a response. */
-const bytes = z.instanceof(Uint8Array<ArrayBufferLike>);
-
-/** The files of a sandbox, and what it hands out (document 3, Files, Artifact). */
-export const workspaces = {
+/** The files of a sandbox, what it hands out, and addresses of its ports (document 3, Files, Artifact, Preview). */
+export const sandboxFiles = {
   writeFile: route({
     ...onSandboxes,
     method: 'PUT',
-    path: '/v1/sandboxes/{id}/files/{path}',
-    rest: true,
+    path: '/v1/sandboxes/{id}/files/{path*}',
     summary: 'Write a file of at most 100 MiB, whole or not at all',
-    upload: 100 * 1024 * 1024,
+    takes: bytes(100 * 1024 * 1024),
     params: onFile,
-    body: bytes,
-    responses: {
-      200: z.object({ path: z.string(), bytes: z.int(), sha256: z.string(), generation: z.int() }),
-    },
+    answers: json(z.object({ path: z.string(), bytes: z.int(), sha256: z.string(), generation: z.int() })),
     errors: [...errors, 'workspace_too_large'],
   }),
   readFile: route({
     ...onSandboxes,
     method: 'GET',
-    path: '/v1/sandboxes/{id}/files/{path}',
-    rest: true,
+    path: '/v1/sandboxes/{id}/files/{path*}',
     summary: 'The bytes of a file',
-    download: true,
     params: onFile,
-    responses: { 200: bytes },
+    answers: bytes(),
     errors: [...errors, 'workspace_too_large'],
   }),
   listFiles: route({
@@ -45,8 +37,8 @@ export const workspaces = {
     summary: 'The entries of a directory, one level',
     params,
     query: z.object({ path: path.default('') }),
-    responses: {
-      200: z.object({
+    answers: json(
+      z.object({
         entries: z.array(
           z.object({
             path: z.string(),
@@ -56,7 +48,7 @@ export const workspaces = {
           }),
         ),
       }),
-    },
+    ),
     errors: [...errors, 'workspace_too_large'],
   }),
   artifacts: route({
@@ -65,7 +57,7 @@ export const workspaces = {
     path: '/v1/sandboxes/{id}/artifacts',
     summary: 'Collect every file under /workspace/out: hashed, scanned, with signed links',
     params,
-    responses: { 200: z.object({ data: z.array(artifact) }) },
+    answers: json(z.object({ data: z.array(artifact) })),
     errors: [...errors, ...storing],
   }),
   snapshot: route({
@@ -74,9 +66,9 @@ export const workspaces = {
     path: '/v1/sandboxes/{id}/snapshot',
     summary: 'Pack the workspace into a tar archive, scanned, with a signed link; v1',
     params,
-    body: z.object({ name: text(128).optional() }),
-    responses: {
-      200: z.object({
+    takes: json(z.object({ name: text(128).optional() })),
+    answers: json(
+      z.object({
         object: z.literal('snapshot'),
         id: uuid,
         name: z.string().optional(),
@@ -89,7 +81,26 @@ export const workspaces = {
           .describe('Signed link to the archive, valid 1 h; present only when the scan is clean'),
         expires_at: dateTime,
       }),
-    },
+    ),
     errors: [...errors, ...storing, 'not_supported_on_v2'],
+  }),
+  preview: route({
+    ...onSandboxes,
+    method: 'POST',
+    path: '/v1/sandboxes/{id}/preview',
+    summary: 'An address that forwards HTTP and WebSocket to a port inside, for whoever has it',
+    params: z.object({ id: uuid }),
+    takes: json(
+      z.object({
+        port: z
+          .int()
+          .min(1024)
+          .max(65_535)
+          .refine((port) => port !== 8080, 'must not be 8080'),
+        ttl_seconds: ttlSeconds(60, 3600).default(900),
+      }),
+    ),
+    answers: json(z.object({ port: z.int(), url: z.string(), expires_at: dateTime })),
+    errors: ['sandbox_not_running', 'sandbox_capacity', 'invalid_ttl'],
   }),
 };

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import type { HeartbeatHooks } from './heartbeats.alert.ts';
@@ -10,8 +10,6 @@ import { pings } from './pings.ts';
 import { remove } from './remove.ts';
 import { signal } from './signal.ts';
 import { update } from './update.ts';
-
-export type { HeartbeatHooks } from './heartbeats.alert.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {

@@ -1,10 +1,12 @@
 import { contract } from '@svc/contract';
 import { ApiError } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { checkTtl, type Sandboxes } from '../sandboxes/index.ts';
-import type { PreviewListener } from './previews.listener.ts';
-import { insertPreview } from './previews.sql.ts';
-import { createToken, hashOf } from './previews.token.ts';
+import { checkTtl } from './sandboxes.create.ts';
+import type { Nodes } from './sandboxes.nodes.ts';
+import { createToken, hashOf } from './sandboxes.previews.address.ts';
+import { insertPreview } from './sandboxes.previews.sql.ts';
+import type { PreviewListener } from './sandboxes.previews.ts';
+import { runningSandbox } from './sandboxes.running.ts';
 
 const ttl = { least: 60, most: 3600 };
 
@@ -12,11 +14,12 @@ const ttl = { least: 60, most: 3600 };
 const hostOf = (host: string): string =>
   ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
 
-export const create = (sandboxes: Sandboxes, listener: PreviewListener) =>
-  operation(contract.previews.create, async ({ kernel, db, actor, clock }, { params: { id }, body }) => {
+/** A fresh address: whoever has it reaches the port until it is void. */
+export const preview = (nodes: Nodes, listener: PreviewListener) =>
+  operation(contract.sandboxes.preview, async ({ kernel, db, actor, clock }, { params: { id }, body }) => {
     const { port, ttl_seconds: ttlSeconds } = body;
     checkTtl(ttlSeconds, ttl.most, ttl.least);
-    const { audit } = await sandboxes.running({ db, actor }, id);
+    const { audit } = await runningSandbox({ db, actor }, nodes, id);
     const domain = kernel.config.previewDomain;
     if (domain === undefined && listener.port === undefined) {
       throw new ApiError('sandbox_capacity', 'previews have no port here; set SVC_PREVIEW_PORT to a free one', {

@@ -2,11 +2,12 @@ import { contract } from '@svc/contract';
 import { ApiError } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
-import { type Sandboxes, toApiFailure } from '../sandboxes/index.ts';
+import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { runningSandbox } from './sandboxes.running.ts';
 
-export const snapshot = (sandboxes: Sandboxes) =>
-  operation(contract.workspaces.snapshot, async ({ kernel, actor, db }, { params: { id }, body: { name } }) => {
-    const { row, node, audit } = await sandboxes.running({ db, actor }, id);
+export const snapshot = (nodes: Nodes) =>
+  operation(contract.sandboxes.snapshot, async ({ kernel, actor, db }, { params: { id }, body: { name } }) => {
+    const { row, node, audit } = await runningSandbox({ db, actor }, nodes, id);
     if (row.backend === 'v2') {
       throw new ApiError('not_supported_on_v2', 'a v2 sandbox keeps its workspace by pause; snapshot needs v1');
     }

@@ -1,12 +1,12 @@
-import type { Kernel } from '../../kernel/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { exec } from './exec.ts';
 import { sweepCalls } from './hosts.jobs.ts';
 import { Presence } from './hosts.presence.ts';
 import { Relay } from './hosts.relay.ts';
-import { stream } from './stream.ts';
 import { list } from './list.ts';
 import { result } from './result.ts';
+import { stream } from './stream.ts';
 
 /** How long a shutdown waits for operations that hosts still run. */
 const drainMs = 5_000;

@@ -1,5 +1,19 @@
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isToken } from './previews.token.ts';
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+/** 130 bits; a DNS label has room for 63 characters and does not tell upper from lower case. */
+const length = 26;
+
+/** A fresh token. */
+export function createToken(): string {
+  return Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+const isToken = (text: string): boolean => /^[a-z2-7]{26}$/.test(text);
+
+/** Under which a token is stored. */
+export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** Cookie of the path form, which tells a page's absolute paths which preview they belong to. */
 const cookieName = 'svc_preview';

@@ -11,6 +11,7 @@ export interface PreviewRow {
   expires_at: string;
 }
 
+/** Stores an address. */
 export async function insertPreview(
   db: Db,
   time: Time,
@@ -18,7 +19,7 @@ export async function insertPreview(
 ): Promise<PreviewRow> {
   const { tokenHash, accountId, sandboxId, port, ttlSeconds } = preview;
   const [row] = await db<PreviewRow[]>`
-    insert into previews.previews (token_hash, account_id, sandbox_id, port, expires_at)
+    insert into sandboxes.previews (token_hash, account_id, sandbox_id, port, expires_at)
     values (${tokenHash}, ${accountId}, ${sandboxId}, ${port},
       date_trunc('milliseconds', ${nowOf(db, time)}) + make_interval(secs => ${ttlSeconds}))
     returning sandbox_id, account_id, port, expires_at`;
@@ -30,10 +31,11 @@ export async function findPreview(db: Db, time: Time, tokenHash: Buffer) {
   const [row] = await db<(PreviewRow & { left_ms: number })[]>`
     select sandbox_id, account_id, port, expires_at,
       floor(extract(epoch from expires_at - ${nowOf(db, time)}) * 1000)::bigint as left_ms
-    from previews.previews where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}`;
+    from sandboxes.previews where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}`;
   return row;
 }
 
-export async function deleteExpired(db: Db, time: Time): Promise<void> {
-  await db`delete from previews.previews where expires_at < ${nowOf(db, time)}`;
+/** Forgets addresses that are void. */
+export async function deleteExpiredPreviews(db: Db, time: Time): Promise<void> {
+  await db`delete from sandboxes.previews where expires_at < ${nowOf(db, time)}`;
 }

@@ -7,8 +7,9 @@ import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
-import { artifactsFeature, collect as collectAll } from '../artifacts/index.ts';
-import { outputsOf } from '../sandboxes/sandboxes.running.ts';
+import { artifactsFeature } from '../artifacts/feature.ts';
+import { collect as collectAll } from '../artifacts/index.ts';
+import { outputsOf } from './sandboxes.running.ts';
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 /** The harmless file that every antivirus takes for a virus; put together so that none takes this one for it. */

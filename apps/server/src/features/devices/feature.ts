@@ -1,0 +1,5 @@
+import type { Feature } from '../../kernel/feature.ts';
+import { list } from './list.ts';
+
+/** Devices of an account, registered by use. */
+export const devicesFeature: Feature = { name: 'devices', operations: { list } };

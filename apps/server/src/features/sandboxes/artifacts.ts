@@ -1,0 +1,17 @@
+import { contract } from '@svc/contract';
+import { operation } from '../../kernel/feature.ts';
+import { collect } from '../artifacts/index.ts';
+import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { outputsOf, runningSandbox } from './sandboxes.running.ts';
+
+export const artifacts = (nodes: Nodes) =>
+  operation(contract.sandboxes.artifacts, async (context, { params }) => {
+    const running = await runningSandbox(context, nodes, params.id);
+    try {
+      const { accountId, keyId } = context.actor;
+      const { source, paths } = await outputsOf(context.kernel, running.node, { id: params.id, accountId, keyId });
+      return { data: await collect(context.kernel, source, paths) };
+    } catch (error) {
+      throw toApiFailure(error, 'file');
+    }
+  });

@@ -1,0 +1,82 @@
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import { artifacts } from './artifacts.ts';
+import { create } from './create.ts';
+import { exec } from './exec.ts';
+import { fork } from './fork.ts';
+import { get } from './get.ts';
+import type { Sandboxes } from './index.ts';
+import { list } from './list.ts';
+import { listFiles } from './listFiles.ts';
+import { pause } from './pause.ts';
+import { preview } from './preview.ts';
+import { readFile } from './readFile.ts';
+import { remove } from './remove.ts';
+import { resetKernel } from './resetKernel.ts';
+import { resume } from './resume.ts';
+import { run } from './run.ts';
+import { runCode } from './runCode.ts';
+import { Keeper } from './sandboxes.keeper.ts';
+import { deleteExpiredPreviews } from './sandboxes.previews.sql.ts';
+import { PreviewListener } from './sandboxes.previews.ts';
+import { deleteOldSandboxes } from './sandboxes.sql.ts';
+import { snapshot } from './snapshot.ts';
+import { writeFile } from './writeFile.ts';
+
+/** On every answer of a sandbox route (document 3, Limits). */
+const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
+  'x-svc-cost-micro-usd': '0',
+  'x-svc-data-region': kernel.config.dataRegion,
+});
+
+/** Isolated workspaces. */
+export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature {
+  const keeper = new Keeper(kernel, nodes);
+  const listener = new PreviewListener(kernel, nodes);
+  return {
+    name: 'sandboxes',
+    headers: sandboxHeaders(kernel),
+    operations: {
+      list,
+      get,
+      create: create(nodes),
+      remove: remove(nodes),
+      exec: exec(nodes),
+      run: run(nodes),
+      runCode: runCode(nodes),
+      resetKernel: resetKernel(nodes),
+      pause: pause(nodes),
+      resume: resume(nodes),
+      fork: fork(nodes),
+      writeFile: writeFile(nodes),
+      readFile: readFile(nodes),
+      listFiles: listFiles(nodes),
+      artifacts: artifacts(nodes),
+      snapshot: snapshot(nodes),
+      preview: preview(nodes, listener),
+    },
+    jobs: [
+      {
+        name: 'sandboxes.sweep',
+        cron: '41 3 * * *',
+        retries: 0,
+        run: ({ sql, clock }) => deleteOldSandboxes(sql, clock),
+      },
+      {
+        name: 'sandboxes.sweepPreviews',
+        cron: '*/15 * * * *',
+        retries: 0,
+        run: ({ sql, clock }) => deleteExpiredPreviews(sql, clock),
+      },
+    ],
+    async start() {
+      await Promise.all([keeper.start(), listener.listen()]);
+      return {
+        async stop() {
+          listener.close();
+          await keeper.stop();
+        },
+      };
+    },
+  };
+}

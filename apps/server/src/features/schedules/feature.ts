@@ -1,0 +1,40 @@
+import type { Feature } from '../../kernel/feature.ts';
+import { approveCommand } from './approveCommand.ts';
+import { create } from './create.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { pause } from './pause.ts';
+import { preview } from './preview.ts';
+import { remove } from './remove.ts';
+import { resume } from './resume.ts';
+import { revokeCommand } from './revokeCommand.ts';
+import { run } from './run.ts';
+import { runs } from './runs.ts';
+import type { Scheduler } from './schedules.scheduler.ts';
+import { stream } from './stream.ts';
+import { templates } from './templates.ts';
+import { update } from './update.ts';
+import { useTemplate } from './useTemplate.ts';
+/** Schedules: what is to run, when and where. */
+export function schedulesFeature(scheduler: Scheduler): Feature {
+  return {
+    name: 'schedules',
+    operations: {
+      list,
+      create: create(scheduler),
+      get,
+      update: update(scheduler),
+      remove: remove(scheduler),
+      run: run(scheduler),
+      runs: runs(scheduler),
+      approveCommand: approveCommand(scheduler),
+      revokeCommand: revokeCommand(scheduler),
+      preview,
+      pause: pause(scheduler),
+      resume: resume(scheduler),
+      templates,
+      useTemplate: useTemplate(scheduler),
+      stream: stream(scheduler),
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { contract, RouteEvent, run } from '@svc/contract';
+import type { z } from 'zod';
+import type { Db } from '../../kernel/db.ts';
+import type { EventStream } from '../../kernel/sse.ts';
+import type { ScheduleRow } from './schedules.sql.ts';
+
+/** One frame of `GET /v1/schedules/stream`. */
+export type Change = RouteEvent<typeof contract.schedules.stream>['data'];
+
+/** What schedules ask of the feature that runs them, which implements it. Each takes the caller's transaction. */
+export interface Scheduler {
+  /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
+  runNow(db: Db, schedule: ScheduleRow, now: number): Promise<{ id: string } | undefined>;
+  /**
+   * Waiting runs take what their schedule says now. When it is other work than was approved, a run that waits for a host
+   * waits for a person again.
+   */
+  rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void>;
+  /** Cancels what runs and waits of a schedule. */
+  cancelAll(db: Db, scheduleId: string, now: number): Promise<void>;
+  /** Runs of a schedule, newest first, as they are answered. */
+  runsOf(db: Db, accountId: string, scheduleId: string, limit: number): Promise<z.input<typeof run>[]>;
+  /** Takes every slot of the account that is due; before its pause ends. */
+  tickAccount(accountId: string): Promise<void>;
+  /** Ends the account's pause; answers how many catch-up runs were created. */
+  endPause(db: Db, accountId: string, backfill: boolean, now: number): Promise<number>;
+  /** Sends a change to open streams, and wakes tickers. */
+  publish(db: Db, accountId: string, change: Change): Promise<void>;
+  /** Sends the account's changes to a stream. */
+  follow(accountId: string, stream: EventStream): void;
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+/** What an error code stands for: its HTTP status and the `type` of the envelope (document 1, Errors). */
+export interface ErrorKind {
+  readonly status: number;
+  readonly type:
+    | 'invalid_request_error'
+    | 'authentication_error'
+    | 'permission_error'
+    | 'not_found_error'
+    | 'conflict_error'
+    | 'rate_limit_error'
+    | 'api_error';
+}
+
+/** Codes that any route may answer. A feature's own codes stand in its contract file. */
+export const sharedErrors = {
+  bad_request: { status: 400, type: 'invalid_request_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  subscription_inactive: { status: 402, type: 'permission_error' },
+  forbidden: { status: 403, type: 'permission_error' },
+  not_found: { status: 404, type: 'not_found_error' },
+  idempotency_in_flight: { status: 409, type: 'conflict_error' },
+  payload_too_large: { status: 413, type: 'invalid_request_error' },
+  idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  quota_exceeded: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  unavailable: { status: 503, type: 'api_error' },
+} as const satisfies Record<string, ErrorKind>;
+
+/** The error envelope of every failure (document 1, Errors). `details.fieldErrors` maps a field to its messages. */
+export const errorEnvelope = z
+  .looseObject({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      code: z.string(),
+      details: z.looseObject({ fieldErrors: z.record(z.string(), z.array(z.string())).optional() }).optional(),
+    }),
+  })
+  .meta({ id: 'Error' });

@@ -1,0 +1,179 @@
+/**
+ * What the gateway and sandboxd, the node agent that holds the sandboxes of one machine, say to each other: JSON over
+ * HTTP on a Unix socket. The table of routes stands in `apps/sandboxd/README.md`.
+ */
+import { backend, storedEgress, type Template, template } from '@svc/contract';
+import { z } from 'zod';
+
+export type { Template } from '@svc/contract';
+export type Backend = z.infer<typeof backend>;
+/** Where code inside may connect to; enforced outside of the sandbox, by host name. */
+export type Egress = z.infer<typeof storedEgress>;
+
+/** `PUT /v1/sandboxes/{id}`: creates it; a repetition answers the one there is. Instants are epoch milliseconds. */
+export const newSandbox = z.object({
+  /** Which installation of the platform it belongs to: others leave it alone. */
+  owner: z.string().default(''),
+  backend,
+  template,
+  egress: storedEgress,
+  /** sandboxd ends the sandbox at this instant by itself, also when nobody asks it to. */
+  expires_at: z.int(),
+});
+export type NewSandbox = z.input<typeof newSandbox>;
+
+/** A sandbox as sandboxd knows it. */
+export interface SandboxState {
+  id: string;
+  owner: string;
+  backend: Backend;
+  template: Template;
+  status: 'running' | 'paused' | 'stopped';
+  /** Why it is stopped: `expired`, `memory` (the machine's limit ended it), `crashed`. */
+  reason?: string;
+  /** Started from a warm snapshot of its template. */
+  restored: boolean;
+  /** `sha256:<hex>` of the root file system. */
+  image_digest: string;
+  expires_at: number;
+  /** Bytes of disk that it takes while it is paused: its memory and its workspace, or that alone when only files were kept. */
+  snapshot_bytes?: number;
+}
+
+/** `POST …/exec`. Exactly one of `cmd`, `shell` and `code` with `language`. */
+export const execRequest = z.object({
+  cmd: z.array(z.string()).optional(),
+  shell: z.string().optional(),
+  language: z.enum(['python', 'bash']).optional(),
+  code: z.string().optional(),
+  env: z.record(z.string(), z.string()).default({}),
+  /** Inside `/workspace`, relative to it or absolute; default its root. */
+  cwd: z.string().optional(),
+  stdin: z.string().optional(),
+  timeout_ms: z.int(),
+});
+export type ExecRequest = z.infer<typeof execRequest>;
+
+/** A file that a command wrote below `/workspace/out`; `path` is relative to `/workspace`. */
+export interface OutputFile {
+  path: string;
+  sha256: string;
+  bytes: number;
+}
+
+/** Lines of the answer to an exec (`application/x-ndjson`): `start`, chunks as they come, then one `exit` or `error`. */
+export type ExecEvent =
+  | { type: 'start' }
+  | { type: 'stdout' | 'stderr'; data: string }
+  /** A stream reached 1 MiB; the rest of it is dropped. */
+  | { type: 'truncated'; stream: 'stdout' | 'stderr' }
+  | { type: 'exit'; exit_code: number | null; timed_out: boolean; duration_ms: number; outputs: OutputFile[] }
+  | { type: 'error'; code: NodeErrorCode; message: string };
+
+/** `POST …/run_code`. */
+export const codeRequest = z.object({ code: z.string(), timeout_ms: z.int() });
+export type CodeRequest = z.infer<typeof codeRequest>;
+
+/** What a cell of the Python kernel did. */
+export interface CodeResult {
+  stdout: string;
+  stderr: string;
+  /** `repr` of the last expression, at most 64 KiB; null when there is none. */
+  result: string | null;
+  error: { name: string; value: string; traceback: string } | null;
+  duration_ms: number;
+  execution_count: number;
+  /** The cell went past its time, or ended the process: every variable is gone. */
+  kernel_restarted: boolean;
+  /** Figures that the cell drew, relative to `/workspace`. */
+  images: string[];
+}
+
+/** An entry of a directory; `path` is relative to `/workspace`, `mtime` RFC 3339. */
+export interface FileEntry {
+  path: string;
+  bytes: number;
+  type: 'file' | 'directory' | 'symlink' | 'other';
+  mtime: string;
+}
+
+/** Answer of `PUT …/files`. */
+export interface WrittenFile {
+  path: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes with the workspace. */
+export interface Paused {
+  memory: boolean;
+  snapshot_bytes: number;
+}
+
+/** `POST …/resume`. */
+export const resumeRequest = z.object({ expires_at: z.int() });
+/** Answer of `POST …/resume`, and what each child of a fork says. */
+export interface Resumed {
+  restored: boolean;
+  ready_ms: number;
+}
+
+/** `POST …/fork`. */
+export const forkRequest = z.object({
+  children: z
+    .array(z.object({ id: z.guid(), expires_at: z.int() }))
+    .min(1)
+    .max(5),
+});
+export interface Forked {
+  children: ({ id: string; error?: string } & Resumed)[];
+}
+
+/** The verdict of `POST /v1/scan` over the bytes of its body. */
+export interface Scanned {
+  verdict: 'clean' | 'infected' | 'error';
+  signature?: string;
+}
+
+/** How far an image is. */
+export interface ImageStatus {
+  template: Template;
+  state: 'absent' | 'building' | 'ready' | 'failed';
+  /** 0 to 1 while it is built. */
+  progress: number;
+  /** What is being done, or why it failed, in one line. */
+  step: string;
+  digest?: string;
+  bytes?: number;
+}
+
+/** `GET /v1/node`. */
+export interface NodeStatus {
+  /** Stays the same over restarts. */
+  id: string;
+  /** What each backend can do here; `reason` says what to do where it cannot run. */
+  backends: Record<Backend, { available: boolean; reason?: string }>;
+  images: ImageStatus[];
+  /** Sandboxes that may run at once, and how many do, the warm ones that wait not among them. */
+  slots: { total: number; used: number };
+}
+
+/** Codes of sandboxd's refusals: `{ error: { code, message } }` with the status here. */
+export const nodeErrors = {
+  bad_request: 400,
+  /** A file, a port or a route; of the sandbox itself it is `no_sandbox`. */
+  not_found: 404,
+  no_sandbox: 404,
+  sandbox_busy: 409,
+  sandbox_not_running: 409,
+  not_supported_on_v1: 409,
+  workspace_too_large: 413,
+  sandbox_capacity: 503,
+  internal_error: 500,
+} as const;
+export type NodeErrorCode = keyof typeof nodeErrors;
+
+/** The error body of sandboxd; `retry_after_s` with `sandbox_capacity`. */
+export interface NodeErrorBody {
+  error: { code: NodeErrorCode; message: string; retry_after_s?: number };
+}
