@@ -31,9 +31,9 @@ export async function openNatsBus(url: string, log: Log): Promise<Bus> {
     }
   })();
   return {
-    publish(db, topic, payload) {
-      onCommit(db, () => connection.publish(subjectPrefix + topic, JSON.stringify(payload)));
-      return Promise.resolve();
+    async publish(db, topic, payload) {
+      const text = JSON.stringify(payload);
+      await onCommit(db, () => connection.publish(subjectPrefix + topic, text));
     },
     async subscribe(topic: string, handler: BusHandler) {
       if (subscriptions.add(topic, handler)) {

@@ -187,6 +187,37 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     await bus.publish(sql, late, 2);
     await until(() => again.heard.length === 1);
   });
+
+  test('a message that is lost after its commit: every process hears that it may miss some', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const [bus, other] = await Promise.all([
+      openPostgresBus(database.target, systemClock, quiet),
+      openPostgresBus(plain.target, systemClock, quiet),
+    ]);
+    t.after(() => Promise.all([bus.close(), other.close()]).then(() => proxy.close()));
+    let missed = 0;
+    other.onRestored(() => {
+      missed += 1;
+    });
+    await inTransaction(sql, async (tx) => {
+      await bus.publish(tx, `t.${randomUUID()}`, 1);
+      await proxy.cut();
+    });
+    assert.equal(missed, 0);
+    await proxy.restore();
+    await until(() => missed === 1);
+  });
+
+  test('messages that come while one is sent share the next statement, in their order and none as one', async (t) => {
+    const bus = await openPostgresBus(plain.target, systemClock, quiet);
+    t.after(() => bus.close());
+    const topic = `t.${randomUUID()}`;
+    const { heard } = await listen(bus, topic);
+    const sent = Array.from({ length: 500 }, (_, i) => (i % 7 === 0 ? 'same' : i));
+    await Promise.all(sent.map((payload) => bus.publish(sql, topic, payload)));
+    await until(() => heard.length === sent.length);
+    assert.deepEqual(heard, sent);
+  });
 });
 
 describe('bus over NATS after a loss', { skip: withoutNats }, () => {

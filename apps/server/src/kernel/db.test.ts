@@ -69,17 +69,17 @@ describe('database', () => {
     const sql = openDatabase(plain.target, 2);
     const ran: string[] = [];
     await inTransaction(sql, async (tx) => {
-      onCommit(tx, () => ran.push('committed'));
+      await onCommit(tx, () => ran.push('committed'));
       await tx`select 1`;
       assert.deepEqual(ran, []);
     });
     await assert.rejects(
       inTransaction(sql, async (tx) => {
-        onCommit(tx, () => ran.push('rolled back'));
+        await onCommit(tx, () => ran.push('rolled back'));
         await tx`select 1 / 0`;
       }),
     );
-    onCommit(sql, () => ran.push('at once'));
+    await onCommit(sql, () => ran.push('at once'));
     assert.deepEqual(ran, ['committed', 'at once']);
     await sql.end({ timeout: 1 });
   });

@@ -16,7 +16,8 @@ export type Db = postgres.ISql<Types>;
 export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string };
 
 const afterCommit = Symbol('afterCommit');
-type Transaction = Db & { [afterCommit]?: (() => void)[] };
+type AfterCommit = () => unknown;
+type Transaction = Db & { [afterCommit]?: AfterCommit[] };
 
 /** Connection options that pool, bus and jobs share. */
 export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
@@ -80,12 +81,12 @@ function openSocket({ path, host, port }: { path?: string | false; host: string[
 }
 
 /**
- * Runs `work` in one transaction; what `onCommit` was given runs once it is committed. When the connection breaks it is
- * over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a socket that is gone, which
+ * Runs `work` in one transaction; what `onCommit` was given runs once it is committed, and is waited for. When the
+ * connection breaks it is over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a socket that is gone, which
  * ends the process, or to the session that takes its place.
  */
 export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
-  let committed: (() => void)[] = [];
+  let committed: AfterCommit[] = [];
   let over = false;
   const begun = sql.begin(async (tx) => {
     const transaction: Transaction = refusing(tx, () => over);
@@ -103,13 +104,9 @@ export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): 
   });
   try {
     const result = await begun;
-    for (const run of committed) {
-      try {
-        run();
-      } catch (error) {
-        // It is committed: a caller that is told otherwise does it a second time.
-        process.emitWarning(error as Error);
-      }
+    for (const settled of await Promise.allSettled(committed.map(async (run) => run()))) {
+      // It is committed: a caller that is told otherwise does it a second time.
+      if (settled.status === 'rejected') process.emitWarning(settled.reason as Error);
     }
     return result as T;
   } finally {
@@ -136,12 +133,15 @@ function refusing<T extends object>(tx: T, isOver: () => boolean): T {
   });
 }
 
-/** Runs `work` after the transaction `db` commits, or at once when `db` is the pool. */
-export function onCommit(db: Db, work: () => void): void {
+/** Runs `work` after the transaction `db` commits, which waits for it; at once when `db` is the pool. */
+export async function onCommit(db: Db, work: AfterCommit): Promise<void> {
   const pending = (db as Transaction)[afterCommit];
   if (pending) pending.push(work);
-  else work();
+  else await work();
 }
+
+/** Whether `db` is a transaction, and not the pool. */
+export const isTransaction = (db: Db): boolean => (db as Transaction)[afterCommit] !== undefined;
 
 /** A query, or a part of one: what functions answer whose statement the caller puts together. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;

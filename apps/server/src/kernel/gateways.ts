@@ -43,6 +43,9 @@ export class Gateways {
   readonly #announced = new Map<string, (payload: unknown) => void>();
   readonly #waiting = new Map<string, (gatewayId: string) => void>();
   readonly #missedHandlers: (() => void)[] = [];
+  readonly #lostHandlers: (() => void)[] = [];
+  /** Gateways whose lease ran out and whose rows are still there. */
+  #dead = new Set<string>();
   #lastEcho: number;
   #peers = 0;
   #stopRenewing = (): void => {};
@@ -78,6 +81,14 @@ export class Gateways {
   /** Calls `handler` when announcements may have been missed, before caches are trusted again: forget them there. */
   onMissed(handler: () => void): void {
     this.#missedHandlers.push(handler);
+  }
+
+  /**
+   * Calls `handler` when messages may never come: the bus was down, or a gateway died, maybe between a commit and the
+   * message of it. Whatever follows messages looks at the rows again.
+   */
+  onLost(handler: () => void): void {
+    this.#lostHandlers.push(handler);
   }
 
   /** Whether another gateway serves this database, as of the last 2 s. */
@@ -152,7 +163,10 @@ export class Gateways {
 
   async #listen(): Promise<void> {
     const { bus, clock } = this.#resources;
-    bus.onRestored(() => this.#onMissed());
+    bus.onRestored(() => {
+      this.#onMissed();
+      this.#onLost();
+    });
     this.onMessage('echo', () => {
       if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
       this.#lastEcho = clock.monotonic();
@@ -171,10 +185,19 @@ export class Gateways {
     for (const handler of this.#missedHandlers) handler();
   }
 
+  #onLost(): void {
+    for (const handler of this.#lostHandlers) handler();
+  }
+
   async #renew(): Promise<void> {
     const { sql, log } = this.#resources;
     try {
-      this.#peers = await renewLease(sql, this.id);
+      const others = await renewLease(sql, this.id);
+      this.#peers = others.filter(({ live }) => live).length;
+      const dead = new Set(others.filter(({ live }) => !live).map(({ id }) => id));
+      const died = dead.difference(this.#dead).size > 0;
+      this.#dead = dead;
+      if (died) this.#onLost();
       if (await takeMissed(sql, this.id)) this.#onMissed();
       await this.send(sql, this.id, 'echo', null);
     } catch (err) {
@@ -183,17 +206,16 @@ export class Gateways {
   }
 }
 
-/** Renews the lease, drops leases long dead, answers how many other gateways are live. */
-async function renewLease(sql: Sql, id: string): Promise<number> {
-  const [row] = await sql<{ peers: number }[]>`
+/** Renews the lease, drops leases long dead, answers the other gateways; one that left by itself has no row. */
+async function renewLease(sql: Sql, id: string): Promise<{ id: string; live: boolean }[]> {
+  return sql<{ id: string; live: boolean }[]>`
     with renewed as (
       insert into kernel.gateways (id, lease_until) values (${id}, now() + make_interval(secs => ${leaseSeconds}))
       on conflict (id) do update set lease_until = excluded.lease_until
     ), dropped as (
       delete from kernel.gateways where lease_until < now() - interval '1 minute'
     )
-    select count(*)::int as peers from kernel.gateways where id <> ${id} and lease_until > now()`;
-  return row?.peers ?? 0;
+    select id, lease_until > now() as live from kernel.gateways where id <> ${id}`;
 }
 
 async function markMissed(sql: Sql, ids: string[]): Promise<void> {

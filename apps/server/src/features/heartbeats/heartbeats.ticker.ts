@@ -1,5 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { expire } from './heartbeats.rules.ts';
 import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
@@ -11,56 +12,34 @@ const mostAtOnce = 500;
 export class Ticker {
   readonly #kernel: Kernel;
   readonly #hooks: HeartbeatHooks;
-  #stopTimer = (): void => {};
-  #cancelEarly = (): void => {};
-  #running: Promise<void> | undefined;
-  #again = false;
+  #loop: Loop | undefined;
 
   constructor(kernel: Kernel, hooks: HeartbeatHooks) {
     this.#kernel = kernel;
     this.#hooks = hooks;
   }
 
+  /** Looks from now on. */
   start(): void {
-    this.#stopTimer = this.#kernel.clock.every(lookEveryMs, () => this.wake());
-    this.wake();
+    const work = () => this.tick();
+    this.#loop = startLoop(this.#kernel, { name: 'heartbeats.deadlines', everyMs: lookEveryMs, work });
+    this.#loop.wake();
   }
 
-  /** Looks now, or once more when it looks already. */
-  wake(): void {
-    if (this.#running) {
-      this.#again = true;
-      return;
-    }
-    this.#again = false;
-    this.#running = this.tick()
-      .catch((err: unknown) => this.#kernel.log.warn({ err }, 'monitors were not looked at'))
-      .finally(() => {
-        this.#running = undefined;
-        if (this.#again) this.wake();
-      });
-  }
-
+  /** Lets a look that is under way end, and begins no other. */
   async stop(): Promise<void> {
-    this.#stopTimer();
-    this.#cancelEarly();
-    this.#again = false;
-    await this.#running;
+    await this.#loop?.stop();
   }
 
-  /** Takes every monitor that is due, and looks again when the next one will be if that is soon. */
-  async tick(): Promise<void> {
+  /** Takes every monitor that is due; answers in how many milliseconds the next one will be, if that is known. */
+  async tick(): Promise<number | void> {
     const { sql, clock } = this.#kernel;
-    this.#cancelEarly();
     for (;;) {
       const ms = await untilDeadline(sql, clock);
-      if (ms !== undefined && ms <= 0) {
-        // What is due and was not taken is at work elsewhere, or failed.
-        if ((await this.#takeSome()) > 0) continue;
-      } else if (ms !== undefined && ms < lookEveryMs) {
-        this.#cancelEarly = clock.after(Math.ceil(ms), () => this.wake());
-      }
-      return;
+      if (ms === undefined) return;
+      if (ms > 0) return Math.ceil(ms);
+      // What is due and was not taken is at work elsewhere, or failed.
+      if ((await this.#takeSome()) === 0) return;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { EventStream } from '../../kernel/sse.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
 
@@ -32,7 +33,7 @@ export class Presence {
   readonly #watches = new WeakMap<HostStream, PeerWatch>();
   readonly #lostHandlers: ((host: HostStream) => void)[] = [];
   readonly #ending = new Set<Promise<void>>();
-  #stopTimer = (): void => {};
+  #renewing: Loop | undefined;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -40,15 +41,13 @@ export class Presence {
 
   /** Renews presence and listens to the other gateways. */
   start(): void {
-    const { gateways, clock, log } = this.#kernel;
-    gateways.onMessage(replaced, (payload) => {
+    this.#kernel.gateways.onMessage(replaced, (payload) => {
       const { id, epoch } = payload as { id: string; epoch: number };
       const older = this.#hosts.get(id);
       if (older && older.epoch < epoch) older.stream.end();
     });
-    this.#stopTimer = clock.every(renewEveryMs, () => {
-      this.#renew().catch((err: unknown) => log.warn({ err }, 'presence was not renewed'));
-    });
+    const work = () => this.#renew();
+    this.#renewing = startLoop(this.#kernel, { name: 'hosts.presence', everyMs: renewEveryMs, work });
   }
 
   /** Takes the device's presence, opens its stream, sends `ready`. An older stream of the device is ended. */
@@ -86,9 +85,9 @@ export class Presence {
 
   /** Ends the streams and waits until their presence is dropped. */
   async stop(): Promise<void> {
-    this.#stopTimer();
+    const stopped = this.#renewing?.stop();
     for (const host of this.#hosts.values()) host.stream.end();
-    await Promise.all(this.#ending);
+    await Promise.all([stopped, ...this.#ending]);
   }
 
   #lost(host: HostStream): void {

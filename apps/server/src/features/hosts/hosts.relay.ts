@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 
@@ -68,7 +69,7 @@ export class Relay {
   readonly #presence: Presence;
   readonly #pending = new Map<string, Pending>();
   readonly #finished = new Map<string, { accountId: string; deviceId: string; until: number }>();
-  #stopChecking = (): void => {};
+  #checking: Loop | undefined;
 
   constructor(kernel: Kernel, presence: Presence) {
     this.#kernel = kernel;
@@ -77,7 +78,7 @@ export class Relay {
 
   /** Listens to the other gateways. */
   start(): void {
-    const { gateways, clock } = this.#kernel;
+    const { gateways } = this.#kernel;
     this.#presence.onLost((host) => this.#onLost(host));
     gateways.onMessage(message.carry, (payload) => this.#onCarry(payload as { req_id: string; timeout_ms: number }));
     gateways.onMessage(message.result, (payload) => this.#onResult((payload as { req_id: string }).req_id));
@@ -87,9 +88,8 @@ export class Relay {
       const { req_id: reqId, kind } = payload as { req_id: string; kind: 'busy' | 'offline' };
       this.#finish(reqId, { kind });
     });
-    this.#stopChecking = clock.every(checkCarriersMs, () => {
-      this.#checkCarriers().catch((err: unknown) => this.#kernel.log.warn({ err }, 'carriers were not checked'));
-    });
+    const work = () => this.#checkCarriers();
+    this.#checking = startLoop(this.#kernel, { name: 'hosts.carriers', everyMs: checkCarriersMs, work });
   }
 
   /** Makes a call and waits for how it ends. */
@@ -147,8 +147,9 @@ export class Relay {
       clock.after(drainStepMs, resolve);
       await promise;
     }
-    this.#stopChecking();
+    const stopped = this.#checking?.stop();
     for (const reqId of this.#pending.keys()) this.#finish(reqId, { kind: 'disconnected' });
+    await stopped;
   }
 
   /**

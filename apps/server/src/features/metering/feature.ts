@@ -1,4 +1,5 @@
 import type { Feature } from '../../kernel/feature.ts';
+import { startLoop } from '../../kernel/loop.ts';
 import { settleAll } from './metering.settle.ts';
 import { deleteOldSpans } from './metering.sql.ts';
 
@@ -17,22 +18,11 @@ export const meteringFeature: Feature = {
     },
   ],
   start(kernel) {
-    let running: Promise<void> = Promise.resolve();
-    let busy = false;
-    const stop = kernel.clock.every(settleEveryMs, () => {
-      if (busy) return;
-      busy = true;
-      running = settleAll(kernel)
-        .catch((err: unknown) => kernel.log.warn({ err }, 'buckets were not settled; they are tried again'))
-        .finally(() => {
-          busy = false;
-        });
+    const settle = startLoop(kernel, {
+      name: 'metering.settle',
+      everyMs: settleEveryMs,
+      work: () => settleAll(kernel),
     });
-    return Promise.resolve({
-      async stop() {
-        stop();
-        await running;
-      },
-    });
+    return Promise.resolve({ stop: () => settle.stop() });
   },
 };

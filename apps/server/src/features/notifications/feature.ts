@@ -1,9 +1,8 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { list } from './list.ts';
-import { Broadcast } from './notifications.broadcast.ts';
+import { InboxStreams } from './notifications.inbox.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
-import { type Change, changed } from './notifications.notify.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { createVapid } from './notifications.vapid.ts';
 import { readAll } from './readAll.ts';
@@ -16,7 +15,7 @@ import { vapidKey } from './vapidKey.ts';
 /** The inbox of an account, and its ways to a person: streams, browsers, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
   const vapid = createVapid(kernel);
-  const broadcast = new Broadcast(kernel);
+  const inbox = new InboxStreams(kernel);
   const outbox = new Outbox(kernel, vapid);
   return {
     name: 'notifications',
@@ -24,23 +23,19 @@ export function notificationsFeature(kernel: Kernel): Feature {
       list,
       update,
       readAll,
-      stream: stream(broadcast),
+      stream: stream(inbox),
       vapidKey: vapidKey(vapid),
       subscribe,
       unsubscribe,
     },
     jobs: [sweepNotifications],
     async start() {
-      kernel.bus.onRestored(() => {
-        broadcast.endAll();
-        outbox.wake();
-      });
-      await kernel.bus.subscribe(changed, (payload) => {
-        const change = payload as Change;
-        if (change.due) outbox.wake();
-        return broadcast.tell(change);
-      });
       outbox.start();
+      kernel.gateways.onLost(() => outbox.wake());
+      await inbox.broadcast.start((change) => {
+        if (change.due) outbox.wake();
+        return inbox.send(change);
+      });
       return { stop: () => outbox.stop() };
     },
   };

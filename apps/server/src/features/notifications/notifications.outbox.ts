@@ -1,4 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { Mailer } from './notifications.mail.ts';
 import { type Outcome, push } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
@@ -34,10 +35,8 @@ export class Outbox {
   readonly #vapid: () => Promise<VapidKeys>;
   readonly #mailer: Mailer;
   readonly #running = new Map<Promise<void>, DeliveryRow>();
-  #stopTimer = (): void => {};
+  #loop: Loop | undefined;
   #stopped = false;
-  #taking = false;
-  #again = false;
 
   constructor(kernel: Kernel, vapid: () => Promise<VapidKeys>) {
     this.#kernel = kernel;
@@ -45,30 +44,22 @@ export class Outbox {
     this.#mailer = new Mailer(kernel);
   }
 
+  /** Looks for work from now on. */
   start(): void {
-    this.#stopTimer = this.#kernel.clock.every(lookEveryMs, () => this.wake());
-    this.wake();
+    const work = () => this.#take();
+    this.#loop = startLoop(this.#kernel, { name: 'notifications.outbox', everyMs: lookEveryMs, work });
+    this.#loop.wake();
   }
 
-  /** Looks for work now; again afterwards when it looks already. */
+  /** Looks for work now. */
   wake(): void {
-    if (this.#taking || this.#stopped) {
-      this.#again = true;
-      return;
-    }
-    this.#taking = true;
-    this.#again = false;
-    this.#take()
-      .catch((err: unknown) => this.#kernel.log.warn({ err }, 'the outbox was not read'))
-      .finally(() => {
-        this.#taking = false;
-        if (this.#again) this.wake();
-      });
+    this.#loop?.wake();
   }
 
+  /** Takes no more work, and waits a moment for what is under way. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopTimer();
+    await this.#loop?.stop();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#kernel.clock.after(drainMs, resolve);
     await Promise.race([Promise.all(this.#running.keys()), promise]);

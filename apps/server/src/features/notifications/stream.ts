@@ -1,9 +1,9 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Broadcast } from './notifications.broadcast.ts';
+import type { InboxStreams } from './notifications.inbox.ts';
 
-export const stream = (broadcast: Broadcast): Operation =>
+export const stream = ({ broadcast }: InboxStreams): Operation =>
   operation(contract.notifications.stream, (context) => {
-    broadcast.add(context.actor.accountId, context.openEvents());
+    broadcast.follow(context.actor.accountId, context.openEvents());
     return Promise.resolve();
   });

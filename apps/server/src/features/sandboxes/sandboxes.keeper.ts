@@ -1,6 +1,7 @@
 import type { SandboxState } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf, insertSpan } from '../metering/index.ts';
 import { endSandbox, span } from './sandboxes.create.ts';
 import type { Node, Nodes } from './sandboxes.nodes.ts';
@@ -17,8 +18,8 @@ import {
 } from './sandboxes.sql.ts';
 
 const lookEveryMs = 1_000;
-/** The nodes are asked what they hold every so many looks. */
-const looksPerReconcile = 5;
+/** The nodes are asked what they hold. */
+const reconcileEveryMs = 5_000;
 const mostAtOnce = 100;
 /** A node that nobody reaches for this long is gone, and its sandboxes with it. */
 const nodeGoneMs = 60_000;
@@ -29,10 +30,8 @@ const moveLostMs = 240_000;
 export class Keeper {
   readonly #kernel: Kernel;
   readonly #nodes: Nodes;
-  #stopTimer = (): void => {};
-  #running: Promise<void> | undefined;
-  #reconciling: Promise<void> | undefined;
-  #looks = 0;
+  #looking: Loop | undefined;
+  #reconciling: Loop | undefined;
 
   constructor(kernel: Kernel, nodes: Nodes) {
     this.#kernel = kernel;
@@ -43,37 +42,30 @@ export class Keeper {
   async start(): Promise<void> {
     await this.#nodes.open();
     await this.#nodes.refresh().catch((err: unknown) => this.#kernel.log.warn({ err }, 'no sandbox node was asked'));
-    this.#stopTimer = this.#kernel.clock.every(lookEveryMs, () => this.#wake());
+    const look = () => this.tick();
+    const reconcile = () => this.reconcile();
+    this.#looking = startLoop(this.#kernel, { name: 'sandboxes.keeper', everyMs: lookEveryMs, work: look });
+    // A loop of its own: a node that hangs must not delay what expires.
+    this.#reconciling = startLoop(this.#kernel, {
+      name: 'sandboxes.reconcile',
+      everyMs: reconcileEveryMs,
+      work: reconcile,
+    });
   }
 
+  /** Lets what is under way end. */
   async stop(): Promise<void> {
-    this.#stopTimer();
-    await Promise.all([this.#running, this.#reconciling]);
+    await Promise.all([this.#looking?.stop(), this.#reconciling?.stop()]);
     this.#nodes.close();
   }
 
-  #wake(): void {
-    this.#running ??= this.tick()
-      .catch((err: unknown) => this.#kernel.log.warn({ err }, 'sandboxes were not looked at'))
-      .finally(() => {
-        this.#running = undefined;
-      });
-  }
-
-  /** One look: those past their lifetime, and now and then whether nodes and rows agree. */
+  /** One look: those past their lifetime, and commands that nobody holds on to. */
   async tick(): Promise<void> {
     // First: a command of a gateway that is gone ended by then, however long nobody was there to expire its sandbox.
     await this.#freeAbandoned();
     await this.#expire();
-    this.#looks += 1;
-    if (this.#looks % looksPerReconcile === 0 || this.#nodes.all().length === 0) {
-      // Apart: a node that hangs holds up nobody's end.
-      this.#reconciling ??= this.reconcile()
-        .catch((err: unknown) => this.#kernel.log.warn({ err }, 'nodes and sandboxes were not compared'))
-        .finally(() => {
-          this.#reconciling = undefined;
-        });
-    }
+    // Without a node nothing can start: look for one at every turn.
+    if (this.#nodes.all().length === 0) this.#reconciling?.wake();
   }
 
   async #expire(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import {
   type Advance,
   advanceSchedules,
@@ -189,50 +190,26 @@ export class Ticker {
   /** Schedules that fail, and until when they are left alone. */
   readonly #setAside = new Map<string, number>();
   #stopped = false;
-  #running = false;
-  #again = false;
-  #cancel = (): void => {};
-  #idle: Promise<void> = Promise.resolve();
+  #loop: Loop | undefined;
 
   /** `onCloud` is called when there are runs for the cloud. */
   constructor(parts: Parts, onCloud: () => void) {
     this.#parts = parts;
     this.#onCloud = onCloud;
-    parts.changes.onWake(() => this.#wake());
+    parts.changes.onWake(() => this.#loop?.wake());
   }
 
+  /** Ticks from now on. */
   start(): void {
-    this.#wake();
+    const work = () => this.#tick();
+    this.#loop = startLoop(this.#parts.kernel, { name: 'scheduler.tick', everyMs: longestSleepMs, work });
+    this.#loop.wake();
   }
 
+  /** Lets a tick that is under way end, and begins no other. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#cancel();
-    await this.#idle;
-  }
-
-  #wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    this.#idle = this.#loop();
-  }
-
-  async #loop(): Promise<void> {
-    const { kernel } = this.#parts;
-    this.#cancel();
-    let sleepMs = longestSleepMs;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        sleepMs = await this.#tick();
-      }
-    } catch (err) {
-      kernel.log.error({ err }, 'scheduler tick failed');
-    }
-    this.#running = false;
-    if (!this.#stopped) this.#cancel = kernel.clock.after(sleepMs, () => this.#wake());
+    await this.#loop?.stop();
   }
 
   async #drain(): Promise<void> {

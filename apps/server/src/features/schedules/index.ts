@@ -1,6 +1,6 @@
 export { deletePause, isPaused, lockEndedPauses } from './schedules.account.sql.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
-export type { Scheduler } from './schedules.scheduler.ts';
+export type { Change, Scheduler } from './schedules.scheduler.ts';
 export {
   type Advance,
   advanceSchedules,
