@@ -1,5 +1,6 @@
 import type { Db } from '../../kernel/db.ts';
 import { runColumns, type RunRow } from './scheduler.sql.ts';
+import { columnsFor, type RunMove, runMoves } from './scheduler.states.ts';
 
 /** A machine that claims. */
 export interface HostRow {
@@ -87,9 +88,10 @@ export interface Claim {
 }
 
 /** What makes a run this holder's. */
-const held = (db: Db, claim: Claim) => db`
-  state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
-  late_at = null, error = null, exit_code = null, log_tail = null`;
+const held = (db: Db, claim: Claim) => db(columnsFor('claim', claim, Date.parse(claim.now)) as { state: string });
+
+/** The states that a move starts from, as literals: a plan that does not know them cannot use the partial indexes. */
+const fromOf = (db: Db, name: RunMove) => db.unsafe(runMoves[name].from.map((state) => `'${state}'`).join(', '));
 
 /** A machine that claims, and what it may run. */
 export interface ClaimingHost {
@@ -100,8 +102,8 @@ export interface ClaimingHost {
 
 /** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
 const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
-  r.account_id = ${accountId} and r.state = 'pending' and r.pool = 'host' and r.not_before <= ${claim.now}
-  and r.kind = any(${host.kinds})
+  r.account_id = ${accountId} and r.state in (${fromOf(db, 'claim')}) and r.pool = 'host'
+  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds})
   and (r.kind <> 'shell' or exists (
     select 1 from schedules.approval_view a
     where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
@@ -128,7 +130,7 @@ export async function claimForHost(
       order by r.scheduled_for, r.id limit 1
       for update of r ${patient ? db`` : db`skip locked`}
     )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
   return row;
 }
@@ -163,7 +165,7 @@ export async function claimFailover(
       order by r.scheduled_for, r.id limit 1
       for update of r skip locked
     )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
   return row;
 }
@@ -173,13 +175,30 @@ export async function claimForCloud(db: Db, limit: number, claim: Claim): Promis
   return db<RunRow[]>`
     with next as (
       select r.id from scheduler.runs r
-      where r.state = 'pending' and r.pool = 'cloud' and r.kind <> 'chain' and r.not_before <= ${claim.now}
-        and ${isNext(db)}
+      where r.state in (${fromOf(db, 'claim')}) and r.pool = 'cloud' and r.kind <> 'chain'
+        and r.not_before <= ${claim.now} and ${isNext(db)}
       order by r.scheduled_for, r.id limit ${limit}
       for update of r skip locked
     )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
+}
+
+/** Renews a lease, the move `keep` of the table in one statement; undefined when the table does not allow it. */
+export async function renewLease(
+  db: Db,
+  held: { id: string; attempt: number; holderId: string },
+  values: { now: string; leaseUntil: string; logTail: string | undefined; costMicroUsd: number | undefined },
+): Promise<RunRow | undefined> {
+  const { logTail = null, costMicroUsd = null } = values;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set lease_expires_at = ${values.leaseUntil}, log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = r.cost_before_micro_usd
+        + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId}
+      and r.state in (${fromOf(db, 'keep')}) and r.lease_expires_at > ${values.now}
+    returning ${runColumns(db)}`;
+  return row;
 }
 
 const hostColumns = (db: Db, now: string) => db`
