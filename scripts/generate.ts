@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settingFlags } from '../apps/server/src/config.ts';
+import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import { type Move, runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
 import { openApiDocument } from '../apps/server/src/kernel/openapi.ts';
 import { root } from './rules/repository.ts';
@@ -31,8 +32,8 @@ function withMoves(feature: string, [head = [], ...rows]: string[][]): [path: st
   const block = `<!-- generated: moves -->\n${lines.join('\n')}\n<!-- end -->`;
   return [path, readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block)];
 }
-/** A line for a move; one that may end in several states has one for each of them below it. */
-function linesOf([name, { from, guard, checkedThere, outcomes, effects = [] }]: [string, Move<never, never>]) {
+/** A line for a move of a run; one that may end in several states has one for each of them below it. */
+function runLines([name, { from, guard, checkedThere, outcomes, effects = [] }]: [string, Move<never, never>]) {
   const condition = [guard?.says, checkedThere].filter((said) => said !== undefined).join('; ');
   const changes = (all: typeof effects) => all.map(({ says }) => says).join('; ');
   const [first] = outcomes;
@@ -43,9 +44,31 @@ function linesOf([name, { from, guard, checkedThere, outcomes, effects = [] }]: 
   return [[name, from.join(', ') || '(none)', '', condition, changes(effects)], ...ends];
 }
 
-const moves = Object.entries<Move<never, never>>(runMoves).flatMap(linesOf);
-const [readme, text] = withMoves('scheduler', [['move', 'from', 'to', 'if', 'changes'], ...moves]);
-files[readme] = text;
+const guardsSay = { due: 'its lifetime is over', idle: 'no command holds it', v2: 'it is v2' };
+
+function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
+  const { from, to, guards = [], lifetime, snapshot, ends = [], endsInThePast, begins, audit } = move;
+  const effects = [
+    lifetime === 'freeze' ? 'lifetime frozen' : lifetime === 'thaw' ? 'lifetime goes on' : undefined,
+    snapshot && (snapshot === 'kept' ? 'snapshot bytes' : 'no snapshot'),
+    ends.length > 0 && `ends ${ends.join(', ')}`,
+    endsInThePast && 'ran no longer than its lifetime, or than it was seen',
+    begins && `begins ${begins}${begins === 'running' ? ' (v2)' : ''}`,
+    audit && `audit \`${audit}\``,
+  ];
+  const condition = guards.map((guard) => guardsSay[guard]).join('; ');
+  return [name, from.join(', ') || '(none)', to, condition, effects.filter(Boolean).join('; ')];
+}
+
+const head = ['move', 'from', 'to', 'if', 'changes'];
+const tables = {
+  scheduler: Object.entries<Move<never, never>>(runMoves).flatMap(runLines),
+  sandboxes: Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine),
+};
+for (const [feature, lines] of Object.entries(tables)) {
+  const [path, text] = withMoves(feature, [head, ...lines]);
+  files[path] = text;
+}
 
 const check = process.argv.includes('--check');
 for (const [path, text] of Object.entries(files)) {
