@@ -73,6 +73,7 @@ describe('architecture rules', () => {
       "const held = db`\n  state = 'running', error = null`",
       "db`insert into scheduler.runs (id, state) values (${id}, 'pending')`",
       `await changeRun(db, id, { state: 'running', error: null });`,
+      `await changeSandbox(tx, clock, id, { from: ['pending'], to: 'running' }, {});`,
       `const change: RunChange = {\n  state: body.ok ? 'pending' : 'failed',\n};`,
     ]) {
       assert.equal(found(text), 1, text);

@@ -207,7 +207,7 @@ const machines = [
 
 /** A state in the columns of a query (what a condition compares follows a `where`), and one in an object that is no type. */
 const stateInColumns = /\b(?:set|,)\s+(?:\w+\.)?state\s*=(?!=)\s*'[a-z_]+'|`\s*state\s*=\s*'[a-z_]+'\s*,/;
-const stateInObject = /\bstate:\s*(?:[^,;{}()|]*\?[^,;{}()|]*)?'([a-z_]+)'(?:\s+as\s+const)?(?!\s*[|;])/g;
+const stateInObject = /\b(?:state|to):\s*(?:[^,;{}()|]*\?[^,;{}()|]*)?'([a-z_]+)'(?:\s+as\s+const)?(?!\s*[|;])/g;
 const insertion = /\binsert\s+into\s+([a-z_]+\.[a-z_]+)[^`]*/g;
 
 /** A state machine's states are set by the moves of its table, not by hand. */
