@@ -1,6 +1,6 @@
 import type { Db } from '../../kernel/db.ts';
-import { runColumns, type RunRow } from './scheduler.sql.ts';
-import { columnsFor, type RunMove, runMoves } from './scheduler.states.ts';
+import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
+import { runMoves } from './scheduler.states.ts';
 
 /** A machine that claims. */
 export interface HostRow {
@@ -87,11 +87,21 @@ export interface Claim {
   leaseUntil: string;
 }
 
-/** What makes a run this holder's. */
-const held = (db: Db, claim: Claim) => db(columnsFor('claim', claim, Date.parse(claim.now)) as { state: string });
+/** The states that a move starts from, as text: a plan that does not know them cannot use the partial indexes. */
+const textOf = (states: readonly RunState[]): TemplateStringsArray => {
+  const text = [states.map((state) => `'${state}'`).join(', ')];
+  return Object.assign(text, { raw: text });
+};
+const { from, outcomes } = runMoves.claim;
+// Made once: postgres.js takes a stack trace for each text that is new to it.
+const claimable = textOf(from);
+const claimed = textOf(outcomes.map(({ to }) => to));
+const renewable = textOf(runMoves.keep.from);
 
-/** The states that a move starts from, as literals: a plan that does not know them cannot use the partial indexes. */
-const fromOf = (db: Db, name: RunMove) => db.unsafe(runMoves[name].from.map((state) => `'${state}'`).join(', '));
+/** What makes a run this holder's: the columns of the move `claim`, with which a test compares them. */
+const held = (db: Db, claim: Claim) => db`
+  state = ${db(claimed)}, holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
+  late_at = null, error = null, exit_code = null, log_tail = null`;
 
 /** A machine that claims, and what it may run. */
 export interface ClaimingHost {
@@ -102,7 +112,7 @@ export interface ClaimingHost {
 
 /** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
 const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
-  r.account_id = ${accountId} and r.state in (${fromOf(db, 'claim')}) and r.pool = 'host'
+  r.account_id = ${accountId} and r.state in (${db(claimable)}) and r.pool = 'host'
   and r.not_before <= ${claim.now} and r.kind = any(${host.kinds})
   and (r.kind <> 'shell' or exists (
     select 1 from schedules.approval_view a
@@ -130,7 +140,7 @@ export async function claimForHost(
       order by r.scheduled_for, r.id limit 1
       for update of r ${patient ? db`` : db`skip locked`}
     )
-    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
   return row;
 }
@@ -165,7 +175,7 @@ export async function claimFailover(
       order by r.scheduled_for, r.id limit 1
       for update of r skip locked
     )
-    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
   return row;
 }
@@ -175,12 +185,12 @@ export async function claimForCloud(db: Db, limit: number, claim: Claim): Promis
   return db<RunRow[]>`
     with next as (
       select r.id from scheduler.runs r
-      where r.state in (${fromOf(db, 'claim')}) and r.pool = 'cloud' and r.kind <> 'chain'
+      where r.state in (${db(claimable)}) and r.pool = 'cloud' and r.kind <> 'chain'
         and r.not_before <= ${claim.now} and ${isNext(db)}
       order by r.scheduled_for, r.id limit ${limit}
       for update of r skip locked
     )
-    update scheduler.runs r set ${held(db, claim)} from next where r.id = next.id
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
 }
 
@@ -196,7 +206,7 @@ export async function renewLease(
       cost_micro_usd = r.cost_before_micro_usd
         + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
     where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId}
-      and r.state in (${fromOf(db, 'keep')}) and r.lease_expires_at > ${values.now}
+      and r.state in (${db(renewable)}) and r.lease_expires_at > ${values.now}
     returning ${runColumns(db)}`;
   return row;
 }
