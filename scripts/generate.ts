@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settingFlags } from '../apps/server/src/config.ts';
+import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
+import { type Move, runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
 import { openApiDocument } from '../apps/server/src/kernel/openapi.ts';
 import { root } from './rules/repository.ts';
+import { generatedBlock } from './rules/rules.ts';
 
-/** Writes what is derived from code: the OpenAPI document and the table of settings. `--check` only compares. */
+/** Writes what is derived from code: the OpenAPI document, and the tables of settings and moves. `--check` only compares. */
 const settings = settingFlags().map(
   ({ name, flag, description, default: value }) =>
     `| \`${name}\` | \`${flag}\` | ${value && `\`${value}\``} | ${description} |`,
@@ -21,6 +24,51 @@ names it. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
 ${settings.join('\n')}
 `,
 };
+
+/** A README of a feature, with its table of moves between the markers. */
+function withMoves(feature: string, [head = [], ...rows]: string[][]): [path: string, text: string] {
+  const path = `apps/server/src/features/${feature}/README.md`;
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  const block = `<!-- generated: moves -->\n${lines.join('\n')}\n<!-- end -->`;
+  return [path, readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block)];
+}
+/** A line for a move of a run; one that may end in several states has one for each of them below it. */
+function runLines([name, { from, guard, checkedThere, outcomes, effects = [] }]: [string, Move<never, never>]) {
+  const condition = [guard?.says, checkedThere].filter((said) => said !== undefined).join('; ');
+  const changes = (all: typeof effects) => all.map(({ says }) => says).join('; ');
+  const [first] = outcomes;
+  if (outcomes.length === 1 && first) {
+    return [[name, from.join(', ') || '(none)', first.to, condition, changes([...first.effects, ...effects])]];
+  }
+  const ends = outcomes.map(({ to, when, effects: own }) => ['', '', to, when?.says ?? 'else', changes(own)]);
+  return [[name, from.join(', ') || '(none)', '', condition, changes(effects)], ...ends];
+}
+
+const guardsSay = { due: 'its lifetime is over', idle: 'no command holds it', v2: 'it is v2' };
+
+function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
+  const { from, to, guards = [], lifetime, snapshot, ends = [], endsInThePast, begins, audit } = move;
+  const effects = [
+    lifetime === 'freeze' ? 'lifetime frozen' : lifetime === 'thaw' ? 'lifetime goes on' : undefined,
+    snapshot && (snapshot === 'kept' ? 'snapshot bytes' : 'no snapshot'),
+    ends.length > 0 && `ends ${ends.join(', ')}`,
+    endsInThePast && 'ran no longer than its lifetime, or than it was seen',
+    begins && `begins ${begins}${begins === 'running' ? ' (v2)' : ''}`,
+    audit && `audit \`${audit}\``,
+  ];
+  const condition = guards.map((guard) => guardsSay[guard]).join('; ');
+  return [name, from.join(', ') || '(none)', to, condition, effects.filter(Boolean).join('; ')];
+}
+
+const head = ['move', 'from', 'to', 'if', 'changes'];
+const tables = {
+  scheduler: Object.entries<Move<never, never>>(runMoves).flatMap(runLines),
+  sandboxes: Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine),
+};
+for (const [feature, lines] of Object.entries(tables)) {
+  const [path, text] = withMoves(feature, [head, ...lines]);
+  files[path] = text;
+}
 
 const check = process.argv.includes('--check');
 for (const [path, text] of Object.entries(files)) {

@@ -12,6 +12,7 @@ import {
   checkImports,
   checkNames,
   checkSql,
+  checkStates,
   checkUrls,
   type Source,
 } from './rules.ts';
@@ -62,6 +63,41 @@ describe('architecture rules', () => {
     assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, foreign)).length, 1);
     const published = 'db`select 1 from keys.keys join accounts.standing_view`';
     assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, published)).length, 0);
+  });
+
+  test('find a state that is set by hand, and let conditions, types and other states pass', () => {
+    const folder = `${server}/features/scheduler`;
+    const table = { path: `${folder}/scheduler.states.ts`, text: `a: { from: ['pending'], to: 'running' }` };
+    const found = (text: string) => checkStates([table, { path: `${folder}/x.ts`, text }]).length;
+    for (const text of [
+      "db`update scheduler.runs set state = 'running' where id = 1`",
+      "db`update scheduler.runs as r set error = null, state = 'running' where id = 1`",
+      "const held = db`\n  state = 'running', error = null`",
+      "db`insert into scheduler.runs (id, state) values (${id}, 'pending')`",
+      `await changeRun(db, id, { state: 'running', error: null });`,
+      `await changeSandbox(tx, clock, id, { from: ['pending'], to: 'running' }, {});`,
+      `const change: RunChange = {\n  state: body.ok ? 'pending' : 'failed',\n};`,
+    ]) {
+      assert.equal(found(text), 1, text);
+    }
+    for (const text of [
+      "db`update scheduler.runs set error = null where state = 'running' and id = 1`",
+      "db`select count(*) filter (where state = 'running'), 1 from scheduler.runs where state in ('pending')`",
+      `interface New {\n  state: 'pending' | 'running';\n}`,
+      `const change = { op: 'updated', state: 'disabled' } as const;`,
+      `if (run.state === 'pending') return;`,
+    ]) {
+      assert.equal(found(text), 0, text);
+    }
+  });
+
+  test('what is generated into a README does not count towards its size', () => {
+    const readme = (lines: string[]) => planted(`${server}/features/keys/README.md`, lines.join('\n'));
+    const sizes = (lines: string[]) =>
+      checkNames(readme(lines), {}).filter(({ path, rule }) => rule === 'size' && path.endsWith('.md')).length;
+    const table = ['<!-- generated: moves -->', ...Array.from({ length: 40 }, () => '| a | b |'), '<!-- end -->'];
+    assert.equal(sizes([...Array.from({ length: 20 }, () => 'text'), ...table]), 0);
+    assert.equal(sizes([...Array.from({ length: 21 }, () => 'text'), ...table]), 1);
   });
 
   test('find a missing and a spare operation file, and a migration whose number or name is wrong', () => {

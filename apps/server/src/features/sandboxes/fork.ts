@@ -4,8 +4,9 @@ import { ApiError, notFound } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
+import { createRow, forgetCreation } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, forgetCreation, insertSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
+import { findSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
 
 const mostChildren = 5;
 
@@ -35,7 +36,7 @@ export const fork = (nodes: Nodes) =>
         const { backend, template, egress, metadata } = row;
         const child = { id: randomUUID(), account_id: actor.accountId, key_id: actor.keyId };
         const inherited = { backend, template, egress, metadata, ttlMs: Math.max(1000, ttlMs), parentId: id };
-        made.push(await insertSandbox(tx, clock, { ...child, ...inherited }));
+        made.push(await createRow(tx, clock, { ...child, ...inherited }));
         await placeSandbox(tx, child.id, { nodeId: row.node_id as string, backend });
       }
       return { parent: row, children: made };
@@ -45,9 +46,9 @@ export const fork = (nodes: Nodes) =>
       const asked = children.map((child) => ({ id: child.id, expires_at: Date.parse(child.expires_at) }));
       const forked = await nodes.of(parent.node_id).fork(id, asked);
       for (const child of forked.children) {
-        const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', action: 'fork' };
+        const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', detail: { parent: id } };
         try {
-          if (child.error === undefined) await begin(kernel, actor, child.id, { ...made, detail: { parent: id } });
+          if (child.error === undefined) await begin(kernel, actor, child.id, 'forked', made);
         } catch (err) {
           kernel.log.error({ err, sandbox: child.id }, 'a fork was made and not kept');
           child.error = 'the fork could not be kept; try again';

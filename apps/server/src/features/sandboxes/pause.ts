@@ -1,15 +1,15 @@
 import { contract } from '@svc/contract';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { endSpansOf, insertSpan } from '../metering/index.ts';
-import { checkPausedCap, span } from './sandboxes.create.ts';
+import { checkPausedCap } from './sandboxes.create.ts';
+import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, insertAudit, isBusy, lockAccount, moveSandbox } from './sandboxes.sql.ts';
+import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 
 export const pause = (nodes: Nodes) =>
   operation(contract.sandboxes.pause, async (context, { params: { id } }) => {
-    const { actor, db, clock } = context;
+    const { kernel, actor, clock } = context;
     const { accountId, keyId } = actor;
     const moved = await context.transaction(async (tx) => {
       await lockAccount(tx, accountId);
@@ -19,27 +19,18 @@ export const pause = (nodes: Nodes) =>
       if (row.state !== 'running') throw notRunning();
       if (await isBusy(tx, clock, id)) throw busy();
       await checkPausedCap(tx, actor);
-      return moveSandbox(tx, clock, id, ['running'], 'pausing');
+      const pausing = await moveIn(tx, clock, id, 'pause', { keyId });
+      if (pausing) return pausing;
+      // A command has taken it, or it ended, since it was read.
+      throw (await isBusy(tx, clock, id)) ? busy() : notRunning();
     });
-    if (!moved) throw notRunning();
     try {
       const paused = await nodes.of(moved.node_id).pause(id);
-      return await context.transaction(async (tx) => {
-        const change = { freeze: true, snapshotBytes: paused.snapshot_bytes };
-        const row = await moveSandbox(tx, clock, id, ['pausing', 'running'], 'paused', change);
-        if (row) {
-          await endSpansOf(tx, clock, id, ['running']);
-          await insertSpan(tx, clock, { ...span(accountId, id), kind: 'paused', bytes: paused.snapshot_bytes });
-        }
-        // The keeper may have been first; or it was destroyed meanwhile.
-        const kept = row ?? (await findSandbox(tx, accountId, id));
-        if (kept?.state !== 'paused') throw notFound('sandbox');
-        await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'pause', detail: paused });
-        return toRecord(kept);
-      });
+      const given = { keyId, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
+      return toRecord(await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given)));
     } catch (error) {
       // What the node made of it is found out by the keeper.
-      await moveSandbox(db, clock, id, ['pausing'], 'running');
+      await moveSandbox(kernel, id, 'keepRunning', { keyId });
       throw toApiFailure(error);
     }
   });

@@ -1,10 +1,11 @@
 import { contract } from '@svc/contract';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
-import { checkCaps, span } from './sandboxes.create.ts';
+import { checkPaid } from '../metering/index.ts';
+import { checkCaps } from './sandboxes.create.ts';
+import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, insertAudit, lockAccount, moveSandbox } from './sandboxes.sql.ts';
+import { findSandbox, lockAccount } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 
 /** Lifetime goes on from here: what was left when it was paused. */
@@ -22,7 +23,7 @@ export const resume = (nodes: Nodes) =>
       if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
       // It counts for the key that made it, whoever resumes it.
       await checkCaps(tx, { accountId, keyId: row.key_id }, { backend: 'v2' });
-      return moveSandbox(tx, clock, id, ['paused'], 'resuming');
+      return moveIn(tx, clock, id, 'resume', { keyId });
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
     /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
@@ -36,25 +37,12 @@ export const resume = (nodes: Nodes) =>
     try {
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
       const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
-      const resumed = await context.transaction(async (tx) => {
-        const row = await moveSandbox(tx, clock, id, ['resuming', 'paused'], 'running', {
-          thaw: true,
-          snapshotBytes: null,
-        });
-        if (row) {
-          await endSpansOf(tx, clock, id, ['paused']);
-          await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
-        }
-        // The keeper may have been first; or it was destroyed meanwhile.
-        const kept = row ?? (await findSandbox(tx, accountId, id));
-        if (kept?.state !== 'running') throw notFound('sandbox');
-        await insertAudit(tx, { accountId, keyId, sandboxId: id, action: 'resume', detail: { restored } });
-        return { ...toRecord(kept), restored, ready_ms };
-      });
-      await keepExpiry(resumed);
-      return resumed;
+      const given = { keyId, detail: () => ({ restored }) };
+      const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'resumed', given));
+      await keepExpiry(row);
+      return { ...toRecord(row), restored, ready_ms };
     } catch (error) {
-      await moveSandbox(db, clock, id, ['resuming'], 'paused');
+      await moveSandbox(kernel, id, 'keepPaused', { keyId });
       throw toApiFailure(error);
     }
   });

@@ -3,7 +3,8 @@ import { operation } from '../../kernel/feature.ts';
 import { checkRoom, collect } from '../artifacts/index.ts';
 import { checkDaily } from '../metering/index.ts';
 import { type Caller, runCommand } from './sandboxes.command.ts';
-import { createSandbox, endSandbox } from './sandboxes.create.ts';
+import { createSandbox } from './sandboxes.create.ts';
+import { moveSandbox } from './sandboxes.moves.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
 
@@ -36,7 +37,7 @@ export async function runOnce(
   } catch (error) {
     throw toApiFailure(error);
   } finally {
-    await endSandbox(kernel, id, ['running'], 'destroyed', actor.keyId);
+    await moveSandbox(kernel, id, 'discard', { keyId: actor.keyId });
     // In the background: the keeper removes what this does not.
     Promise.resolve()
       .then(() => nodes.of(node_id).destroy(id))

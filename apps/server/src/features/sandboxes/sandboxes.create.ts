@@ -5,19 +5,10 @@ import type { Actor } from '../../kernel/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, badRequest } from '../../kernel/errors.ts';
-import { checkPaid, endSpansOf, insertSpan } from '../metering/index.ts';
+import { checkPaid } from '../metering/index.ts';
+import { createRow, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';
-import {
-  countLive,
-  forgetCreation,
-  insertAudit,
-  insertSandbox,
-  lockAccount,
-  moveSandbox,
-  placeSandbox,
-  type SandboxRow,
-  type State,
-} from './sandboxes.sql.ts';
+import { countLive, lockAccount, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
 /** Caps (document 3, Limits). */
 const runningPerKey = 3;
@@ -120,7 +111,7 @@ async function createOn(
     await lockAccount(tx, actor.accountId);
     await checkCaps(tx, actor, { backend });
     const { accountId: account_id, keyId: key_id } = actor;
-    const created = await insertSandbox(tx, clock, {
+    const created = await createRow(tx, clock, {
       id,
       account_id,
       key_id,
@@ -141,14 +132,10 @@ async function createOn(
       egress,
       expires_at: Date.parse(row.expires_at),
     });
-    return await begin(kernel, actor, id, {
-      restored: made.restored,
-      imageDigest: made.image_digest,
-      action: 'create',
-    });
+    return await begin(kernel, actor, id, 'made', { restored: made.restored, imageDigest: made.image_digest });
   } catch (error) {
     await forgetCreation(sql, id);
-    await endSandbox(kernel, id, ['running'], 'destroyed', actor.keyId);
+    await moveSandbox(kernel, id, 'discard', { keyId: actor.keyId });
     node.client.destroy(id).catch(() => {});
     throw toApiFailure(error);
   }
@@ -157,48 +144,17 @@ async function createOn(
 /** A sandbox that its node made is running from now on. */
 export async function begin(
   kernel: Kernel,
-  actor: Pick<Actor, 'accountId' | 'keyId'>,
+  { keyId }: Pick<Actor, 'keyId'>,
   id: string,
-  made: { restored: boolean; imageDigest: string; action: string; detail?: object },
+  move: 'made' | 'forked',
+  { detail, ...made }: { restored: boolean; imageDigest: string; detail?: object },
 ): Promise<SandboxRow> {
-  const { sql, clock } = kernel;
-  const { accountId, keyId } = actor;
-  return inTransaction(sql, async (tx) => {
-    const row = await moveSandbox(tx, clock, id, ['creating'], 'running', made);
-    // Too late: somebody thought that this gateway was gone.
-    if (!row) throw noCapacity('the sandbox was given up while it was made; try again');
-    if (row.backend === 'v2') await insertSpan(tx, clock, { ...span(accountId, id), kind: 'running' });
-    const { backend, template, egress } = row;
-    const detail = { backend, template, egress, ...made.detail };
-    await insertAudit(tx, { accountId, keyId, sandboxId: id, action: made.action, detail });
-    return row;
+  const row = await moveSandbox(kernel, id, move, {
+    ...made,
+    keyId,
+    detail: ({ backend, template, egress }) => ({ backend, template, egress, ...detail }),
   });
-}
-
-/** A new span of a sandbox. */
-export const span = (accountId: string, sandboxId: string) => ({ id: randomUUID(), accountId, sandboxId });
-
-/**
- * Ends a sandbox in the database, its metered time with it; undefined when it is in none of the states. Nothing ran past
- * its lifetime, or past `at`, when it was seen for the last time, however late somebody notices.
- */
-export async function endSandbox(
-  kernel: Kernel,
-  id: string,
-  from: readonly State[],
-  to: 'stopped' | 'expired' | 'destroyed',
-  keyId: string | null,
-  { due = false, at }: { due?: boolean; at?: string | undefined } = {},
-): Promise<SandboxRow | undefined> {
-  const { sql, clock } = kernel;
-  return inTransaction(sql, async (tx) => {
-    const row = await moveSandbox(tx, clock, id, from, to, { due });
-    if (!row) return undefined;
-    const until = at !== undefined && at < row.expires_at ? at : row.expires_at;
-    await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2', 'running'], until);
-    await endSpansOf(tx, clock, id, ['paused']);
-    const action = { stopped: 'stop', expired: 'expire', destroyed: 'destroy' }[to];
-    await insertAudit(tx, { accountId: row.account_id, keyId, sandboxId: id, action });
-    return row;
-  });
+  // Too late: somebody thought that this gateway was gone.
+  if (!row) throw noCapacity('the sandbox was given up while it was made; try again');
+  return row;
 }

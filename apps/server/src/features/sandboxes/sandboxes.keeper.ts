@@ -2,15 +2,13 @@ import type { SandboxState } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
-import { endSpansOf, insertSpan } from '../metering/index.ts';
-import { endSandbox, span } from './sandboxes.create.ts';
+import { endSpansOf } from '../metering/index.ts';
+import { forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import type { Node, Nodes } from './sandboxes.nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,
-  forgetCreation,
   insertAudit,
-  moveSandbox,
   notLive,
   type SandboxRow,
   sandboxesOfNode,
@@ -72,7 +70,7 @@ export class Keeper {
     const due = await dueSandboxes(this.#kernel.sql, this.#kernel.clock, mostAtOnce);
     await Promise.all(
       due.map(async ({ id, node_id }) => {
-        if (!(await endSandbox(this.#kernel, id, ['running'], 'expired', null, { due: true }))) return;
+        if (!(await moveSandbox(this.#kernel, id, 'expire', { keyId: null }))) return;
         // The node ends it by its own timer too, and is asked again while it still holds it.
         void this.#destroy(node_id, id);
       }),
@@ -107,7 +105,7 @@ export class Keeper {
       for (const row of await sandboxesOfNode(sql, clock, id)) {
         // Snapshots are files: a paused one is there when its machine is.
         if (row.state === 'running') {
-          await endSandbox(this.#kernel, row.id, ['running'], 'stopped', null, { at: seenAt });
+          await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: row.state, at: seenAt });
         } else if (row.state === 'creating') await forgetCreation(sql, row.id);
       }
     }
@@ -146,31 +144,23 @@ export class Keeper {
       await forgetCreation(sql, row.id);
       await this.#destroy(row.node_id, row.id);
     } else if (!held || held.status === 'stopped') {
-      const to = held?.reason === 'expired' ? 'expired' : 'stopped';
-      await endSandbox(this.#kernel, row.id, [state], to, null, { at: unseen });
+      const name = held?.reason === 'expired' ? 'expireOnNode' : 'stop';
+      await moveSandbox(this.#kernel, row.id, name, { keyId: null, seen: state, at: unseen });
     } else if (held.status === 'running' && state !== 'running') await this.#becomeRunning(row);
     else if (held.status === 'paused' && state !== 'paused') await this.#becomePaused(row, held.snapshot_bytes ?? 0);
   }
 
-  async #becomeRunning(row: SandboxRow): Promise<void> {
-    const { sql, clock } = this.#kernel;
-    const moved = await inTransaction(sql, async (tx) => {
-      const running = await moveSandbox(tx, clock, row.id, [row.state], 'running', { thaw: true, snapshotBytes: null });
-      if (!running) return undefined;
-      await endSpansOf(tx, clock, row.id, ['paused', 'running']);
-      await insertSpan(tx, clock, { ...span(row.account_id, row.id), kind: 'running' });
-      return running;
-    });
-    if (moved) await this.#nodes.of(row.node_id).setExpiry(row.id, Date.parse(moved.expires_at));
+  /** One whose pause came to nothing was running all the time; one that was paused runs from now on. */
+  async #becomeRunning({ id, node_id, state }: SandboxRow): Promise<void> {
+    const name = state === 'pausing' ? 'keepRunning' : 'resumed';
+    const moved = await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state });
+    if (moved) await this.#nodes.of(node_id).setExpiry(id, Date.parse(moved.expires_at));
   }
 
-  async #becomePaused(row: SandboxRow, bytes: number): Promise<void> {
-    const { sql, clock } = this.#kernel;
-    await inTransaction(sql, async (tx) => {
-      const change = { snapshotBytes: bytes, freeze: row.ttl_left_ms === null };
-      if (!(await moveSandbox(tx, clock, row.id, [row.state], 'paused', change))) return;
-      await endSpansOf(tx, clock, row.id, ['running', 'paused']);
-      await insertSpan(tx, clock, { ...span(row.account_id, row.id), kind: 'paused', bytes });
-    });
+  /** One whose resume came to nothing was paused all the time, its lifetime frozen since then. */
+  async #becomePaused({ id, state }: SandboxRow, bytes: number): Promise<void> {
+    const name = state === 'resuming' ? 'keepPaused' : 'paused';
+    const detail = () => ({ snapshot_bytes: bytes });
+    await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state, snapshotBytes: bytes, detail });
   }
 }

@@ -55,16 +55,19 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
 export async function insertSandbox(
   db: Db,
   time: Time,
-  sandbox: Pick<SandboxRow, 'id' | 'account_id' | 'key_id' | 'backend' | 'template' | 'egress' | 'metadata'> & {
+  sandbox: Pick<
+    SandboxRow,
+    'id' | 'account_id' | 'key_id' | 'state' | 'backend' | 'template' | 'egress' | 'metadata'
+  > & {
     ttlMs: number;
     parentId?: string;
   },
 ): Promise<SandboxRow> {
-  const { id, account_id, key_id, backend, template, egress, metadata, ttlMs, parentId = null } = sandbox;
+  const { id, account_id, key_id, state, backend, template, egress, metadata, ttlMs, parentId = null } = sandbox;
   const [row] = await db<SandboxRow[]>`
     insert into sandboxes.sandboxes
       (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at, parent_id, moved_at)
-    select ${id}, ${account_id}, ${key_id}, 'creating', ${backend}, ${template}, ${db.json(egress)},
+    select ${id}, ${account_id}, ${key_id}, ${state}, ${backend}, ${template}, ${db.json(egress)},
       ${db.json(metadata)}, at, at + make_interval(secs => ${ttlMs / 1000}), ${parentId}, at
     from (select date_trunc('milliseconds', ${nowOf(db, time)}) as at) as clock
     returning ${columns(db)}`;
@@ -77,43 +80,45 @@ export async function placeSandbox(db: Db, id: string, place: { nodeId: string; 
     update sandboxes.sandboxes set node_id = ${place.nodeId}, backend = ${place.backend} where id = ${id}`;
 }
 
-/** Forgets a sandbox that was never there: its creation failed. */
-export async function forgetCreation(db: Db, id: string): Promise<void> {
-  await db`delete from sandboxes.sandboxes where id = ${id} and state = 'creating'`;
+/** Deletes the row of a sandbox that is in one of these states. */
+export async function deleteSandbox(db: Db, id: string, from: readonly State[]): Promise<void> {
+  await db`delete from sandboxes.sandboxes where id = ${id} and state = any(${[...from]})`;
 }
 
-/** Moves a sandbox from one of some states to another; undefined when it is in none of them. */
-export async function moveSandbox(
+/** What a move may ask for besides the state: that its lifetime is over, that no command holds it, that it is v2. */
+export type Guard = 'due' | 'idle' | 'v2';
+
+/** Changes a sandbox as a move of the table says (sandboxes.moves.ts); undefined when its guards do not hold. */
+export async function changeSandbox(
   db: Db,
   time: Time,
   id: string,
-  from: readonly State[],
-  to: State,
-  change: {
-    restored?: boolean;
-    imageDigest?: string;
-    snapshotBytes?: number | null;
-    /** Freezes what is left of its lifetime. */
-    freeze?: boolean;
-    /** Lets its lifetime go on from now. */
-    thaw?: boolean;
-    /** Only one whose lifetime is over. */
-    due?: boolean;
-  } = {},
+  move: {
+    from: readonly State[];
+    to: State;
+    guards?: readonly Guard[];
+    lifetime?: 'freeze' | 'thaw';
+    snapshot?: 'kept' | 'dropped';
+  },
+  made: { restored?: boolean; imageDigest?: string; snapshotBytes?: number },
 ): Promise<SandboxRow | undefined> {
+  const { from, to, guards = [], lifetime, snapshot } = move;
   const now = nowOf(db, time);
+  const bytes = snapshot === 'kept' ? (made.snapshotBytes ?? 0) : null;
   const [row] = await db<SandboxRow[]>`
     update sandboxes.sandboxes set state = ${to}, moved_at = ${now},
-      restored = coalesce(${change.restored ?? null}::boolean, restored),
-      image_digest = coalesce(${change.imageDigest ?? null}::text, image_digest),
-      snapshot_bytes = case when ${change.snapshotBytes === undefined} then snapshot_bytes
-        else ${change.snapshotBytes ?? null}::bigint end,
-      ttl_left_ms = case when ${change.freeze === true}
+      restored = coalesce(${made.restored ?? null}::boolean, restored),
+      image_digest = coalesce(${made.imageDigest ?? null}::text, image_digest),
+      snapshot_bytes = case when ${snapshot === undefined} then snapshot_bytes else ${bytes}::bigint end,
+      ttl_left_ms = case when ${lifetime === 'freeze'}
           then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
-        when ${change.thaw === true} then null else ttl_left_ms end,
-      expires_at = case when ${change.thaw === true} and ttl_left_ms is not null
+        when ${lifetime === 'thaw'} then null else ttl_left_ms end,
+      expires_at = case when ${lifetime === 'thaw'} and ttl_left_ms is not null
           then date_trunc('milliseconds', ${now}) + make_interval(secs => ttl_left_ms / 1000.0) else expires_at end
-    where id = ${id} and state = any(${[...from]}) and (${change.due !== true} or expires_at <= ${now})
+    where id = ${id} and state = any(${[...from]})
+      and (${!guards.includes('due')} or expires_at <= ${now})
+      and (${!guards.includes('idle')} or coalesce(busy_until <= ${now}, true))
+      and (${!guards.includes('v2')} or backend = 'v2')
     returning ${columns(db)}`;
   return row;
 }

@@ -5,9 +5,9 @@ import { readNow } from '../schedules/index.ts';
 import { notConfirmable } from './decide.ts';
 import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
-import { isFinal, onCancel } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
+import { move } from './scheduler.states.ts';
 
 /** Cancels a run that is not over. */
 export const cancel = (parts: Parts): Operation =>
@@ -16,9 +16,7 @@ export const cancel = (parts: Parts): Operation =>
     if (!known) throw notFound('run');
     const moved = await context.transaction(async (db) => {
       const now = await readNow(db, context.clock);
-      return moveRun(parts, db, known, now, (run) =>
-        isFinal(run.state) ? undefined : onCancel(now, 'cancelled by a person'),
-      );
+      return moveRun(parts, db, known, now, move('cancel', { reason: 'cancelled by a person' }));
     });
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
     return { run: viewRun(moved) };

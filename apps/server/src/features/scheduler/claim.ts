@@ -12,9 +12,9 @@ import {
   type HostReport,
   seeHost,
 } from './scheduler.claims.sql.ts';
-import { leaseMs, onLeaseExpired } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
+import { leaseMs, move } from './scheduler.states.ts';
 
 /** The next run for this host, or `null` after `wait_s`. */
 export const claim = (claims: Claims): Operation =>
@@ -91,7 +91,7 @@ export class Claims {
       const run = await this.#try(host, !waiting);
       if (run || !waiting) {
         woken.abort();
-        if (run && signal.aborted) await this.#handBack(run);
+        if (run && signal.aborted) await this.#handBack(run, host.deviceId);
         return signal.aborted ? undefined : run;
       }
       await waiting;
@@ -136,15 +136,12 @@ export class Claims {
   }
 
   /** The answer reached nobody: the run goes on at once, not after a minute. */
-  async #handBack(claimed: RunRow): Promise<void> {
+  async #handBack(claimed: RunRow, deviceId: string): Promise<void> {
     const { sql, clock } = this.#parts.kernel;
     await inTransaction(sql, async (db) => {
       const now = await readNow(db, clock);
-      await moveRun(this.#parts, db, claimed, now, (run) =>
-        run.state === 'running' && run.attempt === claimed.attempt
-          ? { ...onLeaseExpired(run, now), leases_lost: run.leases_lost }
-          : undefined,
-      );
+      const by = { pool: 'host', attempt: claimed.attempt, holderId: deviceId } as const;
+      await moveRun(this.#parts, db, claimed, now, move('handBack', { by }));
     });
   }
 }

@@ -6,6 +6,7 @@ import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
+import { move } from './scheduler.states.ts';
 
 /** Approves or skips a run that awaits a person. */
 export const decide = (parts: Parts): Operation =>
@@ -14,17 +15,12 @@ export const decide = (parts: Parts): Operation =>
     if (!known) throw notFound('run');
     const moved = await context.transaction(async (db) => {
       const now = await readNow(db, context.clock);
-      const iso = new Date(now).toISOString();
       const schedule = await lockSchedule(db, known.schedule_id);
       // The time until somebody must have started it begins now.
       const lateAfter = schedule ? effective(schedule).late_after_s : 0;
       const lateAt = lateAfter === 0 ? null : new Date(now + lateAfter * 1000).toISOString();
-      return moveRun(parts, db, known, now, (run) => {
-        if (run.state !== 'awaiting_approval') return undefined;
-        return body.decision === 'approve'
-          ? { state: 'pending', not_before: iso, late_at: lateAt }
-          : { state: 'skipped', error: 'skipped by a person', finished_at: iso };
-      });
+      const step = body.decision === 'approve' ? move('approve', { lateAt }) : move('skip');
+      return moveRun(parts, db, known, now, step);
     });
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
     return { run: viewRun(moved) };

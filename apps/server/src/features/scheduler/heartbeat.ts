@@ -4,10 +4,10 @@ import { ApiError, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../schedules/index.ts';
 import type { Parts } from './scheduler.admit.ts';
-import { touchHost } from './scheduler.claims.sql.ts';
-import { leaseMs, onOverBudget } from './scheduler.rules.ts';
+import { renewLease, touchHost } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
-import { findRun, renewLease, type RunRow } from './scheduler.sql.ts';
+import { findRun, type RunRow } from './scheduler.sql.ts';
+import { hasAttempt, leaseMs, move } from './scheduler.states.ts';
 
 /** Refuses what a stale attempt, or another device, says of a run. */
 export function leaseHeld(run: RunRow): ApiError {
@@ -25,8 +25,8 @@ export const heartbeat = (parts: Parts): Operation =>
     const run = await findRun(context.db, params.id, accountId);
     if (!run) throw notFound('run');
     const holderId = run.holder_id;
-    const isHolder = holderId !== null && (context.deviceId ?? holderId) === holderId && run.pool === 'host';
-    if (!isHolder || run.attempt !== body.attempt) throw leaseHeld(run);
+    const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
+    if (holderId === null || !hasAttempt(run, by)) throw leaseHeld(run);
     const now = await readNow(context.db, context.clock);
     const leaseUntil = new Date(now + leaseMs).toISOString();
     const over = { lease_expires_at: new Date(now).toISOString(), cancel: true };
@@ -46,10 +46,6 @@ export const heartbeat = (parts: Parts): Operation =>
     const overBudget = (held: RunRow): boolean =>
       held.budget_micro_usd !== null && held.cost_micro_usd > held.budget_micro_usd;
     if (!overBudget(kept)) return { lease_expires_at: leaseUntil, cancel: false };
-    await inTransaction(context.db, (db) =>
-      moveRun(parts, db, run, now, (held) =>
-        held.state === 'running' && held.attempt === body.attempt ? onOverBudget(now) : undefined,
-      ),
-    );
+    await inTransaction(context.db, (db) => moveRun(parts, db, run, now, move('stopOverBudget', { by })));
     return over;
   });

@@ -4,10 +4,11 @@ import type { EventStream } from '../../kernel/sse.ts';
 import type { ScheduleRow, Scheduler as SchedulerOfSchedules } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
 import { viewRun } from './runs.ts';
-import { cancelActive, copyOf, needsApproval, type Parts, publishRuns, start } from './scheduler.admit.ts';
+import { cancelActive, copyOf, moveLocked, needsApproval, type Parts, start } from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './scheduler.alerts.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
-import { type CreatedRun, changeRun, listRuns, lockActive, rewriteWaiting } from './scheduler.sql.ts';
+import { type CreatedRun, listRuns, lockActive, rewriteWaiting } from './scheduler.sql.ts';
+import { move } from './scheduler.states.ts';
 import { endPause, tickSchedules } from './scheduler.ticker.ts';
 
 /** What the feature `schedules` asks of this one, and what fires event triggers. */
@@ -31,11 +32,10 @@ export class Scheduler implements SchedulerOfSchedules {
   async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void> {
     await rewriteWaiting(db, schedule.id, copyOf(schedule));
     if (!isOtherWork || schedule.policy?.approval === undefined) return;
-    for (const run of await lockActive(db, schedule.id)) {
-      if (run.state !== 'pending' || !needsApproval(schedule, Date.parse(run.scheduled_for))) continue;
-      const asked = await changeRun(db, run.id, { state: 'awaiting_approval', late_at: null });
-      await tellAwaitingApproval(this.parts.kernel, db, asked, now);
-      await publishRuns(this.parts, db, [asked]);
+    const active = await lockActive(db, schedule.id);
+    const asking = active.filter((run) => needsApproval(schedule, Date.parse(run.scheduled_for)));
+    for (const run of await moveLocked(this.parts, db, asking, now, move('askAgain'))) {
+      await tellAwaitingApproval(this.parts.kernel, db, run, now);
     }
   }
 

@@ -5,9 +5,10 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { effective, isSlot, lockSchedule, readNow, type ScheduleRow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
-import { copyOf, type Parts, publishRuns } from './scheduler.admit.ts';
-import { settle } from './scheduler.settle.ts';
-import { changeRun, insertRuns, lockSlot, type RunChange, type RunRow } from './scheduler.sql.ts';
+import { copyOf, created, type Parts } from './scheduler.admit.ts';
+import { moveOn } from './scheduler.settle.ts';
+import { insertRuns, lockSlot, type RunRow } from './scheduler.sql.ts';
+import { move } from './scheduler.states.ts';
 
 /** Slots may be told of this long after; history is kept for as long. */
 const oldestMs = 90 * 86_400_000;
@@ -39,21 +40,17 @@ export const reportNative = (parts: Parts): Operation =>
         throw badRequest(`finished_at: ${message}`, { finished_at: [message] });
       }
       const run = await takeSlot(db, schedule, scheduledFor, now);
-      const isWaiting = run.state === 'pending' || run.state === 'awaiting_approval';
-      if (!isWaiting) throw leaseHeld(run);
-      const ended: RunChange = {
-        state: body.ok ? 'succeeded' : 'failed',
-        holder_id: deviceId,
-        started_at: new Date(body.started_at).toISOString(),
-        finished_at: new Date(body.finished_at).toISOString(),
-        exit_code: body.exit_code ?? null,
-        error: body.error ?? null,
-        log_tail: body.log_tail ?? null,
-        late_at: null,
+      const ended = {
+        deviceId,
+        ok: body.ok,
+        startedAt: new Date(body.started_at).toISOString(),
+        finishedAt: new Date(body.finished_at).toISOString(),
+        exitCode: body.exit_code,
+        error: body.error,
+        logTail: body.log_tail,
       };
-      const moved = await changeRun(db, run.id, ended);
-      await settle(parts, db, schedule, moved, now);
-      await publishRuns(parts, db, [moved]);
+      const moved = await moveOn(parts, db, schedule, run, now, move('reportNative', ended));
+      if (!moved) throw leaseHeld(run);
       return { run: viewRun(moved) };
     });
   });
@@ -75,11 +72,9 @@ async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now
         schedule_id: schedule.id,
         scheduled_for: scheduledFor,
         origin: 'slot',
-        state: 'pending',
-        error: null,
-        late_at: null,
         parent_run_id: null,
         chain_step: null,
+        ...created({ overlaps: false, asks: false, lateAt: null }, now),
       },
     ],
     new Date(now).toISOString(),

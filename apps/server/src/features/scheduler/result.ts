@@ -5,22 +5,20 @@ import { readNow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
-import { onResult } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
-import { findRun, type RunRow } from './scheduler.sql.ts';
+import { findRun } from './scheduler.sql.ts';
+import { hasAnswered, move } from './scheduler.states.ts';
 
 /** Takes the result of the attempt that holds the run; repeating one that was taken answers alike. */
 export const result = (parts: Parts): Operation =>
   operation(contract.scheduler.result, async (context, { params, body }) => {
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
-    const { deviceId } = context;
-    const isFrom = (holder: string | null): boolean => holder !== null && (deviceId ?? holder) === holder;
+    const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     const moved = await context.transaction(async (db) => {
       const now = await readNow(db, context.clock);
-      const holds = (run: RunRow): boolean =>
-        run.state === 'running' && run.pool === 'host' && run.attempt === body.attempt && isFrom(run.holder_id);
       const taken = {
+        by,
         ok: body.ok,
         exitCode: body.exit_code,
         error: body.error,
@@ -28,15 +26,10 @@ export const result = (parts: Parts): Operation =>
         costMicroUsd: body.cost_micro_usd,
         sessionId: body.session_id,
       };
-      const decide = (run: RunRow) => (holds(run) ? onResult(run, taken, now) : undefined);
-      return moveRun(parts, db, known, now, decide, body.output_hash);
+      return moveRun(parts, db, known, now, move('report', taken), body.output_hash);
     });
     if (moved) return { run: viewRun(moved) };
     const current = (await findRun(context.db, known.id)) ?? known;
-    const isRepeat = current.answers.some((answer) => {
-      const [attempt, holder = ''] = answer.split(':');
-      return Number(attempt) === body.attempt && isFrom(holder);
-    });
-    if (!isRepeat) throw leaseHeld(current);
+    if (!hasAnswered(current, by)) throw leaseHeld(current);
     return { run: viewRun(current) };
   });

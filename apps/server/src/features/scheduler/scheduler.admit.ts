@@ -4,7 +4,6 @@ import type { Db } from '../../kernel/db.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
-import { onCancel } from './scheduler.rules.ts';
 import {
   changeRun,
   countActive,
@@ -17,6 +16,7 @@ import {
   type RunCopy,
   type RunRow,
 } from './scheduler.sql.ts';
+import { columnsFor, move, type Step } from './scheduler.states.ts';
 
 /** What the scheduler's parts share. */
 export interface Parts {
@@ -81,7 +81,7 @@ export async function admit(
     if (verdict === 'refuse') continue;
     if (verdict === 'kill') {
       await cancelActive(parts, db, schedule.id, now, 'replaced by the next run');
-      for (const earlier of accepted) if (earlier.schedule_id === schedule.id) skip(earlier);
+      for (const earlier of accepted) if (earlier.schedule_id === schedule.id) Object.assign(earlier, skipped(now));
       Object.assign(state, { running: 0, waiting: 0 });
     }
     accepted.push(newRun(candidate, verdict === 'skip', now));
@@ -140,11 +140,24 @@ export async function cancelActive(
   reason: string,
   id?: string,
 ): Promise<void> {
-  const cancelled: RunRow[] = [];
-  for (const run of await lockActive(db, scheduleId, id)) {
-    cancelled.push(await changeRun(db, run.id, onCancel(now, reason)));
+  await moveLocked(parts, db, await lockActive(db, scheduleId, id), now, move('cancel', { reason }));
+}
+
+/** Moves runs whose locks are held to where nothing follows from it; answers those that the table let move. */
+export async function moveLocked(
+  parts: Parts,
+  db: Db,
+  runs: readonly RunRow[],
+  now: number,
+  step: Step,
+): Promise<RunRow[]> {
+  const moved: RunRow[] = [];
+  for (const run of runs) {
+    const change = step(run, now);
+    if (change) moved.push(await changeRun(db, run.id, change));
   }
-  await publishRuns(parts, db, cancelled);
+  await publishRuns(parts, db, moved);
+  return moved;
 }
 
 /** Local midnight before an instant, and its date. */
@@ -204,8 +217,9 @@ function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts
   return origin === 'manual' ? 'refuse' : 'skip';
 }
 
-function newRun({ schedule, scheduledFor, origin, parent }: Candidate, skipped: boolean, now: number): NewRun {
+function newRun({ schedule, scheduledFor, origin, parent }: Candidate, overlaps: boolean, now: number): NewRun {
   const { late_after_s: lateAfter } = effective(schedule);
+  const lateAt = lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString();
   const asks = needsApproval(schedule, Date.parse(scheduledFor));
   return {
     ...copyOf(schedule),
@@ -213,18 +227,23 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, skipped: 
     schedule_id: schedule.id,
     scheduled_for: scheduledFor,
     origin,
-    state: skipped ? 'skipped' : asks ? 'awaiting_approval' : 'pending',
-    error: skipped ? 'overlap' : null,
-    late_at: lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString(),
     parent_run_id: parent?.runId ?? null,
     chain_step: parent?.step ?? null,
+    ...created({ overlaps, asks, lateAt }, now),
   };
 }
 
-/** A run that is not stored yet gives way to a later one of its schedule. */
-function skip(run: NewRun): void {
-  Object.assign(run, { state: 'skipped', error: 'overlap', late_at: null } satisfies Partial<NewRun>);
+/** The columns of a run that its creation decides. */
+export function created(
+  given: { overlaps: boolean; asks: boolean; lateAt: string | null },
+  now: number,
+): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> {
+  const { state, error = null, late_at = null, finished_at = null } = columnsFor('create', given, now);
+  return { state: state as NewRun['state'], error, late_at, finished_at };
 }
+
+/** A run that is not stored yet gives way to a later one of its schedule. */
+const skipped = (now: number) => created({ overlaps: true, asks: false, lateAt: null }, now);
 
 /** Whether a run of this instant awaits a person first. */
 export function needsApproval({ policy, trigger }: ScheduleTerms, at: number): boolean {

@@ -1,5 +1,6 @@
 import type { Db } from '../../kernel/db.ts';
-import { runColumns, type RunRow } from './scheduler.sql.ts';
+import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
+import { runMoves } from './scheduler.states.ts';
 
 /** A machine that claims. */
 export interface HostRow {
@@ -86,9 +87,20 @@ export interface Claim {
   leaseUntil: string;
 }
 
-/** What makes a run this holder's. */
+/** The states that a move starts from, as text: a plan that does not know them cannot use the partial indexes. */
+const textOf = (states: readonly RunState[]): TemplateStringsArray => {
+  const text = [states.map((state) => `'${state}'`).join(', ')];
+  return Object.assign(text, { raw: text });
+};
+const { from, outcomes } = runMoves.claim;
+// Made once: postgres.js takes a stack trace for each text that is new to it.
+const claimable = textOf(from);
+const claimed = textOf(outcomes.map(({ to }) => to));
+const renewable = textOf(runMoves.keep.from);
+
+/** What makes a run this holder's: the columns of the move `claim`, with which a test compares them. */
 const held = (db: Db, claim: Claim) => db`
-  state = 'running', holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
+  state = ${db(claimed)}, holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
   late_at = null, error = null, exit_code = null, log_tail = null`;
 
 /** A machine that claims, and what it may run. */
@@ -100,8 +112,8 @@ export interface ClaimingHost {
 
 /** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
 const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
-  r.account_id = ${accountId} and r.state = 'pending' and r.pool = 'host' and r.not_before <= ${claim.now}
-  and r.kind = any(${host.kinds})
+  r.account_id = ${accountId} and r.state in (${db(claimable)}) and r.pool = 'host'
+  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds})
   and (r.kind <> 'shell' or exists (
     select 1 from schedules.approval_view a
     where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
@@ -173,13 +185,30 @@ export async function claimForCloud(db: Db, limit: number, claim: Claim): Promis
   return db<RunRow[]>`
     with next as (
       select r.id from scheduler.runs r
-      where r.state = 'pending' and r.pool = 'cloud' and r.kind <> 'chain' and r.not_before <= ${claim.now}
-        and ${isNext(db)}
+      where r.state in (${db(claimable)}) and r.pool = 'cloud' and r.kind <> 'chain'
+        and r.not_before <= ${claim.now} and ${isNext(db)}
       order by r.scheduled_for, r.id limit ${limit}
       for update of r skip locked
     )
     update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
+}
+
+/** Renews a lease, the move `keep` of the table in one statement; undefined when the table does not allow it. */
+export async function renewLease(
+  db: Db,
+  held: { id: string; attempt: number; holderId: string },
+  values: { now: string; leaseUntil: string; logTail: string | undefined; costMicroUsd: number | undefined },
+): Promise<RunRow | undefined> {
+  const { logTail = null, costMicroUsd = null } = values;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set lease_expires_at = ${values.leaseUntil}, log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = r.cost_before_micro_usd
+        + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId}
+      and r.state in (${db(renewable)}) and r.lease_expires_at > ${values.now}
+    returning ${runColumns(db)}`;
+  return row;
 }
 
 const hostColumns = (db: Db, now: string) => db`

@@ -4,10 +4,10 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { readNow } from '../schedules/index.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
-import { claimForCloud } from './scheduler.claims.sql.ts';
-import { leaseMs, onLeaseExpired, onResult, type Result } from './scheduler.rules.ts';
+import { claimForCloud, renewLease } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
-import { renewLease, type RunRow } from './scheduler.sql.ts';
+import type { RunRow } from './scheduler.sql.ts';
+import { leaseMs, move, type Result } from './scheduler.states.ts';
 
 const mostParallel = 16;
 const renewEveryMs = 20_000;
@@ -179,11 +179,9 @@ export class CloudRunner {
     const { sql, clock, gateways } = this.#parts.kernel;
     await inTransaction(sql, async (db) => {
       const now = await readNow(db, clock);
-      await moveRun(this.#parts, db, claimed, now, (run) => {
-        const isOurs = run.state === 'running' && run.attempt === claimed.attempt && run.holder_id === gateways.id;
-        if (!isOurs) return undefined;
-        return result ? onResult(run, result, now) : { ...onLeaseExpired(run, now), leases_lost: run.leases_lost };
-      });
+      const by = { pool: 'cloud', attempt: claimed.attempt, holderId: gateways.id } as const;
+      const step = result ? move('report', { ...result, by }) : move('handBack', { by });
+      await moveRun(this.#parts, db, claimed, now, step);
     });
   }
 }

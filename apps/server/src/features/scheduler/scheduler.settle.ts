@@ -3,30 +3,44 @@ import type { Db } from '../../kernel/db.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../schedules/index.ts';
 import { copyOf, type Parts, publishRuns, start } from './scheduler.admit.ts';
 import { tellDisabled, tellFailed, tellSucceeded } from './scheduler.alerts.ts';
-import { isFinal, normalizeOutput } from './scheduler.rules.ts';
-import { changeRun, lockRun, rewriteWaiting, type RunChange, type RunRow } from './scheduler.sql.ts';
+import { normalizeOutput } from './scheduler.rules.ts';
+import { changeRun, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
+import { isFinal, type Step } from './scheduler.states.ts';
 
 /**
- * Moves a run under its locks, schedule first: `decide` sees the run as it is then and answers the change, or undefined
- * to leave it. What a final state leads to happens in the same transaction. Answers undefined when nothing moved.
+ * Moves a run under its locks, schedule first. What a final state leads to happens in the same transaction. Answers
+ * undefined when the table does not allow the move to the run as it is then.
  */
 export async function moveRun(
   parts: Parts,
   db: Db,
   ids: { id: string; schedule_id: string },
   now: number,
-  decide: (run: RunRow) => RunChange | undefined,
+  step: Step,
   outputHash?: string,
 ): Promise<RunRow | undefined> {
   const schedule = await lockSchedule(db, ids.schedule_id);
   const run = await lockRun(db, ids.id);
-  const change = run && decide(run);
+  return run && moveOn(parts, db, schedule, run, now, step, outputHash);
+}
+
+/** The same for a run and its schedule whose locks are held. */
+export async function moveOn(
+  parts: Parts,
+  db: Db,
+  schedule: ScheduleRow | undefined,
+  run: RunRow,
+  now: number,
+  step: Step,
+  outputHash?: string,
+): Promise<RunRow | undefined> {
+  const change = step(run, now);
   if (!change) return undefined;
-  let moved = await changeRun(db, ids.id, change);
+  let moved = await changeRun(db, run.id, change);
   if (moved.state === 'pending' && schedule && run.state === 'running') {
     // The next attempt is what the schedule says now; waiting runs are rewritten by the edit itself.
     await rewriteWaiting(db, schedule.id, copyOf(schedule));
-    moved = (await lockRun(db, ids.id)) as RunRow;
+    moved = (await lockRun(db, run.id)) as RunRow;
   }
   if (isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
   await publishRuns(parts, db, [moved]);
@@ -34,7 +48,7 @@ export async function moveRun(
 }
 
 /** What the end of a run leads to: alerts, the count of failures, schedules that run after it. */
-export async function settle(
+async function settle(
   parts: Parts,
   db: Db,
   schedule: ScheduleRow,

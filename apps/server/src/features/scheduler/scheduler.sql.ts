@@ -66,9 +66,10 @@ export interface NewRun extends RunCopy {
   schedule_id: string;
   scheduled_for: string;
   origin: Origin;
-  state: 'pending' | 'awaiting_approval' | 'skipped';
+  state: RunState;
   error: string | null;
   late_at: string | null;
+  finished_at: string | null;
   parent_run_id: string | null;
   chain_step: number | null;
 }
@@ -90,11 +91,12 @@ export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): 
       n.pool, n.target_type, n.target_id,
       case when n.target_tags is not null then array(select json_array_elements_text(n.target_tags)) end, n.failover,
       n.command_hash, n.overlap, n.timeout_s, n.retries, n.retry_backoff_s, n.budget_micro_usd, n.late_at,
-      n.parent_run_id, n.chain_step, n.error, case when n.state = 'skipped' then ${now}::timestamptz end
+      n.parent_run_id, n.chain_step, n.error, n.finished_at
     from json_to_recordset(${JSON.stringify(runs)}::json) as n(account_id uuid, schedule_id uuid,
       scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, pool text, target_type text,
       target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
-      retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text)
+      retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text,
+      finished_at timestamptz)
     on conflict (schedule_id, scheduled_for) where origin in ('slot', 'catch_up') do nothing
     returning r.id, r.account_id, r.schedule_id, r.scheduled_for, r.state, r.attempt, r.name, r.overlap, r.parent_run_id`;
 }
@@ -174,31 +176,14 @@ export async function lockActive(db: Db, scheduleId: string, id?: string): Promi
     order by r.ordinal for update`;
 }
 
-/** Columns that a transition changes. */
+/** Columns that a move changes. */
 export type RunChange = Partial<Omit<RunRow, keyof RunCopy | 'id' | 'account_id' | 'schedule_id' | 'created_at'>>;
 
-/** Moves a locked run. */
+/** Changes a locked run as a move of the table says (scheduler.states.ts). */
 export async function changeRun(db: Db, id: string, change: RunChange): Promise<RunRow> {
   const [row] = await db<RunRow[]>`
     update scheduler.runs r set ${db(change)} where r.id = ${id} returning ${runColumns(db)}`;
   return row as RunRow;
-}
-
-/** Renews a lease; undefined when this holder no longer has this attempt. */
-export async function renewLease(
-  db: Db,
-  held: { id: string; attempt: number; holderId: string },
-  values: { now: string; leaseUntil: string; logTail: string | undefined; costMicroUsd: number | undefined },
-): Promise<RunRow | undefined> {
-  const { logTail = null, costMicroUsd = null } = values;
-  const [row] = await db<RunRow[]>`
-    update scheduler.runs as r set lease_expires_at = ${values.leaseUntil}, log_tail = coalesce(${logTail}, r.log_tail),
-      cost_micro_usd = r.cost_before_micro_usd
-        + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
-    where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId} and r.state = 'running'
-      and r.lease_expires_at > ${values.now}
-    returning ${runColumns(db)}`;
-  return row;
 }
 
 /** What there is to do for runs: the answer of an idle second is one query, not ten. */

@@ -18,12 +18,11 @@ import {
   takeMissed,
   tryLockSchedule,
 } from '../schedules/index.ts';
-import { admit, type Candidate, cancelActive, type Parts, publishRuns, ranOf, start } from './scheduler.admit.ts';
+import { admit, type Candidate, cancelActive, moveLocked, type Parts, ranOf, start } from './scheduler.admit.ts';
 import { tellLate } from './scheduler.alerts.ts';
-import { nextChainMove, onResult, onTime } from './scheduler.rules.ts';
+import { nextChainMove } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import {
-  changeRun,
   listIdleChains,
   listOrphanedSteps,
   listOverdue,
@@ -34,6 +33,7 @@ import {
   takeLate,
   timeoutGraceSeconds,
 } from './scheduler.sql.ts';
+import { byTime, move } from './scheduler.states.ts';
 
 /** Schedules a transaction takes: 10,000 that are due at once are shared by all gateways in pieces of this size. */
 const batch = 500;
@@ -104,7 +104,7 @@ export async function tickRuns(parts: Parts): Promise<void> {
   for (const overdue of await listOverdue(sql, iso(await readNow(sql, clock)), batch)) {
     await apart(kernel, overdue.id, async (db) => {
       const now = await readNow(db, clock);
-      await moveRun(parts, db, overdue, now, (run) => onTime(run, now, timeoutGraceSeconds * 1000));
+      await moveRun(parts, db, overdue, now, byTime(timeoutGraceSeconds * 1000));
     });
   }
   await inTransaction(sql, async (db) => {
@@ -143,26 +143,26 @@ async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<void
 async function advanceChain(parts: Parts, db: Db, id: string, scheduleId: string, now: number): Promise<void> {
   await lockSchedule(db, scheduleId);
   const found = await lockRun(db, id);
-  const isNew = found?.state === 'pending';
-  if (!isNew && found?.state !== 'running') return;
-  const chain = isNew ? await changeRun(db, id, { state: 'running', started_at: iso(now), error: null }) : found;
-  if (isNew) await publishRuns(parts, db, [chain]);
+  if (!found) return;
+  const [started] = await moveLocked(parts, db, [found], now, move('startChain'));
+  const chain = started ?? found;
+  if (chain.state !== 'running') return;
   const steps = await listSteps(db, id, chain.started_at as string);
-  const move = nextChainMove(chain.spec as never, steps);
-  if (move.do === 'wait') return;
-  if (move.do === 'step') {
+  const next = nextChainMove(chain.spec as never, steps);
+  if (next.do === 'wait') return;
+  if (next.do === 'step') {
     // While the account is paused nothing is created: the chain waits.
     if (await isPaused(db, chain.account_id, iso(now))) return;
     // Never waits for a second lock: others take theirs in another order. The next tick tries again.
-    const schedule = await tryLockSchedule(db, move.scheduleId);
+    const schedule = await tryLockSchedule(db, next.scheduleId);
     if (schedule === 'locked') return;
     const own = schedule?.account_id === chain.account_id ? schedule : undefined;
-    const error = own ? await startStep(parts, db, chain, own, move.index, now) : 'its schedule is gone';
+    const error = own ? await startStep(parts, db, chain, own, next.index, now) : 'its schedule is gone';
     if (error === undefined) return;
-    await finishChain(parts, db, chain, now, `step ${move.index + 1}: ${error}`);
+    await finishChain(parts, db, chain, now, `step ${next.index + 1}: ${error}`);
     return;
   }
-  await finishChain(parts, db, chain, now, move.error);
+  await finishChain(parts, db, chain, now, next.error);
 }
 
 /** Answers why the step could not be created; undefined: it was. */
@@ -180,7 +180,7 @@ async function startStep(
 }
 
 async function finishChain(parts: Parts, db: Db, chain: RunRow, now: number, error: string | undefined) {
-  await moveRun(parts, db, chain, now, (run) => onResult(run, { ok: error === undefined, error }, now));
+  await moveRun(parts, db, chain, now, move('finishChain', { ok: error === undefined, error }));
 }
 
 /** Runs every tick of this gateway, at the instant the next schedule is due and at least once a second. */
