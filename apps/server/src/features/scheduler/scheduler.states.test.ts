@@ -201,7 +201,7 @@ describe('scheduler: the table of moves', () => {
   test('a heartbeat, which is one statement, writes what the table says, and is refused when the table refuses', async () => {
     const statuses = { kept: 0, refused: 0 };
     for (const state of runStates)
-      for (const lease of [-1_000, 0, 1_000])
+      for (const lease of [null, -1_000, 0, 1_000])
         for (const attempt of [1, 2])
           for (const holder of [device, newDevice(), null])
             for (const costMicroUsd of [undefined, 3, 30]) {
@@ -211,7 +211,7 @@ describe('scheduler: the table of moves', () => {
                 state,
                 attempt,
                 holder_id,
-                lease_expires_at: at(lease),
+                lease_expires_at: lease === null ? null : at(lease),
                 log_tail: 'so far',
               });
               const values = { leaseUntil: at(60_000), logTail: costMicroUsd === 3 ? 'more' : undefined, costMicroUsd };
@@ -222,6 +222,6 @@ describe('scheduler: the table of moves', () => {
               assert.deepEqual(await findRun(sql, run.id), kept ?? run);
               statuses[kept ? 'kept' : 'refused'] += 1;
             }
-    assert.deepEqual(statuses, { kept: 3, refused: runStates.length * 54 - 3 });
+    assert.deepEqual(statuses, { kept: 3, refused: runStates.length * 72 - 3 });
   });
 });

@@ -80,7 +80,7 @@ const leaseIsOver = guard(
 );
 const holdsLease = guard<{ by: Holder }>(
   `${holds.says}, and its lease`,
-  (run, { by }, now) => hasAttempt(run, by) && !leaseIsOver.holds(run, undefined, now),
+  (run, { by }, now) => hasAttempt(run, by) && Date.parse(run.lease_expires_at ?? '') > now,
 );
 const timeIsOver = guard<{ graceMs: number }>(
   'its time and 15 s for its own report are over',
