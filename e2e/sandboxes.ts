@@ -17,6 +17,8 @@ export const withoutSandboxes = images === undefined ? 'no sandboxes on this mac
 /** The platform as `svc up` starts it, with sandboxes, and the owner's calls to it. */
 export interface SandboxPlatform {
   readonly url: string;
+  /** The owner's API key. */
+  readonly key: string;
   /** State of the node agent. */
   readonly nodeDir: string;
   /** Of the gateway. */
@@ -49,6 +51,7 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
   const { key } = platform;
   const self: SandboxPlatform = {
     nodeDir,
+    key,
     get url() {
       return platform.url;
     },

@@ -125,7 +125,7 @@ describe('previews', () => {
       const answer = await fetch(new URL(path, url));
       assert.deepEqual([path, answer.status, await answer.text()], [path, 403, 'This address is not valid.\n']);
     }
-    await t.gateway.kernel.sql`update previews.previews set expires_at = now() where sandbox_id = ${box.id}`;
+    await t.gateway.kernel.sql`update sandboxes.previews set expires_at = now() where sandbox_id = ${box.id}`;
     assert.equal((await fetch(url)).status, 403);
     const socket = new WebSocket(url.replace('http', 'ws'));
     const refused = Promise.withResolvers<void>();

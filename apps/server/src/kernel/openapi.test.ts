@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { errorCodes } from '@svc/contract';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { z } from 'zod';
+import { openApiDocument } from './openapi.ts';
+import { createSchemas, type JsonSchema } from './openapi.schemas.ts';
+
+type Operation = { requestBody?: { required: boolean }; responses: Record<string, JsonSchema>; operationId: string };
+const document = openApiDocument() as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, JsonSchema> };
+};
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+const operationOf = (id: string): Operation =>
+  operations.find(({ operationId }) => operationId === id) ?? assert.fail(id);
+
+describe('the published document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone(document));
+    assert.ok(valid, JSON.stringify(errors));
+    assert.equal(validator.version, '3.1');
+  });
+
+  test('every component says what it is, and every reference finds one', () => {
+    const { schemas } = document.components;
+    for (const [name, schema] of Object.entries(schemas)) {
+      assert.ok('type' in schema || 'oneOf' in schema || 'anyOf' in schema, `${name}: ${JSON.stringify(schema)}`);
+    }
+    const refs = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+    for (const [, name = ''] of refs) assert.ok(schemas[name], name);
+  });
+
+  test('operations have ids of their own', () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    assert.deepEqual(ids.toSorted(), [...new Set(ids)].toSorted());
+  });
+
+  test('an answer may have more properties than are listed, and a body that may be absent is not required', () => {
+    const answered = operations.map(({ responses }) => responses);
+    assert.ok(!JSON.stringify(answered).includes('"additionalProperties":false'));
+    assert.equal(operationOf('sandboxes.create').requestBody?.required, false);
+    assert.equal(operationOf('schedules.create').requestBody?.required, true);
+  });
+
+  test('an operation that needs a key can meet a shutdown: 503 `unavailable` is listed', () => {
+    for (const id of ['keys.list', 'sandboxes.exec', 'scheduler.heartbeat', 'health.live']) {
+      assert.match(String(operationOf(id).responses['503']?.['description']), /unavailable/, id);
+    }
+    assert.doesNotMatch(String(operationOf('health.ready').responses['503']?.['description']), /unavailable/);
+  });
+
+  test('every error code has a status of the envelope', () => {
+    for (const { status } of Object.values(errorCodes)) assert.ok(status >= 400 && status < 600);
+  });
+});
+
+describe('schemas of a document', () => {
+  test('two types with one id stop the build, wherever they stand', () => {
+    const one = z.object({ a: z.string() }).meta({ id: 'Same' });
+    const other = z.object({ b: z.number() }).meta({ id: 'Same' });
+    assert.throws(() => createSchemas([one], [z.object({ inside: z.array(other) })]), /Same/);
+  });
+
+  test('a type that differs on its way in is a component of its own; one that does not is shared', () => {
+    const inner = z.object({ zone: z.string().default('UTC') }).meta({ id: 'Inner' });
+    const outer = z.object({ inner }).meta({ id: 'Outer' });
+    const same = z.object({ a: z.string() }).meta({ id: 'Plain' });
+    const { components, input, output } = createSchemas([outer, same], [outer, same]);
+    assert.deepEqual(Object.keys(components), ['Inner', 'InnerInput', 'Outer', 'OuterInput', 'Plain']);
+    assert.deepEqual(input(outer), { $ref: '#/components/schemas/OuterInput' });
+    assert.deepEqual(output(outer), { $ref: '#/components/schemas/Outer' });
+    assert.deepEqual(input(same), output(same));
+  });
+
+  test('a type that only comes in keeps its name', () => {
+    const only = z.object({ zone: z.string().default('UTC') }).meta({ id: 'Only' });
+    const { components, input } = createSchemas([], [only]);
+    assert.deepEqual([Object.keys(components), input(only)], [['Only'], { $ref: '#/components/schemas/Only' }]);
+  });
+});
