@@ -4,16 +4,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import {
-  freePort,
-  killAll,
-  ownSandboxes,
-  type Platform,
-  run,
-  start,
-  startPlatform,
-  temporaryFolder,
-} from './platform.ts';
+import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { ownSandboxes } from './sandboxes.ts';
 
 describe('the platform as a person runs it', () => {
   const folder = temporaryFolder();

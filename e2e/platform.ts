@@ -29,13 +29,6 @@ export function killAll(): void {
 /** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
 export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
 
-const images = process.env['SVC_TEST_IMAGES'];
-/** The platform starts a node, on the images that the tests share, with nothing in store. */
-export const ownSandboxes: Record<string, string> = {
-  SVC_SANDBOX_WARM: '0',
-  ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }),
-};
-
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = noSandboxes): Running {
   const { PATH = '', HOME = '' } = process.env;

@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Message } from './files.ts';
 import { type Open, watchOpen } from './open.ts';
 
@@ -53,14 +54,16 @@ const reported = pipeline(report, new spec(), stdout, { end: false });
 function end(): void {
   clearInterval(alive);
   void tell({ type: 'over' });
-  setTimeout(async () => {
-    const open = openNow();
-    // node:test reports when nothing keeps the process any more.
-    process.emit('beforeExit', 0);
-    await Promise.race([reported, new Promise((resolve) => setTimeout(resolve, 1_000))]);
-    await tell({ type: 'open', things: thingsOf(open), pids: open.flatMap(({ pid }) => pid ?? []) });
-    process.exit(0);
-  }, Number(endMs)).unref();
+  setTimeout(() => void giveUp(), Number(endMs)).unref();
+}
+
+async function giveUp(): Promise<void> {
+  const open = openNow();
+  // node:test reports when nothing keeps the process any more.
+  process.emit('beforeExit', 0);
+  await Promise.race([reported, delay(1_000)]);
+  await tell({ type: 'open', things: thingsOf(open), pids: open.flatMap(({ pid }) => pid ?? []) });
+  process.exit(0);
 }
 
 /** One line for each test or suite that left something open. */

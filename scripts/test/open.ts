@@ -17,27 +17,32 @@ export interface Open {
   pid: number | undefined;
 }
 
+interface Address {
+  address?: string;
+  port?: number;
+}
+
 /** The parts of a handle that are looked at; which of them there are depends on its kind. */
 interface Handle {
   hasRef?(): boolean;
-  getsockname?(out: { address?: string; port?: number }): number;
-  getpeername?(out: { address?: string; port?: number }): number;
+  getsockname?(out: Address): unknown;
+  getpeername?(out: Address): unknown;
   pid?: number;
   _idleTimeout?: number;
   _repeat?: number | null;
 }
 
-const addressOf = (read: Handle['getsockname'], handle: Handle): string => {
-  const out: { address?: string; port?: number } = {};
-  read?.call(handle, out);
+const addressOf = (read: (out: Address) => unknown): string => {
+  const out: Address = {};
+  read(out);
   return `${out.address ?? '?'}:${out.port ?? '?'}`;
 };
 
 /** Kinds of resources that can keep a process alive, in words. */
 const kinds: Readonly<Record<string, (handle: Handle) => string>> = {
   Timeout: (handle) => `${handle._repeat ? 'an interval' : 'a timer'} of ${handle._idleTimeout} ms`,
-  TCPSERVERWRAP: (handle) => `a server at ${addressOf(handle.getsockname, handle)}`,
-  TCPWRAP: (handle) => `a connection with ${addressOf(handle.getpeername, handle)}`,
+  TCPSERVERWRAP: (handle) => `a server at ${addressOf((out) => handle.getsockname?.(out))}`,
+  TCPWRAP: (handle) => `a connection with ${addressOf((out) => handle.getpeername?.(out))}`,
   PIPESERVERWRAP: () => 'a server at a Unix socket',
   PIPEWRAP: () => 'a pipe, or a connection with a Unix socket',
   PROCESSWRAP: (handle) => `the process ${handle.pid}`,
@@ -63,7 +68,7 @@ export function watchOpen(): () => Open[] {
   }).enable();
   return () =>
     [...opened.values()].flatMap(({ type, by, handle: reference }) => {
-      const handle = reference.deref() as Handle | undefined;
+      const handle: Handle | undefined = reference.deref();
       if (handle === undefined || handle.hasRef?.() === false) return [];
       return [{ by, what: kinds[type]?.(handle) ?? type, pid: type === 'PROCESSWRAP' ? handle.pid : undefined }];
     });
