@@ -50,14 +50,12 @@ describe('two gateway processes on one database', () => {
     const broken = await pending;
     assert.equal(broken.code, 125);
     b = await startPlatform(dataDir, b.port);
-    const end = Date.now() + 30_000;
     for (;;) {
       const again = await run(['host', 'exec', 'box', '--', 'echo moved'], environment(a));
       if (again.code === 0) {
         assert.equal(again.stdout, 'moved\n');
         break;
       }
-      if (Date.now() > end) assert.fail(again.stderr);
     }
     assert.equal(await daemon.end(), 0);
   });

@@ -13,12 +13,14 @@ export interface Running {
   process: ChildProcess;
   /** Standard output and error so far. */
   output(): string;
-  /** Resolves once the output matches; fails after `ms` or when the process ends. */
-  printed(pattern: RegExp, ms?: number): Promise<RegExpExecArray>;
+  /** Resolves once the output matches; fails when the process ends, and after a minute and a half. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the signal and resolves with the exit code, or the signal's name. */
   end(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+/** After this long a process hangs, on a busy machine too. */
+const hangMs = 90_000;
 const started = new Set<ChildProcess>();
 
 /** Kills what a failed test left running. */
@@ -48,13 +50,13 @@ export function start(args: readonly string[], environment: Record<string, strin
   return {
     process: child,
     output: () => text,
-    printed(pattern, ms = 20_000) {
+    printed(pattern) {
       const { promise, resolve: found, reject } = Promise.withResolvers<RegExpExecArray>();
       const look = (): void => {
         const match = pattern.exec(text);
         if (match) found(match);
       };
-      const timer = setTimeout(() => reject(new Error(`no ${String(pattern)} in:\n${text}`)), ms);
+      const timer = setTimeout(() => reject(new Error(`no ${String(pattern)} in:\n${text}`)), hangMs);
       listeners.add(look);
       look();
       void exited.then(([code]) => reject(new Error(`ended with ${code}:\n${text}`)));
@@ -78,7 +80,7 @@ export async function run(
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const { PATH = '', HOME = '' } = process.env;
   const { promise, resolve: done } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  const options = { env: { PATH, HOME, ...environment }, timeout: 60_000 };
+  const options = { env: { PATH, HOME, ...environment }, timeout: hangMs };
   execFile(svc, args, options, (error, stdout, stderr) => {
     const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
     done({ code, stdout, stderr });

@@ -220,8 +220,11 @@ export async function openHost(
   };
 }
 
+/** After this long a test hangs, on a busy machine too. */
+export const hangMs = 60_000;
+
 /** Waits until `ready` answers true; fails after `ms`. For conditions that no event announces. */
-export async function until(ready: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs): Promise<void> {
   const end = performance.now() + ms;
   while (!(await ready())) {
     if (performance.now() > end) throw new Error('the condition did not come true in time');
@@ -230,6 +233,6 @@ export async function until(ready: () => boolean | Promise<boolean>, ms = 10_000
 }
 
 /** Resolves when the emitter emits the event; fails after `ms`. */
-export async function eventOf(emitter: NodeJS.EventEmitter, event: string, ms = 10_000): Promise<unknown[]> {
+export async function eventOf(emitter: NodeJS.EventEmitter, event: string, ms = hangMs): Promise<unknown[]> {
   return once(emitter, event, { signal: AbortSignal.timeout(ms) });
 }

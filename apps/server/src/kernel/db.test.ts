@@ -25,7 +25,7 @@ describe('database', () => {
       }
     };
     for (let round = 0; round < 5; round++) {
-      await until(async () => (await within(select())) === 'ok', 15_000);
+      await until(async () => (await within(select())) === 'ok');
       await proxy.cut();
       const answers = [await within(select()), await within(select()), await within(select())];
       assert.deepEqual(answers, ['unavailable', 'unavailable', 'unavailable'], `round ${round}`);
@@ -39,7 +39,7 @@ describe('database', () => {
     t.after(() => sql.end({ timeout: 1 }).then(() => proxy.close()));
     await sql`create table if not exists broken (step text)`;
     for (const where of ['query', 'between', 'commit', 'caught']) {
-      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok', 15_000);
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok');
       const transaction = inTransaction(sql, async (tx) => {
         await tx`insert into broken values (${where})`;
         if (where === 'query') {
@@ -59,7 +59,7 @@ describe('database', () => {
       assert.equal(toApiError({ code }).code, 'unavailable', where);
       await proxy.restore();
       // A statement that went to the next session would be there, outside of any transaction.
-      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok', 15_000);
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     assert.deepEqual([...(await sql`select step from broken`)], []);

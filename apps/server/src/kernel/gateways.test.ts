@@ -82,31 +82,42 @@ describe('gateways', () => {
     await command.close();
   });
 
-  test('an announcement answers within about a second when a gateway with a lease is dead', async () => {
+  test('an announcement answers within about a second when a gateway with a lease is dead', async (t) => {
     const dead = randomUUID();
     const topic = `test.${randomUUID()}`;
+    const clock = testClock();
+    const announcer = await startGateway(database, { clock });
+    t.after(() => announcer.close());
     let heard = 0;
     await b.kernel.gateways.onAnnounce(topic, () => (heard += 1));
-    await a.kernel.sql`insert into kernel.gateways (id, lease_until) values (${dead}, now() + interval '10 seconds')`;
-    const begun = performance.now();
-    await a.kernel.gateways.announce(topic, null);
-    const ms = performance.now() - begun;
-    await a.kernel.sql`delete from kernel.gateways where id = ${dead}`;
-    assert.ok(ms > 900 && ms < 2_000, `${ms} ms`);
+    await a.kernel.sql`insert into kernel.gateways (id, lease_until) values (${dead}, now() + interval '1 hour')`;
+    t.after(() => a.kernel.sql`delete from kernel.gateways where id = ${dead}`);
+    let isAnswered = false;
+    const answer = announcer.kernel.gateways.announce(topic, null).then(() => {
+      isAnswered = true;
+    });
+    await until(() => heard === 1);
+    clock.advance(999);
+    await status(announcer, 'no key');
+    assert.equal(isAnswered, false);
+    clock.advance(1);
+    await answer;
     assert.equal(heard, 1);
   });
 
-  test('a handler that throws does not keep the announcer or the other handlers from going on', async () => {
+  test('a handler that throws does not keep the announcer or the other handlers from going on', async (t) => {
+    // Its time stands still: what waited for the end of a second would not answer.
+    const announcer = await startGateway(database, { clock: testClock() });
+    t.after(() => announcer.close());
     const topic = `test.${randomUUID()}`;
     await b.kernel.bus.subscribe(topic, () => {
       throw new Error('on purpose');
     });
     let heard = 0;
+    await a.kernel.gateways.onAnnounce(topic, () => {});
     await b.kernel.gateways.onAnnounce(topic, () => (heard += 1));
-    const begun = performance.now();
-    await a.kernel.gateways.announce(topic, null);
+    await announcer.kernel.gateways.announce(topic, null);
     assert.equal(heard, 1);
-    assert.ok(performance.now() - begun < 900);
   });
 
   test('each knows of the other from its start on, and forgets it once it left', async (t) => {
@@ -327,8 +338,7 @@ describe('a gateway that is cut off from the bus', () => {
     await revoke(id);
     await proxy.restore();
     await until(() => b.kernel.gateways.cachesAreTrusted());
-    assert.equal(await Promise.race([host.ended.then(() => 'ended'), later(3_000, 'open')]), 'ended');
-    host.leave();
+    await host.ended;
   });
 
   describe('NATS', { skip: withoutNats }, () => {
@@ -369,10 +379,3 @@ describe('a gateway that is cut off from the bus', () => {
     });
   });
 });
-
-/** What a race answers when nothing else came first. */
-function later<T>(ms: number, value: T): Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<T>();
-  systemClock.after(ms, () => resolve(value));
-  return promise;
-}

@@ -72,7 +72,7 @@ describe('jobs', () => {
   test('one that fails is tried again', async () => {
     const id = randomUUID();
     await send('test.flaky', id);
-    await until(() => runsOf(id).length === 1, 15_000);
+    await until(() => runsOf(id).length === 1);
     assert.equal(failures, 2);
   });
 
