@@ -23,7 +23,7 @@ describe('two gateway processes on one database', () => {
     await a.end();
     await b.end();
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   test('a key revoked on one is refused by the other on the next request', async () => {
@@ -63,9 +63,9 @@ describe('two gateway processes on one database', () => {
 
 describe('kill -9 at random instants', () => {
   const folder = temporaryFolder();
-  after(() => {
+  after(async () => {
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   test(`a key whose creation was acknowledged is never lost, over ${kills} kills`, async () => {

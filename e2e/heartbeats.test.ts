@@ -9,9 +9,9 @@ const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
 
 describe('kill -9 in a burst of pings', () => {
   const folder = temporaryFolder();
-  after(() => {
+  after(async () => {
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   test(`every ping that was answered is stored, over ${kills} kills`, async () => {

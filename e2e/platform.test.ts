@@ -21,7 +21,7 @@ describe('the platform as a person runs it', () => {
   after(async () => {
     await platform.end();
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   const client = () => createClient({ baseUrl: platform.url, apiKey: key });

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { findRunning, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const svc = join(root, 'svc');
@@ -111,14 +112,19 @@ export async function startPlatform(
 
 const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
-/** A folder that is gone afterwards. */
-export function temporaryFolder(): { path: string; remove(): void } {
+/** A folder that is gone afterwards, with what of a platform that was killed still runs in it. */
+export function temporaryFolder(): { path: string; remove(): Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
   // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
   chmodSync(path, 0o755);
   return {
     path,
-    remove() {
+    async remove() {
+      // A database outlives a platform that is killed, and one that ends while the lease of a killed one lasts.
+      for (const dataDir of readdirSync(path)) {
+        const running = findRunning(join(path, dataDir));
+        if (running) await stopPostgres(running);
+      }
       const node = join(path, 'sandboxd');
       // A node that was killed left its volume mounted.
       if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });

@@ -93,7 +93,7 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
       await self.clear().catch(() => {});
       await platform.end();
       execFileSync(process.execPath, [program, 'clear', '--dir', nodeDir], { stdio: 'ignore' });
-      folder.remove();
+      await folder.remove();
     },
   };
   // The first golden snapshot takes a while; a create before it would be a cold one.

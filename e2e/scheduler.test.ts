@@ -25,7 +25,7 @@ describe('schedules on real machines', () => {
   after(async () => {
     await platform.end();
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   const environment = () => ({ SVC_API_KEY: platform.key, SVC_BASE_URL: platform.url });

@@ -67,13 +67,18 @@ if (node && 'missing' in node) missing.push(node.missing);
 const families = new Set<Family>();
 const total: Outcome = { passed: 0, failed: 0, skips: [], faults: [] };
 
-async function run(names: readonly string[], out: Writable): Promise<void> {
+/** Seconds that each lane took. */
+const took: Record<string, number> = {};
+
+async function run(lane: string, names: readonly string[], out: Writable): Promise<void> {
   if (names.length === 0) return;
+  const begun = performance.now();
   const { passed, failed, skips, faults } = await runFiles(names, { root, out, limits, families });
   total.passed += passed;
   total.failed += failed + faults.length;
   total.skips.push(...skips);
   total.faults.push(...faults);
+  took[lane] = (took[lane] ?? 0) + (performance.now() - begun) / 1000;
 }
 
 async function end(): Promise<void> {
@@ -86,17 +91,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Two files of whole programs at a time: most of what they do is waiting. */
 const waiting = [...lanes.outside];
-const outsiders = [1, 2].map(async () => {
+const outsiders = ['outside 1', 'outside 2'].map(async (lane) => {
   // Keeps a report until the one of the inside lane is out.
   const report = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await run([file], report);
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await run(lane, [file], report);
   report.end();
   return report;
 });
-await run(lanes.inside, process.stdout);
+await run('inside', lanes.inside, process.stdout);
 for (const report of await Promise.all(outsiders)) for await (const chunk of report) process.stdout.write(chunk);
 await end();
 
+const times = Object.entries(took).map(([lane, seconds]) => `${lane} ${Math.round(seconds)} s`);
+console.log(`lanes: ${times.join(', ')}`);
 for (const line of total.skips) console.log(`not run here: ${line}`);
 for (const line of missing) console.log(`missing here: ${line}`);
 for (const line of total.faults) console.log(`failed: ${line}`);
