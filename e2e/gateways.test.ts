@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
+import { until } from '../apps/server/src/testing.ts';
 import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Each takes 2 s; `SVC_TEST_KILLS=200` for more. */
@@ -44,8 +46,9 @@ describe('two gateway processes on one database', () => {
     const ran = await run(['host', 'exec', 'box', '--', 'echo across'], environment(a));
     assert.deepEqual([ran.code, ran.stdout], [0, 'across\n']);
 
-    const pending = run(['host', 'exec', 'box', '--', 'sleep 30'], environment(a));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const begun = join(folder.path, 'begun');
+    const pending = run(['host', 'exec', 'box', '--', `touch '${begun}'; sleep 600`], environment(a));
+    await until(() => existsSync(begun));
     await b.end('SIGKILL');
     const broken = await pending;
     assert.equal(broken.code, 125);
@@ -68,7 +71,9 @@ describe('kill -9 at random instants', () => {
     await folder.remove();
   });
 
-  test(`a key whose creation was acknowledged is never lost, over ${kills} kills`, async () => {
+  test(`a key whose creation was acknowledged is never lost, over ${kills} kills`, {
+    timeout: 60_000 + 30_000 * kills,
+  }, async () => {
     const dataDir = join(folder.path, 'data');
     const port = await freePort();
     let platform = await startPlatform(dataDir, port);

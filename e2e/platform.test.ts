@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
 import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { until } from '../apps/server/src/testing.ts';
 import { ownSandboxes } from './sandboxes.ts';
 
 describe('the platform as a person runs it', () => {
@@ -61,7 +62,7 @@ describe('the platform as a person runs it', () => {
 
     // kill -9 of the platform: key, devices and usage are there afterwards, and the daemon comes back by itself.
     await client().devices.list();
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await until(async () => (await usageCount()) > 0);
     const deviceIds = async () => (await client().devices.list()).devices.map((device) => device.id).sort();
     const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');

@@ -69,7 +69,9 @@ describe('sandboxes of the platform as a person runs it', { skip }, () => {
     for (const { id } of [box, ...forked.data]) await p.ok('DELETE', `/v1/sandboxes/${id}`);
   });
 
-  test(`${cycles} sandboxes made and destroyed leave nothing on the machine`, async () => {
+  test(`${cycles} sandboxes made and destroyed leave nothing on the machine`, {
+    timeout: 60_000 + 30_000 * cycles,
+  }, async () => {
     for (let cycle = 0; cycle < cycles; cycle++) {
       const backend = cycle % 2 === 0 ? 'v2' : 'v1';
       const command = { shell: 'sleep 86396 & echo $((6*7)) | tee out/n', timeout_seconds: 60 };

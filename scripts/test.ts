@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openDataDir } from '../apps/server/src/kernel/datadir.ts';
 import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
@@ -13,7 +14,7 @@ import { lanesOf } from './test/lanes.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: three lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * The test suite: four lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
  * what was left open, what this machine could not run, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
@@ -23,14 +24,19 @@ const { values: options, positionals: named } = parseArgs({
     'system-packages': { type: 'boolean', default: true },
     // For tests of this program.
     root: { type: 'string', default: resolve(import.meta.dirname, '..') },
-    'test-ms': { type: 'string', default: '120000' },
+    'test-ms': { type: 'string' },
     'end-ms': { type: 'string', default: '8000' },
     'deaf-ms': { type: 'string', default: '120000' },
   },
 });
 const { root } = options;
+/** How long the run's own node and database may take to end. */
+const ownEndMs = 60_000;
+/** What a test may take, unless it says otherwise: of whole programs more, on a busy machine too. */
+const insideMs = Number(options['test-ms'] ?? 120_000);
+const outsideMs = Number(options['test-ms'] ?? 300_000);
+/** Ends what is open after the last test of a lane; with the time to name it, less than 10 s. */
 const limits = {
-  testMs: Number(options['test-ms']),
   endMs: Number(options['end-ms']),
   deafMs: Number(options['deaf-ms']),
 };
@@ -38,11 +44,11 @@ const limits = {
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
   cwd: root,
 });
-const all = tracked
+const files = tracked
   .toString()
   .split('\n')
-  .filter((file) => file !== '');
-const files = (named.length > 0 ? all.filter((file) => named.some((name) => file.includes(name))) : all).sort();
+  .filter((file) => file !== '' && (named.length === 0 || named.some((name) => file.includes(name))))
+  .sort();
 if (files.length === 0) {
   console.error(`no test file matches ${named.join(' ')}`);
   process.exit(1);
@@ -67,18 +73,29 @@ if (node && 'missing' in node) missing.push(node.missing);
 const families = new Set<Family>();
 const total: Outcome = { passed: 0, failed: 0, skips: [], faults: [] };
 
-/** Seconds that each lane took. */
-const took: Record<string, number> = {};
+/** A lane runs what is first in its queue, list after list, each in a process of its own. Two lanes may share a queue. */
+interface Lane {
+  name: string;
+  queue: string[][];
+  testMs: number;
+  out: Writable;
+}
 
-async function run(lane: string, names: readonly string[], out: Writable): Promise<void> {
-  if (names.length === 0) return;
+async function runLane({ queue, testMs, out }: Lane): Promise<number> {
   const begun = performance.now();
-  const { passed, failed, skips, faults } = await runFiles(names, { root, out, limits, families });
-  total.passed += passed;
-  total.failed += failed + faults.length;
-  total.skips.push(...skips);
-  total.faults.push(...faults);
-  took[lane] = (took[lane] ?? 0) + (performance.now() - begun) / 1000;
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { passed, failed, skips, faults } = await runFiles(next, {
+      root,
+      out,
+      families,
+      limits: { testMs, ...limits },
+    });
+    total.passed += passed;
+    total.failed += failed;
+    total.skips.push(...skips);
+    total.faults.push(...faults);
+  }
+  return (performance.now() - begun) / 1000;
 }
 
 async function end(): Promise<void> {
@@ -89,20 +106,26 @@ async function end(): Promise<void> {
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(1)));
 
-/** Two files of whole programs at a time: most of what they do is waiting. */
-const waiting = [...lanes.outside];
-const outsiders = ['outside 1', 'outside 2'].map(async (lane) => {
-  // Keeps a report until the one of the inside lane is out.
-  const report = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await run(lane, [file], report);
-  report.end();
-  return report;
+/** Keeps a report until those before it are out. */
+const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+const inside = lanes.inside.filter((list) => list.length > 0);
+const outside = lanes.outside.map((file) => [file]);
+const all = [
+  ...inside.map((list, at) => ({ name: `inside ${at + 1}`, queue: [list], testMs: insideMs })),
+  // Two files of whole programs at a time: most of what they do is waiting.
+  ...[1, 2].map((at) => ({ name: `outside ${at}`, queue: outside, testMs: outsideMs })),
+].map((lane): Lane & { out: PassThrough } => ({ ...lane, out: keptReport() }));
+const done = all.map(async (lane) => {
+  const seconds = await runLane(lane);
+  lane.out.end();
+  return `${lane.name} ${Math.round(seconds)} s`;
 });
-await run('inside', lanes.inside, process.stdout);
-for (const report of await Promise.all(outsiders)) for await (const chunk of report) process.stdout.write(chunk);
-await end();
+for (const { out } of all) for await (const chunk of out) process.stdout.write(chunk);
+const times = await Promise.all(done);
+const ended = await Promise.race([end().then(() => true), delay(ownEndMs, false)]);
+if (!ended) total.faults.push(`the run's own sandbox node or database did not end within ${ownEndMs} ms`);
+total.failed += total.faults.length;
 
-const times = Object.entries(took).map(([lane, seconds]) => `${lane} ${Math.round(seconds)} s`);
 console.log(`lanes: ${times.join(', ')}`);
 for (const line of total.skips) console.log(`not run here: ${line}`);
 for (const line of missing) console.log(`missing here: ${line}`);

@@ -10,8 +10,9 @@ export interface Member {
 interface Entry {
   pid: number;
   parent: number;
-  /** With the pid, the identity of a process: pids are given again. */
   begun: string;
+  /** It only waits to be reaped. */
+  isOver: boolean;
 }
 
 /** How often new processes are looked for: one that lives shorter and leaves a child behind is not seen. */
@@ -20,7 +21,10 @@ const lookMs = 500;
 /** The descendants of a process, those too whose parents are gone. Where there is no `/proc`, it sees none. */
 export class Family {
   readonly #root: number;
+  /** By pid, when each began: pids are given again. */
   readonly #known = new Map<number, string>();
+  /** Processes of the last look, of this family or not: most live long, and are read once. */
+  #seen = new Map<number, Entry>();
   readonly #looking: NodeJS.Timeout;
 
   constructor(root: number) {
@@ -30,12 +34,18 @@ export class Family {
 
   /** Those that run, without the process itself. */
   living(): Member[] {
-    return this.#look().map(({ pid, parent }) => ({ pid, parent, command: commandOf(pid) }));
+    this.#look();
+    return [...this.#known].flatMap(([pid, begun]) => {
+      const entry = entryOf(pid);
+      if (entry === undefined || entry.begun !== begun || entry.isOver) return [];
+      return [{ pid, parent: entry.parent, command: commandOf(pid) }];
+    });
   }
 
-  /** Kills those that run. */
+  /** Kills those that run, and looks for new ones no more. */
   kill(): void {
-    for (const { pid } of this.#look()) {
+    clearInterval(this.#looking);
+    for (const { pid } of this.living()) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
@@ -44,41 +54,33 @@ export class Family {
     }
   }
 
-  /** Looks no more for new ones. */
-  forget(): void {
-    clearInterval(this.#looking);
-  }
-
-  #look(): Entry[] {
-    const all = processes();
-    const isKnown = ({ pid, begun }: Entry): boolean => this.#known.get(pid) === begun;
-    const running = new Map(all.map((entry) => [entry.pid, entry]));
+  #look(): void {
+    const now = new Map<number, Entry>();
+    for (const name of namesIn('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const entry = this.#seen.get(Number(name)) ?? entryOf(Number(name));
+      if (entry) now.set(entry.pid, entry);
+    }
+    this.#seen = now;
+    for (const pid of this.#known.keys()) if (!now.has(pid)) this.#known.delete(pid);
     for (let found = true; found; ) {
       found = false;
-      for (const entry of all) {
-        if (isKnown(entry)) continue;
-        const parent = running.get(entry.parent);
-        if (entry.parent !== this.#root && !(parent && isKnown(parent))) continue;
-        this.#known.set(entry.pid, entry.begun);
+      for (const { pid, parent, begun } of now.values()) {
+        if (this.#known.has(pid) || (parent !== this.#root && !this.#known.has(parent))) continue;
+        this.#known.set(pid, begun);
         found = true;
       }
     }
-    for (const [pid, begun] of this.#known) if (running.get(pid)?.begun !== begun) this.#known.delete(pid);
-    return all.filter(isKnown);
   }
 }
 
-/** Every process of this machine but zombies. */
-function processes(): Entry[] {
-  return namesIn('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    const text = read(`/proc/${name}/stat`);
-    // The command's name stands in parentheses and may hold anything.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const [state = '', parent = ''] = fields;
-    if (state === '' || state === 'Z' || state === 'X') return [];
-    return [{ pid: Number(name), parent: Number(parent), begun: fields[19] ?? '' }];
-  });
+function entryOf(pid: number): Entry | undefined {
+  const text = read(`/proc/${pid}/stat`);
+  if (text === '') return undefined;
+  // The command's name stands in parentheses and may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state = '', parent = ''] = fields;
+  return { pid, parent: Number(parent), begun: fields[19] ?? '', isOver: state === 'Z' || state === 'X' };
 }
 
 function commandOf(pid: number): string {

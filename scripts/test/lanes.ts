@@ -4,9 +4,9 @@ import { importsOf } from '../rules/rules.ts';
 
 /** Which files run where. */
 export interface Lanes {
-  /** One after the other in one process, where a file costs nothing to start. */
-  inside: string[];
-  /** Each in a process of its own: tests of whole programs. */
+  /** One after the other in one process a list, where a file costs nothing to start. */
+  inside: string[][];
+  /** Each in a process of its own: tests of whole programs. The longest are the first. */
   outside: string[];
   /** Whether one of them needs the sandbox node of the run, or its images. */
   needsNode: boolean;
@@ -39,9 +39,11 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
     return all;
   };
   const isOutside = (file: string): boolean => file.startsWith('e2e/') || reach(file).has(ownNode);
+  const inside = files.filter((file) => !isOutside(file));
+  const isServer = (file: string): boolean => file.startsWith('apps/server/');
   return {
-    inside: files.filter((file) => !isOutside(file)),
-    outside: files.filter(isOutside),
+    inside: [inside.filter(isServer), inside.filter((file) => !isServer(file))],
+    outside: files.filter(isOutside).sort().reverse(),
     needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
   };
 }
