@@ -121,8 +121,8 @@ export function temporaryFolder(): { path: string; remove(): Promise<void> } {
     path,
     async remove() {
       // A database outlives a platform that is killed, and one that ends while the lease of a killed one lasts.
-      for (const dataDir of readdirSync(path)) {
-        const running = findRunning(join(path, dataDir));
+      for (const entry of readdirSync(path, { withFileTypes: true })) {
+        const running = entry.isDirectory() ? findRunning(join(path, entry.name)) : undefined;
         if (running) await stopPostgres(running);
       }
       const node = join(path, 'sandboxd');

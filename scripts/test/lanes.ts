@@ -43,7 +43,7 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
   const isServer = (file: string): boolean => file.startsWith('apps/server/');
   return {
     inside: [inside.filter(isServer), inside.filter((file) => !isServer(file))],
-    outside: files.filter(isOutside).sort().reverse(),
+    outside: files.filter(isOutside).sort().toReversed(),
     needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
   };
 }

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testClock } from './clock.ts';
-import { createAccount, http, startGateway, testDatabase, until } from '../testing.ts';
+import { http, openTest, until } from '../testing.ts';
 
-test('a gateway that did not acknowledge an announcement forgets its keys at its next renewal', async (t) => {
-  const database = await testDatabase();
+test('a gateway that did not acknowledge an announcement forgets its keys at its next renewal', async () => {
   // Its time stands still: it neither renews its lease nor doubts its cache by itself.
   const clock = testClock();
-  const gateway = await startGateway(database, { clock });
-  t.after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  await using t = await openTest({ clock });
+  const { gateway, account } = t;
   const { sql, gateways } = gateway.kernel;
-  const account = await createAccount(gateway);
   const status = async () => (await http(gateway.url, '/v1/devices', { key: account.key })).status;
   await until(() => gateways.cachesAreTrusted());
   assert.equal(await status(), 200);

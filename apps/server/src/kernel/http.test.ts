@@ -6,15 +6,15 @@ import { after, before, describe, test } from 'node:test';
 import { errorEnvelope } from '@svc/contract';
 import { issueKey } from '../features/keys/index.ts';
 import { updateAccount } from '../features/accounts/accounts.sql.ts';
+import { shared } from '../testing.shared.ts';
 import {
   createAccount,
   hangMs,
-  type HttpAnswer,
   http,
+  type HttpAnswer,
+  openTest,
   startGateway,
-  type TestAccount,
   type TestDatabase,
-  type TestGateway,
   testDatabase,
   until,
 } from '../testing.ts';
@@ -50,19 +50,7 @@ async function raw(url: string, bytes: string, { halfClose = false } = {}): Prom
 }
 
 describe('errors over HTTP', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database);
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway, account, database } = shared(() => openTest());
   const ask = (path: string, init: Parameters<typeof http>[2] = {}) =>
     http(gateway.url, path, { key: account.key, ...init });
   const issue = (terms: { scopes?: string[]; expiresAt?: string } = {}) =>
@@ -205,10 +193,9 @@ describe('errors over HTTP', () => {
     isRefusal(await http(gateway.url, '/v1/keys', { headers: { 'x-api-key': key } }), 401, 'invalid_api_key');
   });
 
-  test('401: a key that expires is refused from its instant on, though it was in use', async (t) => {
+  test('401: a key that expires is refused from its instant on, though it was in use', async () => {
     const clock = testClock();
-    const own = await startGateway(database, { clock });
-    t.after(() => own.close());
+    await using own = await startGateway(database, { clock });
     const { id, text } = await issue({ expiresAt: new Date(Date.now() + 20_000).toISOString() });
     const status = async () => (await http(own.url, '/v1/keys', { key: text })).status;
     await until(() => own.kernel.gateways.cachesAreTrusted());
@@ -241,7 +228,7 @@ describe('errors over HTTP', () => {
   });
 
   test('402, then 403, then 429, then 400: the documented order of checks', async () => {
-    const own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' } });
+    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' } });
     const customer = await createAccount(own, { scopes: ['hosts', 'keys:read'] });
     const send = (path: string, method: string) =>
       http(own.url, path, { method, key: customer.key, headers: { 'x-request-id': 'x'.repeat(200) }, raw: '{' });
@@ -319,9 +306,8 @@ describe('errors over HTTP', () => {
     isRefusal(await raw(gateway.url, `${head}content-length: 99999999999\r\n\r\n`), 413, 'payload_too_large');
   });
 
-  test('429: integer Retry-After within the minute, RateLimit headers on every answer', async (t) => {
-    const own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '3' } });
-    t.after(() => own.close());
+  test('429: integer Retry-After within the minute, RateLimit headers on every answer', async () => {
+    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '3' } });
     await withinOneMinute(async () => {
       const { key } = await createAccount(own);
       for (const left of [2, 1, 0]) {
@@ -340,13 +326,14 @@ describe('errors over HTTP', () => {
     });
   });
 
-  test('500: a fault of ours tells nothing of the database, and its log line carries the trace id', async (t) => {
-    const broken = await testDatabase();
+  test('500: a fault of ours tells nothing of the database, and its log line carries the trace id', async () => {
     const lines: string[] = [];
     const log = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
-    const own = await startGateway(broken, { log });
-    t.after(() => own.close().then(() => broken.drop()));
-    const { key } = await createAccount(own);
+    await using broken = await openTest({ log });
+    const {
+      gateway: own,
+      account: { key },
+    } = broken;
     await own.kernel.sql`alter table devices.devices rename to elsewhere`;
     const answer = await http(own.url, '/v1/devices', { key, headers: { 'x-request-id': 'find-me' } });
     isRefusal(answer, 500, 'internal_error');
@@ -432,12 +419,10 @@ describe('a gateway without its database', () => {
 });
 
 describe('usage records', () => {
-  test('one per authenticated request with what it was, all there after a close; none for open routes', async (t) => {
-    const database = await testDatabase();
-    const gateway = await startGateway(database);
-    const second = await startGateway(database);
-    t.after(() => second.close().then(() => database.drop()));
-    const { key, id, keyId } = await createAccount(gateway);
+  test('one per authenticated request with what it was, all there after a close; none for open routes', async () => {
+    await using t = await openTest({ gateways: 2 });
+    const { gateway, second } = t;
+    const { key, id, keyId } = t.account;
     const device = randomUUID();
     const begun = Date.now();
     const headers = { 'x-svc-device': device.toUpperCase(), 'x-request-id': 'trace-1' };

@@ -85,7 +85,9 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
 }
 
 /** A test database reached through a proxy of its own. */
-export async function proxyDatabase(database: TestDatabase): Promise<{ database: TestDatabase; proxy: Proxy }> {
+export async function proxyDatabase(
+  database: TestDatabase,
+): Promise<{ database: Pick<TestDatabase, 'target'>; proxy: Proxy }> {
   const { target } = database;
   if (!('embedded' in target)) throw new Error('test databases are embedded');
   const { embedded } = target;
@@ -97,10 +99,7 @@ export async function proxyDatabase(database: TestDatabase): Promise<{ database:
     rmSync(socketDir, { recursive: true, force: true });
   };
   return {
-    database: {
-      target: { embedded: { ...embedded, socketDir }, database: target.database },
-      drop: () => database.drop(),
-    },
+    database: { target: { embedded: { ...embedded, socketDir }, database: target.database } },
     proxy: { ...proxy, close },
   };
 }

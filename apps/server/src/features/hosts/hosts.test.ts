@@ -1,37 +1,22 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { startNats, withoutNats } from '../../kernel/testing.ts';
+import { shared } from '../../testing.shared.ts';
 import {
   clientOf,
   createAccount,
   http,
   openHost,
+  openTest,
   startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
   testDatabase,
+  type TestGateway,
   until,
 } from '../../testing.ts';
 
 describe('hosts relay over two gateways', () => {
-  let database: TestDatabase;
-  let a: TestGateway;
-  let b: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    a = await startGateway(database);
-    b = await startGateway(database);
-    account = await createAccount(a);
-  });
-  after(async () => {
-    await a.close();
-    await b.close();
-    await database.drop();
-  });
+  const { gateway: a, second: b, account, database } = shared(() => openTest({ gateways: 2 }));
   const caller = (gateway: TestGateway) => clientOf(gateway, account.key);
 
   test('a host is listed with its truncated labels while its stream is open, on every gateway', async () => {
@@ -282,7 +267,7 @@ describe('hosts relay over two gateways', () => {
   });
 
   test('a gateway that shuts down lets the calls in flight finish, then ends its streams', async () => {
-    const third = await startGateway(database);
+    await using third = await startGateway(database);
     const host = await openHost(third, account);
     const asked = caller(third).hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
     const { data } = await host.next();
