@@ -31,7 +31,7 @@ export function importsOf({ path, text }: Source): Import[] {
 }
 
 const featureOf = (path: string): string | undefined => /^apps\/server\/src\/features\/([^/]+)\//.exec(path)?.[1];
-const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.endsWith('/testing.ts');
+const isTest = (path: string): boolean => /(?:\.test|[/.]testing)\.ts$/.test(path);
 
 /** Import rules 1, 2, 4, 5 (libraries) and 6. */
 export function checkImports(sources: readonly Source[]): Violation[] {

@@ -3,8 +3,9 @@ import { after, before } from 'node:test';
 /**
  * Opens what the tests of a suite share before the first of them, and disposes of it after the last. Its properties may
  * be taken at once, as in `const { gateway } = shared(() => openTest())`; they are there when a test or a hook runs.
+ * One for a suite: of two, the first would be closed first.
  */
-export function shared<T extends AsyncDisposable>(open: () => Promise<T>): T {
+export function shared<T extends AsyncDisposable & { [name in keyof T]: object }>(open: () => Promise<T>): T {
   let opened: T | undefined;
   before(async () => {
     opened = await open();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import {
   hour,
   type Json,
@@ -18,11 +19,7 @@ const byHand = { trigger: { type: 'event', trigger_id: 'never' } };
 
 describe('scheduler: attacks', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   beforeEach(async () => {
     t = await base.fresh();
   });
