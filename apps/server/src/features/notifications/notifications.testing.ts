@@ -58,11 +58,9 @@ export class TestPushService implements AsyncDisposable {
   readonly answers = new Map<string, { status: number; headers?: Record<string, string> }[]>();
   /** Responses to paths that begin with `/hang`: they are never sent. */
   readonly hanging: ServerResponse[] = [];
+  /** There once it listens. */
+  port = 0;
   #server: Server | undefined;
-
-  get port(): number {
-    return (this.#server?.address() as AddressInfo).port;
-  }
 
   async listen({ key, cert }: TrustedCertificate): Promise<void> {
     this.#server = createServer({ key, cert }, (request, response) => {
@@ -78,6 +76,7 @@ export class TestPushService implements AsyncDisposable {
     });
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
+    this.port = (this.#server.address() as AddressInfo).port;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
