@@ -9,12 +9,14 @@ const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
 
 describe('kill -9 in a burst of pings', () => {
   const folder = temporaryFolder();
-  after(() => {
+  after(async () => {
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
-  test(`every ping that was answered is stored, over ${kills} kills`, async () => {
+  test(`every ping that was answered is stored, over ${kills} kills`, {
+    timeout: 60_000 + 60_000 * kills,
+  }, async () => {
     const [dataDir, port] = [join(folder.path, 'data'), await freePort()];
     let platform = await startPlatform(dataDir, port);
     const client = createClient({ baseUrl: platform.url, apiKey: platform.key });

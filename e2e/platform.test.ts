@@ -4,16 +4,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import {
-  freePort,
-  killAll,
-  ownSandboxes,
-  type Platform,
-  run,
-  start,
-  startPlatform,
-  temporaryFolder,
-} from './platform.ts';
+import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { until } from '../apps/server/src/testing.ts';
+import { ownSandboxes } from './sandboxes.ts';
 
 describe('the platform as a person runs it', () => {
   const folder = temporaryFolder();
@@ -29,7 +22,7 @@ describe('the platform as a person runs it', () => {
   after(async () => {
     await platform.end();
     killAll();
-    folder.remove();
+    await folder.remove();
   });
 
   const client = () => createClient({ baseUrl: platform.url, apiKey: key });
@@ -69,7 +62,7 @@ describe('the platform as a person runs it', () => {
 
     // kill -9 of the platform: key, devices and usage are there afterwards, and the daemon comes back by itself.
     await client().devices.list();
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await until(async () => (await usageCount()) > 0);
     const deviceIds = async () => (await client().devices.list()).devices.map((device) => device.id).sort();
     const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
@@ -77,7 +70,7 @@ describe('the platform as a person runs it', () => {
     assert.equal(platform.key, '', 'the key is printed once');
     assert.deepEqual(await deviceIds(), devices);
     assert.ok((await usageCount()) > 0);
-    await daemon.printed(/connected as box[^]*connected as box/, 60_000);
+    await daemon.printed(/connected as box[^]*connected as box/);
     const again = await run(['host', 'exec', 'box', '--', 'echo back'], hostEnvironment());
     assert.deepEqual([again.code, again.stdout], [0, 'back\n']);
     assert.equal(await daemon.end(), 0);
@@ -180,7 +173,6 @@ describe('the platform as a person runs it', () => {
     const { id } = await client().keys.create({ body: { name: 'kept' } });
     const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGKILL');
-    const end = Date.now() + 20_000;
     for (;;) {
       const keys = await client()
         .keys.list()
@@ -189,7 +181,6 @@ describe('the platform as a person runs it', () => {
         assert.ok(keys.keys.some((entry) => entry.id === id));
         break;
       }
-      if (Date.now() > end) assert.fail(platform.output());
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   });
@@ -221,10 +212,8 @@ describe('the platform as a person runs it', () => {
       device: { id: crypto.randomUUID() },
     }).hosts.stream({ query: {} });
     await frames.next();
-    const began = Date.now();
     platform.process.kill('SIGTERM');
     assert.equal(await platform.end('SIGTERM'), 0, 'a signal that comes twice changes nothing');
-    assert.ok(Date.now() - began < 10_000);
     assert.equal((await frames.next()).done, true);
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.ok((await usageCount()) >= before + 20);

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { findRunning, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const svc = join(root, 'svc');
@@ -13,12 +14,14 @@ export interface Running {
   process: ChildProcess;
   /** Standard output and error so far. */
   output(): string;
-  /** Resolves once the output matches; fails after `ms` or when the process ends. */
-  printed(pattern: RegExp, ms?: number): Promise<RegExpExecArray>;
+  /** Resolves once the output matches; fails when the process ends, and after a minute and a half. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the signal and resolves with the exit code, or the signal's name. */
   end(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+/** After this long a process hangs, on a busy machine too. */
+const hangMs = 90_000;
 const started = new Set<ChildProcess>();
 
 /** Kills what a failed test left running. */
@@ -28,13 +31,6 @@ export function killAll(): void {
 
 /** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
 export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
-
-const images = process.env['SVC_TEST_IMAGES'];
-/** The platform starts a node, on the images that the tests share, with nothing in store. */
-export const ownSandboxes: Record<string, string> = {
-  SVC_SANDBOX_WARM: '0',
-  ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }),
-};
 
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = noSandboxes): Running {
@@ -55,13 +51,13 @@ export function start(args: readonly string[], environment: Record<string, strin
   return {
     process: child,
     output: () => text,
-    printed(pattern, ms = 20_000) {
+    printed(pattern) {
       const { promise, resolve: found, reject } = Promise.withResolvers<RegExpExecArray>();
       const look = (): void => {
         const match = pattern.exec(text);
         if (match) found(match);
       };
-      const timer = setTimeout(() => reject(new Error(`no ${String(pattern)} in:\n${text}`)), ms);
+      const timer = setTimeout(() => reject(new Error(`no ${String(pattern)} in:\n${text}`)), hangMs);
       listeners.add(look);
       look();
       void exited.then(([code]) => reject(new Error(`ended with ${code}:\n${text}`)));
@@ -85,7 +81,7 @@ export async function run(
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const { PATH = '', HOME = '' } = process.env;
   const { promise, resolve: done } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  const options = { env: { PATH, HOME, ...environment }, timeout: 60_000 };
+  const options = { env: { PATH, HOME, ...environment }, timeout: hangMs };
   execFile(svc, args, options, (error, stdout, stderr) => {
     const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
     done({ code, stdout, stderr });
@@ -116,14 +112,19 @@ export async function startPlatform(
 
 const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
-/** A folder that is gone afterwards. */
-export function temporaryFolder(): { path: string; remove(): void } {
+/** A folder that is gone afterwards, with what of a platform that was killed still runs in it. */
+export function temporaryFolder(): { path: string; remove(): Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
   // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
   chmodSync(path, 0o755);
   return {
     path,
-    remove() {
+    async remove() {
+      // A database outlives a platform that is killed, and one that ends while the lease of a killed one lasts.
+      for (const entry of readdirSync(path, { withFileTypes: true })) {
+        const running = entry.isDirectory() ? findRunning(join(path, entry.name)) : undefined;
+        if (running) await stopPostgres(running);
+      }
       const node = join(path, 'sandboxd');
       // A node that was killed left its volume mounted.
       if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });

@@ -40,7 +40,7 @@ describe('reference page', () => {
     } finally {
       await instance.close();
       await platform.end();
-      folder.remove();
+      await folder.remove();
     }
   });
 });

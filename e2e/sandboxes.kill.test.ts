@@ -16,7 +16,7 @@ import {
 } from './sandboxes.ts';
 
 /** A node that was killed is started again after a while, which doubles with each time. */
-const backMs = 60_000;
+const backMs = 120_000;
 
 describe('sandboxes through kill -9', { skip }, () => {
   let p: SandboxPlatform;
@@ -43,7 +43,7 @@ describe('sandboxes through kill -9', { skip }, () => {
   async function begin(box: Json): Promise<{ ended: Promise<HttpAnswer | undefined> }> {
     const command = { shell: 'touch begun; sleep 600', timeout_seconds: 600 };
     const ended = p.call('POST', `/v1/sandboxes/${box.id}/exec`, command).catch(() => undefined);
-    await until(async () => (await p.call('GET', `/v1/sandboxes/${box.id}/files/begun`)).status === 200, 30_000);
+    await until(async () => (await p.call('GET', `/v1/sandboxes/${box.id}/files/begun`)).status === 200);
     return { ended };
   }
 
@@ -85,10 +85,7 @@ describe('sandboxes through kill -9', { skip }, () => {
     const instance = instanceOf(p.nodeDir, box.id);
     const snapshots = join(p.nodeDir, 'snapshots');
     const answer = p.call('POST', `/v1/sandboxes/${box.id}/pause`).catch(() => undefined);
-    await until(
-      () => existsSync(snapshots) && readdirSync(snapshots).some((name) => name.startsWith(instance)),
-      30_000,
-    );
+    await until(() => existsSync(snapshots) && readdirSync(snapshots).some((name) => name.startsWith(instance)));
     process.kill(p.nodePid(), 'SIGKILL');
     await answer;
     let status = '';

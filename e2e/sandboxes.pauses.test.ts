@@ -32,7 +32,9 @@ describe('a sandbox that sleeps again and again', { skip }, () => {
     killAll();
   });
 
-  test(`${cycles} times: memory, processes, open files and the workspace are as they were, each time`, async () => {
+  test(`${cycles} times: memory, processes, open files and the workspace are as they were, each time`, {
+    timeout: 60_000 + 30_000 * cycles,
+  }, async () => {
     const box: Json = await p.create({ ttl_seconds: 7200 });
     assert.equal((await p.cell(box, prepare)).error, null);
     await p.exec(

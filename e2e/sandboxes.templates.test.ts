@@ -96,7 +96,7 @@ describe('the templates', { skip: withoutSandboxes }, () => {
       });
       await page.goto(url);
       await page
-        .waitForSelector('.noVNC_connected canvas', { timeout: 30_000 })
+        .waitForSelector('.noVNC_connected canvas', { timeout: 60_000 })
         .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
       const picture = await painted(page);
       // What is typed there arrives in the sandbox.
@@ -108,7 +108,7 @@ describe('the templates', { skip: withoutSandboxes }, () => {
       await p.ok('POST', `/v1/sandboxes/${box.id}/pause`);
       assert.equal((await p.ok('POST', `/v1/sandboxes/${box.id}/resume`)).restored, true);
       await page.goto(url);
-      await page.waitForSelector('.noVNC_connected canvas', { timeout: 30_000 });
+      await page.waitForSelector('.noVNC_connected canvas', { timeout: 60_000 });
       await painted(page);
     } finally {
       await instance?.close();

@@ -11,6 +11,12 @@ import { freePort, type Platform, startPlatform, temporaryFolder } from './platf
 const program = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 const images = process.env['SVC_TEST_IMAGES'];
 
+/** The platform starts a node, on the images that the tests share, with nothing in store. */
+export const ownSandboxes: Record<string, string> = {
+  SVC_SANDBOX_WARM: '0',
+  ...(images !== undefined && { SVC_SANDBOX_IMAGES: images }),
+};
+
 /** Why the tests with sandboxes cannot run here, or false. */
 export const withoutSandboxes = images === undefined ? 'no sandboxes on this machine' : false;
 
@@ -90,7 +96,7 @@ export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
       await self.clear().catch(() => {});
       await platform.end();
       execFileSync(process.execPath, [program, 'clear', '--dir', nodeDir], { stdio: 'ignore' });
-      folder.remove();
+      await folder.remove();
     },
   };
   // The first golden snapshot takes a while; a create before it would be a cold one.

@@ -1,32 +1,54 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { openDataDir } from '../apps/server/src/kernel/datadir.ts';
 import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
 import { installSystemPackages } from './system-packages.ts';
+import type { Family } from './test/family.ts';
+import { type Outcome, runFiles } from './test/files.ts';
+import { lanesOf } from './test/lanes.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: three lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
- * what this machine could not run, and a line that counts.
+ * The test suite: four lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * what was left open, what this machine could not run, and a line that counts.
  */
-const root = resolve(import.meta.dirname, '..');
-const slowestTestMs = 5 * 60_000;
+const { values: options, positionals: named } = parseArgs({
+  allowPositionals: true,
+  allowNegative: true,
+  options: {
+    'system-packages': { type: 'boolean', default: true },
+    // For tests of this program.
+    root: { type: 'string', default: resolve(import.meta.dirname, '..') },
+    'test-ms': { type: 'string' },
+    'end-ms': { type: 'string', default: '8000' },
+    'deaf-ms': { type: 'string', default: '120000' },
+  },
+});
+const { root } = options;
+/** How long the run's own node and database may take to end. */
+const ownEndMs = 60_000;
+/** What a test may take, unless it says otherwise: of whole programs more, on a busy machine too. */
+const insideMs = Number(options['test-ms'] ?? 120_000);
+const outsideMs = Number(options['test-ms'] ?? 300_000);
+/** Ends what is open after the last test of a lane; with the time to name it, less than 10 s. */
+const limits = {
+  endMs: Number(options['end-ms']),
+  deafMs: Number(options['deaf-ms']),
+};
 
-const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
   cwd: root,
 });
-const all = tracked
+const files = tracked
   .toString()
   .split('\n')
-  .filter((file) => file !== '');
-const files = (named.length > 0 ? all.filter((file) => named.some((name) => file.includes(name))) : all).sort();
+  .filter((file) => file !== '' && (named.length === 0 || named.some((name) => file.includes(name))))
+  .sort();
 if (files.length === 0) {
   console.error(`no test file matches ${named.join(' ')}`);
   process.exit(1);
@@ -34,7 +56,7 @@ if (files.length === 0) {
 
 const missing = installSystemPackages(
   { 'nats-server': 'nats-server', chromium: 'chromium' },
-  !process.argv.includes('--no-system-packages'),
+  options['system-packages'],
 );
 const temporary = mkdtempSync(join(tmpdir(), 'svc-tests-'));
 // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
@@ -44,61 +66,70 @@ const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
 await createTemplate();
-const needsNode = files.some((file) => /sandbox|workspaces|previews|e2e|scheduler/.test(file));
-const node = needsNode ? await startTestNode(!process.argv.includes('--no-system-packages')) : undefined;
+const lanes = lanesOf(root, files);
+const node = lanes.needsNode ? await startTestNode(options['system-packages']) : undefined;
 if (node && 'missing' in node) missing.push(node.missing);
 
-const counts = { passed: 0, failed: 0, skipped: 0 };
-const skips: string[] = [];
+const families = new Set<Family>();
+const total: Outcome = { passed: 0, failed: 0, skips: [], faults: [] };
 
-/** Runs some of the files: in this process, where a file costs nothing to start, or each in one of its own. */
-async function runFiles(names: readonly string[], isolation: 'none' | 'process', out: Writable): Promise<void> {
-  if (names.length === 0) return;
-  const paths = names.map((file) => join(root, file));
-  const stream = run({
-    files: paths,
-    isolation,
-    timeout: slowestTestMs,
-    ...(isolation === 'process' && { concurrency: 1 }),
-  });
-  stream.on('test:pass', ({ name, skip, details, file }) => {
-    if (details.type === 'suite') return;
-    if (skip === undefined) counts.passed += 1;
-    else {
-      counts.skipped += 1;
-      skips.push(`${relative(root, file ?? '')}: ${name}: ${String(skip)}`);
-    }
-  });
-  stream.on('test:fail', ({ details }) => {
-    // A suite fails with its tests, which are counted; on its own it fails by its hooks.
-    const { failureType } = details.error as { failureType?: string };
-    if (details.type !== 'suite' || failureType !== 'subtestsFailed') counts.failed += 1;
-  });
-  await pipeline(stream, new spec(), out, { end: false });
+/** A lane runs what is first in its queue, list after list, each in a process of its own. Two lanes may share a queue. */
+interface Lane {
+  name: string;
+  queue: string[][];
+  testMs: number;
+  out: Writable;
 }
 
-/** What mostly waits, for a lease or a lifetime of a minute: beside all others it costs nothing. */
-const waits = files.filter((file) => /^e2e\/(?:scheduler|sandboxes)\.test/.test(file));
-const apart = files.filter((file) => /^e2e\/|sandboxd\/src\/sandboxes\//.test(file) && !waits.includes(file));
-const here = files.filter((file) => !apart.includes(file) && !waits.includes(file));
+async function runLane({ queue, testMs, out }: Lane): Promise<number> {
+  const begun = performance.now();
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { passed, failed, skips, faults } = await runFiles(next, {
+      root,
+      out,
+      families,
+      limits: { testMs, ...limits },
+    });
+    total.passed += passed;
+    total.failed += failed;
+    total.skips.push(...skips);
+    total.faults.push(...faults);
+  }
+  return (performance.now() - begun) / 1000;
+}
 
-/** Keeps the report of other processes until the first one's is out. */
+async function end(): Promise<void> {
+  for (const family of families) family.kill();
+  if (node && 'close' in node) await node.close();
+  await stopPostgres(postgres);
+  rmSync(dataDir, { recursive: true, force: true });
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(1)));
+
+/** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const others = [apart, waits].map((names) => {
-  const report = keptReport();
-  return { report, done: runFiles(names, 'process', report) };
+const inside = lanes.inside.filter((list) => list.length > 0);
+const outside = lanes.outside.map((file) => [file]);
+const all = [
+  ...inside.map((list, at) => ({ name: `inside ${at + 1}`, queue: [list], testMs: insideMs })),
+  // Two files of whole programs at a time: most of what they do is waiting.
+  ...[1, 2].map((at) => ({ name: `outside ${at}`, queue: outside, testMs: outsideMs })),
+].map((lane): Lane & { out: PassThrough } => ({ ...lane, out: keptReport() }));
+const done = all.map(async (lane) => {
+  const seconds = await runLane(lane);
+  lane.out.end();
+  return `${lane.name} ${Math.round(seconds)} s`;
 });
-await runFiles(here, 'none', process.stdout);
-for (const { report, done } of others) {
-  report.pipe(process.stdout, { end: false });
-  await done;
-}
-if (node && 'close' in node) await node.close();
-await stopPostgres(postgres);
-rmSync(dataDir, { recursive: true, force: true });
+for (const { out } of all) for await (const chunk of out) process.stdout.write(chunk);
+const times = await Promise.all(done);
+const ended = await Promise.race([end().then(() => true), delay(ownEndMs, false)]);
+if (!ended) total.faults.push(`the run's own sandbox node or database did not end within ${ownEndMs} ms`);
+total.failed += total.faults.length;
 
-for (const line of skips) console.log(`not run here: ${line}`);
+console.log(`lanes: ${times.join(', ')}`);
+for (const line of total.skips) console.log(`not run here: ${line}`);
 for (const line of missing) console.log(`missing here: ${line}`);
-const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
-console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
-process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
+for (const line of total.faults) console.log(`failed: ${line}`);
+const skipped = total.skips.length > 0 ? `, ${total.skips.length} skipped` : '';
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);

@@ -7,7 +7,7 @@ import { type ConnectionTiming, defaultTiming, stayConnected } from './connectio
 import { until } from './testing.ts';
 import { type FakeGateway, fakeGateway, refuse, testKey } from './testing.gateway.ts';
 
-const quick: ConnectionTiming = { retryMs: [5, 40], stableMs: 20, silenceMs: 300 };
+const quick: ConnectionTiming = { retryMs: [5, 40], stableMs: 20, silenceMs: 1_000 };
 
 function connect(t: TestContext, gateway: FakeGateway, timing = quick) {
   const stop = new AbortController();
@@ -59,7 +59,7 @@ test('a stream on which nothing comes, not even a ping, is taken for dead; pings
   const first = await gateway.stream();
   const ping = setInterval(() => first.ping(), 50);
   const begun = performance.now();
-  await until(() => performance.now() - begun > 700, 'twice the silence');
+  await until(() => performance.now() - begun > 2 * quick.silenceMs, 'twice the silence');
   assert.equal(connected(), 1);
   clearInterval(ping);
   await gateway.stream();

@@ -56,7 +56,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);

@@ -103,7 +103,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
         ...changes,
       }),
     async exec(id, body) {
-      const answer = await daemon.call<unknown>('POST', `/v1/sandboxes/${id}/exec`, { timeout_ms: 20_000, ...body });
+      const answer = await daemon.call<unknown>('POST', `/v1/sandboxes/${id}/exec`, { timeout_ms: 60_000, ...body });
       if (typeof answer.body !== 'string') {
         return { status: answer.status, events: [], stdout: '', stderr: JSON.stringify(answer.body), last: undefined };
       }

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { contract, errorEnvelope, methodsOf, type Route } from '@svc/contract';
 import fc from 'fast-check';
 import { notify } from './features/notifications/index.ts';
-import {
-  createAccount,
-  http,
-  openHost,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-} from './testing.ts';
+import { shared } from './testing.shared.ts';
+import { createAccount, http, openHost, openTest, type TestAccount, type TestGateway } from './testing.ts';
 
 /** Every route of the contract with its operationId; streams answer without end and are read elsewhere. */
 const routes = Object.entries(contract).flatMap(([feature, operations]) =>
@@ -85,19 +77,7 @@ function pathOf(route: Route, values: readonly string[]): string {
 }
 
 describe('contract', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database);
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway, account } = shared(() => openTest());
 
   test('documented and registered routes match one to one', () => {
     for (const { route } of routes) {

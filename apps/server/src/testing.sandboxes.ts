@@ -24,7 +24,7 @@ import {
 export type Json = HttpAnswer['body'];
 
 /** A gateway with a real node, and an account to make sandboxes in. */
-export interface SandboxesTest {
+export interface SandboxesTest extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly database: TestDatabase;
   readonly account: TestAccount;
@@ -80,6 +80,16 @@ export function sandboxesTest(
     const { data } = await ok(call('GET', '/v1/sandboxes'));
     await Promise.all(data.map(({ id }: Json) => call('DELETE', `/v1/sandboxes/${id}`)));
   };
+  const close = async (): Promise<void> => {
+    // What any account left: nobody asks for it any more.
+    const left = await gateway.kernel.sql<
+      { id: string }[]
+    >`select id from sandboxes.sandboxes where node_id is not null`;
+    await gateway.close();
+    await Promise.all(left.map(({ id }) => node.destroy(id)));
+    node.close();
+    await database.drop();
+  };
   return {
     gateway,
     database,
@@ -92,16 +102,8 @@ export function sandboxesTest(
       ok(call('POST', `/v1/sandboxes/${id}/exec`, typeof command === 'string' ? { shell: command } : command)),
     cell: ({ id }, code, fields = {}) => ok(call('POST', `/v1/sandboxes/${id}/run_code`, { code, ...fields })),
     fresh: async (terms) => sandboxesTest(database, gateway, node, await createAccount(gateway, terms)),
-    async close() {
-      // What any account left: nobody asks for it any more.
-      const left = await gateway.kernel.sql<
-        { id: string }[]
-      >`select id from sandboxes.sandboxes where node_id is not null`;
-      await gateway.close();
-      await Promise.all(left.map(({ id }) => node.destroy(id)));
-      node.close();
-      await database.drop();
-    },
+    [Symbol.asyncDispose]: close,
+    close,
   };
 }
 

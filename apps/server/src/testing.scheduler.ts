@@ -21,7 +21,7 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 
 /** A gateway whose time stands still until a test turns it, and an account to make schedules in. */
-export interface SchedulerTest {
+export interface SchedulerTest extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly database: TestDatabase;
   readonly account: TestAccount;
@@ -93,6 +93,10 @@ export function schedulerTest(
       return isDone();
     });
   };
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    await database.drop();
+  };
   return {
     database,
     gateway,
@@ -118,10 +122,8 @@ export function schedulerTest(
       return newest;
     },
     fresh: async () => schedulerTest(database, gateway, clock, await createAccount(gateway)),
-    async close() {
-      await gateway.close();
-      await database.drop();
-    },
+    [Symbol.asyncDispose]: close,
+    close,
   };
 }
 

@@ -18,13 +18,13 @@ import { migrate } from './kernel/migrate.ts';
 import { openKernel } from './resources.ts';
 
 /** A database of a test's own, cloned from the migrated template in about 30 ms. */
-export interface TestDatabase {
+export interface TestDatabase extends AsyncDisposable {
   target: DatabaseTarget;
   drop(): Promise<void>;
 }
 
 /** A gateway in this process, on a port of its own. */
-export interface TestGateway {
+export interface TestGateway extends AsyncDisposable {
   url: string;
   app: App;
   kernel: Kernel;
@@ -70,21 +70,26 @@ export async function createTemplate(): Promise<void> {
 export async function testDatabase(): Promise<TestDatabase> {
   const database = `test_${randomUUID().replaceAll('-', '')}`;
   await asAdmin((sql) => sql.unsafe(`create database ${database} template ${template}`));
-  return {
-    target: { embedded: testServer(), database },
-    async drop() {
-      await asAdmin((sql) => sql.unsafe(`drop database ${database} with (force)`));
-    },
-  };
+  let dropping: Promise<void> | undefined;
+  const drop = (): Promise<void> =>
+    (dropping ??= asAdmin((sql) => sql.unsafe(`drop database ${database} with (force)`)).then(() => {}));
+  return { target: { embedded: testServer(), database }, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** One master key for all gateways of the tests. */
 export const masterKey = 'a master key for tests only, 32+ characters';
 
-/** Starts a gateway on a database; settings as in the environment. */
+/** What a gateway of a test is started with; settings as in the environment. */
+export interface GatewayOptions {
+  settings?: Partial<Record<SettingName, string>>;
+  clock?: Clock;
+  log?: NodeJS.WritableStream;
+}
+
+/** Starts a gateway on a database. */
 export async function startGateway(
-  database: TestDatabase,
-  options: { settings?: Partial<Record<SettingName, string>>; clock?: Clock; log?: NodeJS.WritableStream } = {},
+  database: Pick<TestDatabase, 'target'>,
+  options: GatewayOptions = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-test-'));
   const settings = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'error' };
@@ -104,12 +109,38 @@ export async function startGateway(
     await opened.close();
     rmSync(dataDir, { recursive: true, force: true });
   };
+  const closeOnce = (): Promise<void> => (closing ??= close());
   return {
     url: `http://127.0.0.1:${port}`,
     app,
     kernel: opened.value,
-    close: () => (closing ??= close()),
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
   };
+}
+
+/** What a test has open; disposing closes all of it, the last first, whatever of it fails. */
+export interface OpenTest extends AsyncDisposable {
+  readonly database: TestDatabase;
+  readonly gateway: TestGateway;
+  /** The second gateway on the database, where two were asked for. */
+  readonly second: TestGateway;
+  readonly account: TestAccount;
+}
+
+/** Opens a database with an account and one or two gateways: `await using t = await openTest()`, or see `shared`. */
+export async function openTest({
+  gateways = 1,
+  ...options
+}: GatewayOptions & { gateways?: 1 | 2 } = {}): Promise<OpenTest> {
+  await using opening = new AsyncDisposableStack();
+  const database = opening.use(await testDatabase());
+  const start = async () => opening.use(await startGateway(database, options));
+  const gateway = await start();
+  const second = gateways === 2 ? await start() : gateway;
+  const account = await createAccount(gateway);
+  const stack = opening.move();
+  return { database, gateway, second, account, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** Creates an account with a key; `terms` restrict the key. */
@@ -220,8 +251,11 @@ export async function openHost(
   };
 }
 
+/** After this long a test hangs, on a busy machine too. */
+export const hangMs = 60_000;
+
 /** Waits until `ready` answers true; fails after `ms`. For conditions that no event announces. */
-export async function until(ready: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs): Promise<void> {
   const end = performance.now() + ms;
   while (!(await ready())) {
     if (performance.now() > end) throw new Error('the condition did not come true in time');
@@ -230,6 +264,6 @@ export async function until(ready: () => boolean | Promise<boolean>, ms = 10_000
 }
 
 /** Resolves when the emitter emits the event; fails after `ms`. */
-export async function eventOf(emitter: NodeJS.EventEmitter, event: string, ms = 10_000): Promise<unknown[]> {
+export async function eventOf(emitter: NodeJS.EventEmitter, event: string, ms = hangMs): Promise<unknown[]> {
   return once(emitter, event, { signal: AbortSignal.timeout(ms) });
 }

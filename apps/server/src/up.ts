@@ -38,8 +38,14 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   const opened = await openKernel(config, log);
   const kernel = opened.value;
   const app = buildApp(kernel);
-  await app.start();
-  if (part !== 'worker') await serve(app, kernel);
+  try {
+    await app.start();
+    if (part !== 'worker') await serve(app, kernel);
+  } catch (error) {
+    // A start that fails, for a port that is in use, leaves no database running.
+    await opened.close();
+    throw error;
+  }
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   const node = isOurs ? superviseSandboxd(kernel, options) : undefined;

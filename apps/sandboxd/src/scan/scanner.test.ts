@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
 import { createSystemPackages } from '../system-packages.ts';
 import { createScanner } from './scanner.ts';
@@ -34,8 +36,10 @@ test('clean and infected files are told apart by the signatures that ship with t
 test('a scanner that died is started again, also for several at once', { skip }, async (t) => {
   const { scanner: it } = await scanner(t);
   await it.scan(of('x'));
-  execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-x', 'clamd']);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const children = execFileSync('pgrep', ['-P', String(process.pid), '-x', 'clamd'], { encoding: 'utf8' });
+  const pids = children.trim().split('\n').map(Number);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  while (pids.some((pid) => existsSync(`/proc/${pid}`))) await nextTurn();
   const verdicts = await Promise.all([it.scan(of(eicar)), it.scan(of('y')), it.scan(of(eicar))]);
   assert.deepEqual(
     verdicts.map(({ verdict }) => verdict),

@@ -3,22 +3,23 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { errorEnvelope } from '@svc/contract';
 import { issueKey } from '../features/keys/index.ts';
 import { updateAccount } from '../features/accounts/accounts.sql.ts';
+import { shared } from '../testing.shared.ts';
 import {
   createAccount,
-  type HttpAnswer,
+  hangMs,
   http,
+  type HttpAnswer,
+  openTest,
   startGateway,
-  type TestAccount,
   type TestDatabase,
-  type TestGateway,
   testDatabase,
   until,
 } from '../testing.ts';
-import { proxyDatabase } from './testing.ts';
+import { testClock } from './clock.ts';
+import { proxyDatabase, withinOneMinute } from './testing.ts';
 
 const mib = 1024 * 1024;
 
@@ -38,7 +39,7 @@ async function raw(url: string, bytes: string, { halfClose = false } = {}): Prom
   socket.on('error', () => {});
   if (halfClose) socket.end(bytes, 'latin1');
   else socket.write(bytes, 'latin1');
-  await once(socket, 'end', { signal: AbortSignal.timeout(8_000) });
+  await once(socket, 'end', { signal: AbortSignal.timeout(hangMs) });
   socket.destroy();
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [status = '', ...lines] = head.split('\r\n');
@@ -49,19 +50,7 @@ async function raw(url: string, bytes: string, { halfClose = false } = {}): Prom
 }
 
 describe('errors over HTTP', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database);
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway, account, database } = shared(() => openTest());
   const ask = (path: string, init: Parameters<typeof http>[2] = {}) =>
     http(gateway.url, path, { key: account.key, ...init });
   const issue = (terms: { scopes?: string[]; expiresAt?: string } = {}) =>
@@ -205,9 +194,19 @@ describe('errors over HTTP', () => {
   });
 
   test('401: a key that expires is refused from its instant on, though it was in use', async () => {
-    const { text } = await issue({ expiresAt: new Date(Date.now() + 700).toISOString() });
-    assert.equal((await ask('/v1/keys', { key: text })).status, 200);
-    await until(async () => (await ask('/v1/keys', { key: text })).status === 401, 3_000);
+    const clock = testClock();
+    await using own = await startGateway(database, { clock });
+    const { id, text } = await issue({ expiresAt: new Date(Date.now() + 20_000).toISOString() });
+    const status = async () => (await http(own.url, '/v1/keys', { key: text })).status;
+    await until(() => own.kernel.gateways.cachesAreTrusted());
+    assert.equal(await status(), 200);
+    // To the database its instant comes at once, to the gateway in 20 s of the clock that is turned.
+    await own.kernel.sql`update keys.keys set expires_at = now() where id = ${id}`;
+    for (let turned = 0; turned < 20_000; turned += 2_000) {
+      clock.advance(2_000);
+      await until(() => own.kernel.gateways.cachesAreTrusted());
+    }
+    assert.equal(await status(), 401);
   });
 
   test('Bearer is read whatever its case', async () => {
@@ -229,7 +228,7 @@ describe('errors over HTTP', () => {
   });
 
   test('402, then 403, then 429, then 400: the documented order of checks', async () => {
-    const own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' } });
+    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' } });
     const customer = await createAccount(own, { scopes: ['hosts', 'keys:read'] });
     const send = (path: string, method: string) =>
       http(own.url, path, { method, key: customer.key, headers: { 'x-request-id': 'x'.repeat(200) }, raw: '{' });
@@ -308,32 +307,33 @@ describe('errors over HTTP', () => {
   });
 
   test('429: integer Retry-After within the minute, RateLimit headers on every answer', async () => {
-    const own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '3' } });
-    await untilMinuteIsYoung();
-    const { key } = await createAccount(own);
-    for (const left of [2, 1, 0]) {
-      const answer = await http(own.url, '/v1/keys', { key });
-      assert.equal(answer.status, 200);
-      assert.match(answer.headers.get('ratelimit') ?? '', new RegExp(`^"requests";r=${left};t=\\d+$`));
-      assert.equal(answer.headers.get('ratelimit-policy'), '"requests";q=3;w=60');
-    }
-    const refused = await http(own.url, '/v1/keys', { key });
-    isRefusal(refused, 429, 'rate_limit_exceeded');
-    assert.equal(refused.body.error.type, 'rate_limit_error');
-    const wait = refused.headers.get('retry-after') ?? '';
-    assert.match(wait, /^\d+$/);
-    assert.ok(Number(wait) >= 1 && Number(wait) <= 60);
-    assert.match(refused.headers.get('ratelimit') ?? '', /^"requests";r=0;t=\d+$/);
-    await own.close();
+    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '3' } });
+    await withinOneMinute(async () => {
+      const { key } = await createAccount(own);
+      for (const left of [2, 1, 0]) {
+        const answer = await http(own.url, '/v1/keys', { key });
+        assert.equal(answer.status, 200);
+        assert.match(answer.headers.get('ratelimit') ?? '', new RegExp(`^"requests";r=${left};t=\\d+$`));
+        assert.equal(answer.headers.get('ratelimit-policy'), '"requests";q=3;w=60');
+      }
+      const refused = await http(own.url, '/v1/keys', { key });
+      isRefusal(refused, 429, 'rate_limit_exceeded');
+      assert.equal(refused.body.error.type, 'rate_limit_error');
+      const wait = refused.headers.get('retry-after') ?? '';
+      assert.match(wait, /^\d+$/);
+      assert.ok(Number(wait) >= 1 && Number(wait) <= 60);
+      assert.match(refused.headers.get('ratelimit') ?? '', /^"requests";r=0;t=\d+$/);
+    });
   });
 
-  test('500: a fault of ours tells nothing of the database, and its log line carries the trace id', async (t) => {
-    const broken = await testDatabase();
+  test('500: a fault of ours tells nothing of the database, and its log line carries the trace id', async () => {
     const lines: string[] = [];
     const log = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
-    const own = await startGateway(broken, { log });
-    t.after(() => own.close().then(() => broken.drop()));
-    const { key } = await createAccount(own);
+    await using broken = await openTest({ log });
+    const {
+      gateway: own,
+      account: { key },
+    } = broken;
     await own.kernel.sql`alter table devices.devices rename to elsewhere`;
     const answer = await http(own.url, '/v1/devices', { key, headers: { 'x-request-id': 'find-me' } });
     isRefusal(answer, 500, 'internal_error');
@@ -355,12 +355,6 @@ describe('errors over HTTP', () => {
   });
 });
 
-/** Waits out the last seconds of a minute, so that a test's window does not end under it. */
-async function untilMinuteIsYoung(): Promise<void> {
-  const left = 60_000 - (Date.now() % 60_000);
-  if (left < 3_000) await delay(left);
-}
-
 describe('a gateway without its database', () => {
   let plain: TestDatabase;
   before(async () => {
@@ -376,7 +370,7 @@ describe('a gateway without its database', () => {
     assert.equal((await http(gateway.url, '/v1/devices', { key })).status, 200);
     await proxy.cut();
     for (let i = 0; i < 12; i++) {
-      const answer = await http(gateway.url, '/v1/devices', { key, signal: AbortSignal.timeout(8_000) });
+      const answer = await http(gateway.url, '/v1/devices', { key, signal: AbortSignal.timeout(hangMs) });
       isRefusal(answer, 503, 'unavailable', `request ${i}`);
       assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
     }
@@ -394,9 +388,7 @@ describe('a gateway without its database', () => {
     const { key } = await createAccount(gateway);
     assert.equal((await http(gateway.url, '/v1/devices', { key })).status, 200);
     await proxy.cut();
-    const begun = performance.now();
     await gateway.close();
-    assert.ok(performance.now() - begun < 8_000);
   });
 
   test('answers every one of many requests at once when the connections break under them, and recovers', async (t) => {
@@ -407,7 +399,7 @@ describe('a gateway without its database', () => {
     const burst = () =>
       Promise.all(
         Array.from({ length: 40 }, () =>
-          http(gateway.url, '/v1/devices', { key, signal: AbortSignal.timeout(15_000) }).then(({ status }) => status),
+          http(gateway.url, '/v1/devices', { key, signal: AbortSignal.timeout(hangMs) }).then(({ status }) => status),
         ),
       );
     await burst();
@@ -427,12 +419,10 @@ describe('a gateway without its database', () => {
 });
 
 describe('usage records', () => {
-  test('one per authenticated request with what it was, all there after a close; none for open routes', async (t) => {
-    const database = await testDatabase();
-    const gateway = await startGateway(database);
-    const second = await startGateway(database);
-    t.after(() => second.close().then(() => database.drop()));
-    const { key, id, keyId } = await createAccount(gateway);
+  test('one per authenticated request with what it was, all there after a close; none for open routes', async () => {
+    await using t = await openTest({ gateways: 2 });
+    const { gateway, second } = t;
+    const { key, id, keyId } = t.account;
     const device = randomUUID();
     const begun = Date.now();
     const headers = { 'x-svc-device': device.toUpperCase(), 'x-request-id': 'trace-1' };
@@ -460,7 +450,7 @@ describe('usage records', () => {
     const [first] = rows;
     assert.deepEqual([first?.['account_id'], first?.['key_id'], first?.['bytes']], [id, keyId, length]);
     assert.equal(first?.['cost_micro_usd'], 0);
-    assert.ok(first?.['ms'] >= 0 && first?.['ms'] < 5_000);
+    assert.ok(first?.['ms'] >= 0 && first?.['ms'] <= Date.now() - begun + 1_000);
     const at = Date.parse(first?.['at']);
     assert.ok(at >= begun - 1_000 && at <= Date.now() + 1_000);
   });

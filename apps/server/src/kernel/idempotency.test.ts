@@ -1,36 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import {
-  createAccount,
-  http,
-  openHost,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-} from '../testing.ts';
+import { describe, test } from 'node:test';
+import { shared } from '../testing.shared.ts';
+import { startGateway, createAccount, http, openHost, openTest, type TestGateway } from '../testing.ts';
 import { ApiError } from './errors.ts';
 import { once } from './idempotency.ts';
 
 describe('idempotency', () => {
-  let database: TestDatabase;
-  let a: TestGateway;
-  let b: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    a = await startGateway(database);
-    b = await startGateway(database);
-    account = await createAccount(a);
-  });
-  after(async () => {
-    await a.close();
-    await b.close();
-    await database.drop();
-  });
+  const { gateway: a, second: b, account, database } = shared(() => openTest({ gateways: 2 }));
   const create = (key: string, body: unknown = { name: 'once' }, at = a, bearer = account.key) =>
     http(at.url, '/v1/keys', { method: 'POST', key: bearer, body, headers: { 'idempotency-key': key } });
   const count = async (): Promise<number> =>
@@ -152,12 +129,11 @@ describe('idempotency', () => {
     assert.equal((await create('k'.repeat(255))).status, 201);
   });
 
-  test('what a gateway left unfinished when it died may be run again, by the same request only', async (t) => {
+  test('what a gateway left unfinished when it died may be run again, by the same request only', async () => {
     const key = randomUUID();
     const request = { accountId: account.id, route: 'test.dead', key, url: '/x', body: { n: 1 } };
     const never = Promise.withResolvers<never>();
-    const dead = await startGateway(database);
-    t.after(() => dead.close());
+    await using dead = await startGateway(database);
     void once(dead.kernel, request, () => never.promise).catch(() => {});
     const taken = () => once(a.kernel, request, () => Promise.resolve({ status: 200, body: { by: 'a' } }));
     while (!(await rowOf(key)));
@@ -173,12 +149,11 @@ describe('idempotency', () => {
     never.reject(new Error('over'));
   });
 
-  test('a gateway that was taken for dead does not overwrite the answer of the one that took over', async (t) => {
+  test('a gateway that was taken for dead does not overwrite the answer of the one that took over', async () => {
     const key = randomUUID();
     const request = { accountId: account.id, route: 'test.zombie', key, url: '/x', body: {} };
     const work = Promise.withResolvers<{ status: number; body: unknown }>();
-    const zombie = await startGateway(database);
-    t.after(() => zombie.close());
+    await using zombie = await startGateway(database);
     const late = once(zombie.kernel, request, () => work.promise);
     while (!(await rowOf(key)));
     await a.kernel

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../testing.ts';
+import { before, describe, test } from 'node:test';
+import { shared } from '../testing.shared.ts';
+import { startGateway, openTest, until } from '../testing.ts';
 import { inTransaction } from './db.ts';
 import { sweepKernel } from './sweep.ts';
 import type { JobDefinition } from './feature.ts';
 
 describe('jobs', () => {
-  let database: TestDatabase;
-  let a: TestGateway;
-  let b: TestGateway;
+  const { gateway: a, second: b, database } = shared(() => openTest({ gateways: 2 }));
   const ran: { by: string; data: unknown }[] = [];
   let failures = 0;
   let hang: PromiseWithResolvers<void> | undefined;
@@ -38,18 +37,10 @@ describe('jobs', () => {
   ];
 
   before(async () => {
-    database = await testDatabase();
-    a = await startGateway(database);
-    b = await startGateway(database);
     await Promise.all([
       a.kernel.jobs.start(definitions('a'), a.kernel),
       b.kernel.jobs.start(definitions('b'), b.kernel),
     ]);
-  });
-  after(async () => {
-    await a.close();
-    await b.close();
-    await database.drop();
   });
   const runsOf = (id: string) => ran.filter(({ data }) => (data as { id: string }).id === id);
   const send = (name: string, id: string) => a.kernel.jobs.send(a.kernel.sql, name, { id });
@@ -72,7 +63,7 @@ describe('jobs', () => {
   test('one that fails is tried again', async () => {
     const id = randomUUID();
     await send('test.flaky', id);
-    await until(() => runsOf(id).length === 1, 15_000);
+    await until(() => runsOf(id).length === 1);
     assert.equal(failures, 2);
   });
 
@@ -96,7 +87,7 @@ describe('jobs', () => {
   });
 
   test('a close lets a running job finish, and its result counts', async () => {
-    const own = await startGateway(database);
+    await using own = await startGateway(database);
     await a.kernel.jobs.close();
     await b.kernel.jobs.close();
     await own.kernel.jobs.start(definitions('own'), own.kernel);
@@ -115,13 +106,9 @@ describe('jobs', () => {
 });
 
 describe('the sweep of the kernel', () => {
-  test('forgets expired responses and past rate windows, and nothing else', async (t) => {
-    const database = await testDatabase();
-    const gateway = await startGateway(database);
-    t.after(async () => {
-      await gateway.close();
-      await database.drop();
-    });
+  test('forgets expired responses and past rate windows, and nothing else', async () => {
+    await using t = await openTest();
+    const { gateway } = t;
     const { sql } = gateway.kernel;
     const [account, id] = [randomUUID(), gateway.kernel.gateways.id];
     for (const [key, expires] of [

@@ -5,7 +5,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
 import { PeerWatch, readSendQueues } from '../features/hosts/hosts.sockets.ts';
-import { createAccount, startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../testing.ts';
+import { shared } from '../testing.shared.ts';
+import { createAccount, openTest, until } from '../testing.ts';
 import { testClock } from './clock.ts';
 import { createEventStreams, type EventStream } from './sse.ts';
 
@@ -123,18 +124,8 @@ describe('half-open streams', () => {
 });
 
 describe('streams of a key', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
   const clock = testClock();
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database, { clock });
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway } = shared(() => openTest({ clock }));
 
   test('end when the key expires', async () => {
     const account = await createAccount(gateway);

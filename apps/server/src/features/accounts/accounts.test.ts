@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Command } from 'commander';
 import { CommandError, format, integer, type Run, span } from '../../kernel/commands.ts';
-import { http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { http, openTest } from '../../testing.ts';
 import { keysCommands } from '../keys/index.ts';
 import { orgsCommands } from '../orgs/index.ts';
 import { walletCommands } from '../wallet/index.ts';
 import { accountsCommands } from './index.ts';
 
 describe('admin commands', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway } = shared(() => openTest());
 
   /** Runs a command line as `svc` does, and answers what it would print. */
   async function svc(...line: string[]): Promise<any> {

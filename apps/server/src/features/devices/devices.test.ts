@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
 import { testClock } from '../../kernel/clock.ts';
-import {
-  createAccount,
-  http,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, http, openTest, until } from '../../testing.ts';
 
 interface Device {
   id: string;
@@ -23,20 +15,8 @@ interface Device {
 }
 
 describe('devices', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let account: TestAccount;
   const clock = testClock();
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database, { clock });
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway, account } = shared(() => openTest({ clock }));
   const use = (id: string, name?: string, platform?: string, key = account.key) => {
     const device = { id, ...(name !== undefined && { name }), ...(platform !== undefined && { platform }) };
     return createClient({ baseUrl: gateway.url, apiKey: key, device }).keys.list();

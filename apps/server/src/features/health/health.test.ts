@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { contract, type RouteOutput } from '@svc/contract';
+import { testClock } from '../../kernel/clock.ts';
 import { proxyDatabase } from '../../kernel/testing.ts';
 import { http, startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../../testing.ts';
 import { probeProviders } from './health.jobs.ts';
@@ -56,9 +57,7 @@ describe('health', () => {
     const gateway = await startGateway(database, { settings: { SVC_PROVIDERS: providersFile } });
     t.after(() => gateway.close().then(() => proxy.close()));
     await proxy.cut();
-    const begun = performance.now();
     const { status, body } = await get(gateway, '/health/ready');
-    assert.ok(performance.now() - begun < 3_000);
     assert.equal(status, 503);
     const record = contract.health.ready.answers.statuses[503]?.parse(body) as RouteOutput<
       typeof contract.health.ready
@@ -80,7 +79,8 @@ describe('health', () => {
 
   test('a database that hangs is not ready within its 2 s', async (t) => {
     const { database, proxy } = await proxyDatabase(plain);
-    const gateway = await startGateway(database);
+    const clock = testClock();
+    const gateway = await startGateway(database, { clock });
     t.after(async () => {
       await proxy.cut();
       await proxy.restore();
@@ -88,11 +88,17 @@ describe('health', () => {
       await proxy.close();
     });
     proxy.freeze();
-    const begun = performance.now();
-    const { status, body } = await get(gateway, '/health/ready');
-    const ms = performance.now() - begun;
-    assert.deepEqual([status, body.checks.db.ok], [503, false]);
-    assert.ok(ms > 1_500 && ms < 4_000, `${ms} ms`);
+    let answered: Awaited<ReturnType<typeof get>> | undefined;
+    let turned = 0;
+    void get(gateway, '/health/ready').then((answer) => (answered = answer));
+    await until(() => {
+      if (answered) return true;
+      clock.advance(100);
+      turned += 100;
+      return false;
+    });
+    assert.deepEqual([answered?.status, answered?.body.checks.db.ok], [503, false]);
+    assert.ok(turned >= 2_000, `${turned} ms of the clock`);
     assert.equal((await get(gateway, '/health')).status, 200);
   });
 

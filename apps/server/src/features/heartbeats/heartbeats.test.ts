@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
@@ -9,16 +9,8 @@ import { buildApp } from '../../app.ts';
 import { testClock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import { createMetrics } from '../../kernel/metrics.ts';
-import {
-  createAccount,
-  http,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, http, openTest, until } from '../../testing.ts';
 import { PingBatches } from './heartbeats.batch.ts';
 import { Ticker } from './heartbeats.ticker.ts';
 import { hashToken } from './heartbeats.token.ts';
@@ -30,23 +22,14 @@ describe('heartbeats', () => {
   const clock = testClock(Date.UTC(2026, 0, 1));
   const log = new PassThrough();
   let logged = '';
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let other: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
+  const {
+    gateway,
+    second: other,
+    account,
+  } = shared(() => {
     log.setEncoding('utf8').on('data', (chunk: string) => (logged += chunk));
-    database = await testDatabase();
     const settings = { SVC_LOG_LEVEL: 'trace', SVC_BASE_URL: 'https://svc.test' };
-    gateway = await startGateway(database, { clock, settings, log });
-    other = await startGateway(database, { clock, settings, log });
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await other.close();
-    await database.drop();
+    return openTest({ gateways: 2, clock, settings, log });
   });
 
   const api = (method: string, path: string, body?: unknown, key = account.key) =>

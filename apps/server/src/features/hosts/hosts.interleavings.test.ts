@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { SvcError } from '@svc/sdk';
 import fc from 'fast-check';
-import {
-  clientOf,
-  createAccount,
-  openHost,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  type TestHost,
-  testDatabase,
-} from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { clientOf, openHost, openTest, type TestHost } from '../../testing.ts';
 
 /** One call of a scenario, and what befalls it. */
 interface Script {
@@ -40,19 +31,8 @@ const scenario = fc.record({
 const interleavings = Number(process.env['SVC_TEST_INTERLEAVINGS'] ?? 400);
 
 describe('hosts relay under interleavings', () => {
-  let database: TestDatabase;
-  let gateways: [TestGateway, TestGateway];
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    gateways = [await startGateway(database), await startGateway(database)];
-    account = await createAccount(gateways[0]);
-  });
-  after(async () => {
-    for (const gateway of gateways) await gateway.close();
-    await database.drop();
-  });
+  const { gateway, second, account } = shared(() => openTest({ gateways: 2 }));
+  const gateways = [gateway, second] as const;
 
   /** Makes a call that carries a token of its own; resolves with what came back, or the error's code. */
   async function callWith(token: string, host: TestHost, call: Script, signal: AbortSignal): Promise<unknown> {

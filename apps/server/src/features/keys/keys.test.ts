@@ -1,33 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import {
-  createAccount,
-  http,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-} from '../../testing.ts';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, http, openTest, startGateway, testDatabase } from '../../testing.ts';
 import { createOwner, issueKey } from './index.ts';
 import type { KeyTerms } from './keys.issue.ts';
 import { isKeyText } from './keys.rules.ts';
 
 describe('keys', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let account: TestAccount;
-
-  before(async () => {
-    database = await testDatabase();
-    gateway = await startGateway(database);
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const { gateway, account } = shared(() => openTest());
   const create = (body: object = {}, key = account.key) => http(gateway.url, '/v1/keys', { key, body });
   const patch = (id: string, body: object, key = account.key) =>
     http(gateway.url, `/v1/keys/${id}`, { method: 'PATCH', key, body });

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type TestClock, testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/clock.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import {
-  createAccount,
-  startGateway,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, openTest, until } from '../../testing.ts';
 import { checkDaily, checkPaid, endSpan, insertSpan, type SpanKind } from './index.ts';
 import { bucketMs, chargeOf, freeV1Ms, freeV2Ms } from './metering.rules.ts';
 import { settleAll } from './metering.settle.ts';
@@ -51,18 +45,8 @@ describe('the charge of a bucket', () => {
 });
 
 describe('settlement', () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let clock: TestClock;
-  before(async () => {
-    database = await testDatabase();
-    clock = testClock(Date.parse('2026-11-23T09:00:00Z'));
-    gateway = await startGateway(database, { clock, settings: { SVC_BILLING: 'on' } });
-  });
-  after(async () => {
-    await gateway.close();
-    await database.drop();
-  });
+  const clock = testClock(Date.parse('2026-11-23T09:00:00Z'));
+  const { gateway } = shared(() => openTest({ clock, settings: { SVC_BILLING: 'on' } }));
 
   /** An account whose free hours of both kinds are used up. */
   async function spender(microEur: number): Promise<string> {

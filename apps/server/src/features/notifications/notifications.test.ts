@@ -1,173 +1,59 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { text as readText } from 'node:stream/consumers';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { SMTPServer } from 'smtp-server';
+import { beforeEach, describe, test } from 'node:test';
 import { inTransaction } from '../../kernel/db.ts';
 import { testClock } from '../../kernel/clock.ts';
-import {
-  clientOf,
-  createAccount,
-  http,
-  startGateway,
-  type TestAccount,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { openTest, clientOf, createAccount, http, type TestAccount, until } from '../../testing.ts';
+import { trustCertificate } from '../../testing.tls.ts';
+import { shared } from '../../testing.shared.ts';
 import { deepLink, notify, notifyMany, type NewNotification, queueMail } from './index.ts';
+import {
+  type Browser,
+  decrypt,
+  newBrowser,
+  TestMailServer,
+  TestPushService,
+  verifyVapid,
+} from './notifications.testing.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { bounded, mailText, pushPayload, retryAfter } from './notifications.rules.ts';
 import { takeDeliveries } from './notifications.sql.ts';
 
-/** A browser as a push service and a page see it. */
-function newBrowser() {
-  const keys = createECDH('prime256v1');
-  keys.generateKeys();
-  const auth = randomBytes(16);
-  return { keys, auth, json: { p256dh: keys.getPublicKey('base64url'), auth: auth.toString('base64url') } };
-}
-type Browser = ReturnType<typeof newBrowser>;
-
-/** RFC 8188 and 8291, as the browser does it. */
-function decrypt(browser: Browser, body: Buffer): string {
-  const salt = body.subarray(0, 16);
-  const keyLength = body.readUInt8(20);
-  const serverKey = body.subarray(21, 21 + keyLength);
-  const info = Buffer.concat([Buffer.from('WebPush: info\0'), browser.keys.getPublicKey(), serverKey]);
-  const ikm = Buffer.from(hkdfSync('sha256', browser.keys.computeSecret(serverKey), browser.auth, info, 32));
-  const key = Buffer.from(hkdfSync('sha256', ikm, salt, 'Content-Encoding: aes128gcm\0', 16));
-  const nonce = Buffer.from(hkdfSync('sha256', ikm, salt, 'Content-Encoding: nonce\0', 12));
-  const sealed = body.subarray(21 + keyLength);
-  const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
-  const padded = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
-  const end = padded.lastIndexOf(2);
-  return padded.subarray(0, end).toString();
-}
-
-/** RFC 8292: verifies the token of a request and answers its claims and key. */
-function verifyVapid(authorization: string) {
-  const [, token = '', key = ''] = /^vapid t=([^,]+), ?k=(\S+)$/.exec(authorization) ?? [];
-  const [head = '', claims = '', signature = ''] = token.split('.');
-  const point = Buffer.from(key, 'base64url');
-  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((half) => half.toString('base64url'));
-  const publicKey = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y } as never, format: 'jwk' });
-  const valid = verify(
-    'sha256',
-    Buffer.from(`${head}.${claims}`),
-    { key: publicKey, dsaEncoding: 'ieee-p1363' },
-    Buffer.from(signature, 'base64url'),
-  );
-  assert.ok(valid, 'the signature of the token');
-  return { key, claims: JSON.parse(Buffer.from(claims, 'base64url').toString()) };
-}
-
 describe('notifications', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-push-'));
   const clock = testClock();
   const log = new PassThrough();
   let logged = '';
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let other: TestGateway;
+  const push = new TestPushService();
+  const mail = new TestMailServer();
+  const { pushed, answers, hanging } = push;
+  const { mails } = mail;
   let account: TestAccount;
-  let pushPort: number;
-  let pushServer: Server;
-  let smtp: SMTPServer;
-  let smtpPort: number;
-  const pushed: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
-  const mails: { to: string[]; from: string; text: string }[] = [];
-  /** What the push service answers for a path; 201 unless set. */
-  const answers = new Map<string, { status: number; headers?: Record<string, string> }[]>();
-  const hanging: ServerResponse[] = [];
-  let refuseMail: { code: number; times: number } | undefined;
-  const authorities = getCACertificates('default');
 
-  before(async () => {
-    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
-    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', keyFile, '-out', certFile, ...subject], {
-      stdio: 'ignore',
-    });
-    const cert = readFileSync(certFile, 'utf8');
-    setDefaultCACertificates([...authorities, cert]);
-    pushServer = createServer({ key: readFileSync(keyFile), cert }, (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const path = request.url ?? '';
-        pushed.push({ path, headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) });
-        const { status, headers } = answers.get(path)?.shift() ?? { status: 201 };
-        if (path.startsWith('/hang')) hanging.push(response);
-        else response.writeHead(status, headers).end();
-      });
-    });
-    pushServer.listen(0, '127.0.0.1');
-    await once(pushServer, 'listening');
-    pushPort = (pushServer.address() as AddressInfo).port;
-
-    smtp = new SMTPServer({
-      disabledCommands: ['STARTTLS'],
-      onAuth: ({ username, password }, _session, done) => {
-        if (username === 'mailer' && password === 'smtp-secret') done(null, { user: 'mailer' });
-        else done(new Error('no'));
-      },
-      onData(stream, { envelope }, done) {
-        void readText(stream).then((text) => {
-          if (refuseMail && refuseMail.times-- > 0) {
-            return done(Object.assign(new Error('refused'), { responseCode: refuseMail.code }));
-          }
-          const to = envelope.rcptTo.map(({ address }) => address);
-          mails.push({ to, from: (envelope.mailFrom as { address: string }).address, text });
-          done();
-        });
-      },
-    });
-    smtp.listen(0, '127.0.0.1');
-    await once(smtp.server, 'listening');
-    smtpPort = (smtp.server.address() as AddressInfo).port;
-
+  const { gateway, second: other } = shared(async () => {
+    await using opening = new AsyncDisposableStack();
+    await opening.use(push).listen(opening.use(trustCertificate()));
+    await opening.use(mail).listen();
     log.setEncoding('utf8').on('data', (chunk: string) => (logged += chunk));
-    database = await testDatabase();
     const settings = {
       SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
-      SVC_FETCH_PORTS: `443,${pushPort}`,
-      SVC_SMTP_URL: `smtp://mailer:smtp-secret@127.0.0.1:${smtpPort}`,
+      SVC_FETCH_PORTS: `443,${push.port}`,
+      SVC_SMTP_URL: mail.url,
       SVC_MAIL_FROM: 'svc <bot@svc.test>',
       SVC_LOG_LEVEL: 'info',
     };
-    gateway = await startGateway(database, { clock, settings, log });
-    other = await startGateway(database, { clock, settings, log });
-    account = await createAccount(gateway);
-  });
-  after(async () => {
-    await gateway.close();
-    await other.close();
-    await database.drop();
-    pushServer.closeAllConnections();
-    pushServer.close();
-    smtp.close();
-    setDefaultCACertificates(authorities);
-    rmSync(folder, { recursive: true, force: true });
+    const t = opening.use(await openTest({ gateways: 2, clock, settings, log }));
+    const all = opening.move();
+    return { ...t, [Symbol.asyncDispose]: () => all.disposeAsync() };
   });
   beforeEach(async () => {
     await settled();
     account = await createAccount(gateway);
     pushed.length = 0;
     mails.length = 0;
-    refuseMail = undefined;
+    mail.refusing = undefined;
   });
 
   // The outbox looks every 5 s: what is due in 5 s is taken within 10.
@@ -184,7 +70,7 @@ describe('notifications', () => {
     inTransaction(from.kernel.sql, (tx) => notify(from.kernel, tx, told(change)));
   const inbox = async (query = '', key = account.key) =>
     (await http(gateway.url, `/v1/notifications${query}`, { key })).body;
-  const endpointOf = (path: string) => `https://127.0.0.1:${pushPort}${path}`;
+  const endpointOf = (path: string) => `https://127.0.0.1:${push.port}${path}`;
   const subscribe = (path: string, browser: Browser, key = account.key) =>
     http(gateway.url, '/v1/push/subscriptions', { key, body: { endpoint: endpointOf(path), keys: browser.json } });
   const waiting = async () => (await gateway.kernel.sql`select 1 from notifications.deliveries`).length;
@@ -369,7 +255,7 @@ describe('notifications', () => {
       const answer = await http(one.url, '/v1/push/vapid-key', { key: account.key });
       assert.equal(answer.body.public_key, key);
     }
-    assert.equal(claims.aud, `https://127.0.0.1:${pushPort}`);
+    assert.equal(claims.aud, `https://127.0.0.1:${push.port}`);
     assert.equal(claims.sub, 'mailto:bot@svc.test');
     assert.ok(claims.exp > Date.now() / 1000 && claims.exp <= Date.now() / 1000 + 86_400);
     const [fact] = await gateway.kernel.sql`select value from kernel.facts where name = 'vapid'`;
@@ -470,14 +356,14 @@ describe('notifications', () => {
     const browser = newBrowser();
     const messages = new Set<string>();
     for (const endpoint of [
-      `http://127.0.0.1:${pushPort}/x`,
+      `http://127.0.0.1:${push.port}/x`,
       'https://127.0.0.1:22/x',
       'https://10.0.0.1/x',
       'https://169.254.169.254/latest',
       'https://[::1]/x',
       'https://localhost/x',
       'https://metadata.google.internal/x',
-      `https://user:pass@127.0.0.1:${pushPort}/x`,
+      `https://user:pass@127.0.0.1:${push.port}/x`,
       'https://no-such-name.invalid/x',
       'file:///etc/passwd',
       'nonsense',
@@ -549,7 +435,7 @@ describe('notifications', () => {
   });
 
   test('e-mail refused for now is sent later, refused for good is given up; other features queue their own once', async () => {
-    refuseMail = { code: 451, times: 1 };
+    mail.refusing = { code: 451, times: 1 };
     await tell();
     await until(
       async () =>
@@ -562,7 +448,7 @@ describe('notifications', () => {
     clock.advance(10_000);
     await settled();
     assert.equal(mails.length, 1);
-    refuseMail = { code: 550, times: 1 };
+    mail.refusing = { code: 550, times: 1 };
     await tell();
     await settled();
     assert.equal(mails.length, 1);
@@ -579,7 +465,7 @@ describe('notifications', () => {
   });
 
   test('no secret is in a log line', async () => {
-    refuseMail = { code: 451, times: 1 };
+    mail.refusing = { code: 451, times: 1 };
     await subscribe('/secret-path-of-endpoint', newBrowser());
     answers.set('/secret-path-of-endpoint', [{ status: 403 }]);
     await tell();

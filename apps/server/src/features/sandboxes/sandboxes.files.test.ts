@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { after, before, describe, test } from 'node:test';
-import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { before, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { type Json, openSandboxes } from '../../testing.sandboxes.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
 import { collect as collectAll } from '../artifacts/index.ts';
@@ -16,13 +17,11 @@ const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').upda
 const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE', '!$H+H*'].join('');
 
 describe('files of sandboxes', () => {
-  let t: SandboxesTest;
   let box: Json;
+  const t = shared(() => openSandboxes());
   before(async () => {
-    t = await openSandboxes();
     box = await t.create();
   });
-  after(() => t.close());
 
   const url = (path: string) => `${t.gateway.url}/v1/sandboxes/${box.id}/files${path}`;
   const headers = () => ({ authorization: `Bearer ${t.account.key}` });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
 import { type Json, openSandboxes, startNode, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { issueKey } from '../keys/index.ts';
@@ -20,11 +21,7 @@ async function pretend(t: SandboxesTest, count: number, fields: { state: string;
 }
 
 describe('limits of sandboxes', () => {
-  let t: SandboxesTest;
-  before(async () => {
-    t = await openSandboxes();
-  });
-  after(() => t.close());
+  const t = shared(() => openSandboxes());
   const codeOf = ({ status, body }: { status: number; body: Json }) => [status, body.error?.code];
 
   const creates: [string, Json, string, string][] = [

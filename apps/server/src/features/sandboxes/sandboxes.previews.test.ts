@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { until } from '../../testing.ts';
 
@@ -51,14 +52,12 @@ async function freePort(): Promise<number> {
 }
 
 describe('previews', () => {
-  let t: SandboxesTest;
   let box: Json;
+  const t = shared(() => openSandboxes());
   before(async () => {
-    t = await openSandboxes();
     box = await t.create();
     await start(t, box);
   });
-  after(() => t.close());
 
   const open = async (port = 3000, ttl?: number): Promise<Json> => {
     const { status, body } = await t.call('POST', `/v1/sandboxes/${box.id}/preview`, {

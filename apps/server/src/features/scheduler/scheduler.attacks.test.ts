@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import {
   hour,
   type Json,
@@ -18,11 +19,7 @@ const byHand = { trigger: { type: 'event', trigger_id: 'never' } };
 
 describe('scheduler: attacks', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   beforeEach(async () => {
     t = await base.fresh();
   });
@@ -42,7 +39,7 @@ describe('scheduler: attacks', () => {
     const tick = () => tickSchedules(new Scheduler(t.gateway.kernel).parts);
     const error = await tick().catch((fault: unknown) => fault);
     const isMade = async (): Promise<boolean> => (await other.runsOf(good)).length === 1;
-    const made = await until(isMade, 2_000).then(
+    const made = await until(isMade).then(
       () => true,
       () => false,
     );
@@ -83,7 +80,7 @@ describe('scheduler: attacks', () => {
     const tick = () => tickChains(new Scheduler(t.gateway.kernel).parts);
     const error = await tick().catch((fault: unknown) => fault);
     const isMade = async (): Promise<boolean> => (await other.runsOf(step2)).length === 1;
-    const made = await until(isMade, 2_000).then(
+    const made = await until(isMade).then(
       () => true,
       () => false,
     );
@@ -481,10 +478,9 @@ describe('scheduler: attacks', () => {
     const schedule = await t.create(byHand);
     const waiting = Array.from({ length: 100 }, () => t.claim(newDevice(), { wait_s: 25 }));
     await until(async () => (await t.call('GET', '/v1/scheduler/hosts')).body.hosts.length === 100);
-    const from = performance.now();
+    // The clock stands still: a claim is answered because a run is there, not because its wait is over.
     await t.runNow(schedule);
     await Promise.race(waiting.map(async (each) => assert.ok(await each)));
-    assert.ok(performance.now() - from < 10_000);
     const ticking = setInterval(() => t.clock.advance(second), 10);
     const got = (await Promise.all(waiting)).filter((run) => run !== null);
     clearInterval(ticking);

@@ -1,32 +1,22 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { beforeEach, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { trustCertificate } from '../../testing.tls.ts';
 import { type Json, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
 
 describe('scheduler: webhooks of the cloud', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
   let server: Server;
   let url: string;
   let answer: (request: IncomingMessage, body: string, response: ServerResponse) => void;
   const requests: { method: string | undefined; path: string | undefined; headers: Json; body: string }[] = [];
-  const authorities = getCACertificates('default');
-
-  before(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-tls-'));
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes'];
-    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
-    setDefaultCACertificates([...authorities, readFileSync(cert, 'utf8')]);
-    server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+  const base = shared(async () => {
+    await using opening = new AsyncDisposableStack();
+    const { key, cert } = opening.use(trustCertificate());
+    server = createServer({ key, cert }, (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -35,17 +25,17 @@ describe('scheduler: webhooks of the cloud', () => {
         answer(request, body, response);
       });
     });
-    rmSync(folder, { recursive: true });
+    opening.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     url = `https://127.0.0.1:${port}`;
-    base = await openScheduler({ settings: { SVC_FETCH_ALLOW_HOSTS: '127.0.0.1', SVC_FETCH_PORTS: `443,${port}` } });
-  });
-  after(async () => {
-    await base.close();
-    server.closeAllConnections();
-    server.close();
-    setDefaultCACertificates(authorities);
+    const settings = { SVC_FETCH_ALLOW_HOSTS: '127.0.0.1', SVC_FETCH_PORTS: `443,${port}` };
+    const t = opening.use(await openScheduler({ settings }));
+    const all = opening.move();
+    return { ...t, [Symbol.asyncDispose]: () => all.disposeAsync() };
   });
   beforeEach(async () => {
     t = await base.fresh();

@@ -19,7 +19,9 @@ describe('scheduler: tickers that are killed', () => {
   });
   after(() => database.drop());
 
-  test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, async () => {
+  test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, {
+    timeout: 60_000 + 10_000 * kills,
+  }, async () => {
     const gateway = await startGateway(database);
     const account = await createAccount(gateway);
     const trigger = { type: 'cron', expr: '* * * * * *' };

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { after, before, describe, test } from 'node:test';
-import { type TestClock, testClock } from '../../kernel/clock.ts';
+import { before, describe, test } from 'node:test';
+import { testClock } from '../../kernel/clock.ts';
 import { type Json, newDevice, type SchedulerTest, schedulerTest, second } from '../../testing.scheduler.ts';
-import { createAccount, http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../../testing.ts';
+import { openTest, createAccount, http } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
 import { Scheduler } from './index.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { tickRuns, tickSchedules } from './scheduler.ticker.ts';
@@ -90,10 +91,7 @@ class Model {
 }
 
 describe('scheduler: runs against a model', () => {
-  let database: TestDatabase;
-  let clock: TestClock;
-  let one: TestGateway;
-  let two: TestGateway;
+  const clock = testClock(Date.parse('2026-11-23T09:00:10Z'));
   let parts: Parts[];
   const logged: string[] = [];
   const log = new Writable({
@@ -103,17 +101,13 @@ describe('scheduler: runs against a model', () => {
     },
   });
 
-  before(async () => {
-    clock = testClock(Date.parse('2026-11-23T09:00:10Z'));
-    database = await testDatabase();
-    one = await startGateway(database, { clock, log, settings: { SVC_RATE_REQUESTS: '1000000' } });
-    two = await startGateway(database, { clock, log, settings: { SVC_RATE_REQUESTS: '1000000' } });
+  const {
+    database,
+    gateway: one,
+    second: two,
+  } = shared(() => openTest({ gateways: 2, clock, log, settings: { SVC_RATE_REQUESTS: '1000000' } }));
+  before(() => {
     parts = [new Scheduler(one.kernel).parts, new Scheduler(two.kernel).parts];
-  });
-  after(async () => {
-    await two.close();
-    await one.close();
-    await database.drop();
   });
   const open = async (): Promise<SchedulerTest> => schedulerTest(database, one, clock, await createAccount(one));
   const expire = (runIds: string[]) => one.kernel.sql`

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import { nodeOfTests } from '../../testing.sandboxes.ts';
-import { type Json, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+import { type Json, openScheduler } from '../../testing.scheduler.ts';
 
 describe('scheduler: shell commands in the cloud', () => {
-  let t: SchedulerTest;
-  before(async () => {
-    t = await openScheduler({ settings: { SVC_SANDBOXD_SOCKET: nodeOfTests() } });
-  });
-  after(() => t.close());
+  const t = shared(() => openScheduler({ settings: { SVC_SANDBOXD_SOCKET: nodeOfTests() } }));
   /** Runs a command once and answers its run when it is over. */
   const runOf = async (spec: Json, state: string, fields: Json = {}): Promise<Json> => {
     const trigger = { type: 'event', trigger_id: 'x' };

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import { type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from '../../testing.scheduler.ts';
 import { createAccount } from '../../testing.ts';
 
 describe('scheduler: hosts and targets', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
 
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   beforeEach(async () => {
     t = await base.fresh();
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import {
   hour,
   type Json,
@@ -14,12 +15,8 @@ import { until } from '../../testing.ts';
 
 describe('scheduler: life of a run', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
 
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   const begin = async (): Promise<void> => {
     t = await base.fresh();
   };

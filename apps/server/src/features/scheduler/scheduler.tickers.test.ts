@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { type Json, minute, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
-import { startGateway, type TestGateway } from '../../testing.ts';
+import { describe, test } from 'node:test';
+import { type Json, minute, openScheduler } from '../../testing.scheduler.ts';
+import { startGateway } from '../../testing.ts';
 import { Scheduler } from './index.ts';
 import { tickSchedules } from './scheduler.ticker.ts';
 
 describe('scheduler: many tickers', () => {
-  let t: SchedulerTest;
-  let second: TestGateway;
-
-  before(async () => {
+  test('eight tickers on two gateways, 1,000 schedules, 60 minutes: exactly 60,000 runs, one for each slot', {
+    timeout: 300_000,
+  }, async () => {
     // Five seconds before a full minute.
-    t = await openScheduler({ start: Date.parse('2026-11-23T08:59:55Z') });
-    second = await startGateway(t.database, { clock: t.clock });
-  });
-  after(async () => {
-    await second.close();
-    await t.close();
-  });
-
-  test('eight tickers on two gateways, 1,000 schedules, 60 minutes: exactly 60,000 runs, one for each slot', async () => {
+    await using t = await openScheduler({ start: Date.parse('2026-11-23T08:59:55Z') });
+    await using second = await startGateway(t.database, { clock: t.clock });
     const { sql } = t.gateway.kernel;
     for (let made = 0; made < 1_000; made += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, i) => t.create({ name: `${made + i}`, late_after_s: 0 })));

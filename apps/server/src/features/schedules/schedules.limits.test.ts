@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import { type Json, newDevice, openScheduler, type SchedulerTest, shell } from '../../testing.scheduler.ts';
 import { http } from '../../testing.ts';
 
@@ -329,11 +330,7 @@ const accepted: [string, Json][] = (
 
 describe('schedules: limits, defaults and statuses', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   const begin = async (): Promise<void> => {
     t = await base.fresh();
   };

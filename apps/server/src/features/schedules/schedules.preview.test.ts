@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { type Json, newDevice, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { type Json, newDevice, openScheduler } from '../../testing.scheduler.ts';
 
 describe('schedules: preview and templates', () => {
-  let t: SchedulerTest;
-
-  before(async () => {
-    // Friday evening before the clocks of Bucharest go forward.
-    t = await openScheduler({ start: Date.parse('2026-03-27T18:00:00Z') });
-  });
-  after(() => t.close());
+  // Friday evening before the clocks of Bucharest go forward.
+  const t = shared(() => openScheduler({ start: Date.parse('2026-03-27T18:00:00Z') }));
   const preview = async (body: Json): Promise<Json> => {
     const answer = await t.call('POST', '/v1/schedules/preview', body);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -79,7 +79,7 @@ describe('schedules: live stream', () => {
   /** Every stream of the account gets exactly these frames, in this order; the stranger's none. */
   async function expectFrames(expected: string[]): Promise<void> {
     try {
-      await until(() => watches.every(({ frames }) => frames.length >= expected.length), 3_000);
+      await until(() => watches.every(({ frames }) => frames.length >= expected.length));
     } catch {
       // The comparison below says what is missing.
     }
@@ -237,17 +237,13 @@ describe('schedules: live stream', () => {
 
   test('the head comes at once, not with the first frame or ping', async () => {
     const abort = new AbortController();
-    const head = fetch(`${t.gateway.url}/v1/schedules/stream`, {
+    // The clock stands still: no ping comes.
+    const head = await fetch(`${t.gateway.url}/v1/schedules/stream`, {
       headers: { authorization: `Bearer ${t.account.key}` },
       signal: abort.signal,
     });
-    const first = await Promise.race([
-      head.then((answer) => answer.status),
-      new Promise((resolve) => setTimeout(resolve, 1_000, 'nothing')),
-    ]);
+    assert.equal(head.status, 200);
     abort.abort();
-    await head.catch(() => {});
-    assert.equal(first, 200);
   });
 
   test('streams that close leave nothing behind; a host’s change sends no frame', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
 import {
   hour,
   type Json,
@@ -12,12 +13,8 @@ import {
 
 describe('schedules: when they are due', () => {
   let t: SchedulerTest;
-  let base: SchedulerTest;
 
-  before(async () => {
-    base = await openScheduler();
-  });
-  after(() => base.close());
+  const base = shared(() => openScheduler());
   beforeEach(async () => {
     t = await base.fresh();
   });

@@ -1,0 +1,78 @@
+import { relative } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Message } from './files.ts';
+import { type Open, watchOpen } from './open.ts';
+
+/**
+ * Runs test files in this process, one test after the other, and tells the runner what comes of them. Arguments: the
+ * directory that paths are told from, how long this process may go on after the last test, the files.
+ */
+const [root = '', endMs = '', ...files] = process.argv.slice(2);
+const { stdout } = process;
+const openNow = watchOpen();
+
+const tell = (message: Message): Promise<void> =>
+  new Promise((resolve) => {
+    if (process.send) process.send(message, () => resolve());
+    else resolve();
+  });
+const pathOf = (file: string | undefined): string => relative(root, file ?? '');
+
+// Keeps the process alive under a test that waits for nothing, and shows the runner that no test blocks it.
+const alive = setInterval(() => void tell({ type: 'alive' }), 1_000);
+
+const stream = run({ files, isolation: 'none' });
+let waiting = 0;
+stream.on('test:enqueue', ({ nesting }) => {
+  if (nesting === 0) waiting += 1;
+});
+stream.on('test:dequeue', ({ name, file }) => void tell({ type: 'start', name, file: pathOf(file) }));
+stream.on('test:pass', ({ name, skip, details, file }) => {
+  if (details.type === 'suite') return;
+  if (skip === undefined) void tell({ type: 'pass' });
+  else void tell({ type: 'skip', text: `${pathOf(file)}: ${name}: ${String(skip)}` });
+});
+stream.on('test:fail', ({ details }) => {
+  // A suite fails with its tests, which are counted; on its own it fails by its hooks.
+  const { failureType } = details.error as { failureType?: string };
+  if (details.type !== 'suite' || failureType !== 'subtestsFailed') void tell({ type: 'fail' });
+});
+stream.on('test:complete', ({ nesting }) => {
+  if (nesting === 0) waiting -= 1;
+  if (waiting === 0) end();
+});
+// Each file's own summary would stand between the reports.
+const report = stream.compose(async function* (events) {
+  for await (const event of events) if (event.type !== 'test:diagnostic' || event.data.nesting > 0) yield event;
+});
+const reported = pipeline(report, new spec(), stdout, { end: false });
+
+/** After the last test: the process ends by itself, or says what keeps it and is ended. */
+function end(): void {
+  clearInterval(alive);
+  void tell({ type: 'over' });
+  setTimeout(() => void giveUp(), Number(endMs)).unref();
+}
+
+async function giveUp(): Promise<void> {
+  const open = openNow();
+  // node:test reports when nothing keeps the process any more.
+  process.emit('beforeExit', 0);
+  await Promise.race([reported, delay(1_000)]);
+  await tell({ type: 'open', things: thingsOf(open), pids: open.flatMap(({ pid }) => pid ?? []) });
+  process.exit(0);
+}
+
+/** One line for each test or suite that left something open. */
+function thingsOf(open: readonly Open[]): string[] {
+  const byTest = Map.groupBy(open, ({ by }) => (by ? `${pathOf(by.file)}: ${by.name}` : 'outside of every test'));
+  const lines = [...byTest].map(([test, things]) => {
+    const counted = [...Map.groupBy(things, ({ what }) => what)];
+    const words = counted.map(([what, { length }]) => (length > 1 ? `${length} × ${what}` : what));
+    return `${test}: left open: ${words.join(', ')}`;
+  });
+  return lines.length > 0 ? lines : [`left open: ${process.getActiveResourcesInfo().join(', ')}`];
+}

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importsOf } from '../rules/rules.ts';
+
+/** Which files run where. */
+export interface Lanes {
+  /** One after the other in one process a list, where a file costs nothing to start. */
+  inside: string[][];
+  /** Each in a process of its own: tests of whole programs. The longest are the first. */
+  outside: string[];
+  /** Whether one of them needs the sandbox node of the run, or its images. */
+  needsNode: boolean;
+}
+
+/** A test that imports one of these needs the node or its images. */
+const sandboxHelpers = new Set([
+  'apps/server/src/testing.sandboxes.ts',
+  'apps/sandboxd/src/testing.ts',
+  'e2e/sandboxes.ts',
+]);
+/** Starts a node agent for each file. */
+const ownNode = 'apps/sandboxd/src/testing.ts';
+
+/** Chooses lanes for test files by where they are and by what they import, directly or not. */
+export function lanesOf(root: string, files: readonly string[]): Lanes {
+  const reached = new Map<string, Set<string>>();
+  const reach = (path: string): Set<string> => {
+    const known = reached.get(path);
+    if (known) return known;
+    const all = new Set<string>();
+    reached.set(path, all);
+    const file = join(root, path);
+    if (!existsSync(file)) return all;
+    for (const { target } of importsOf({ path, text: readFileSync(file, 'utf8') })) {
+      if (target === undefined) continue;
+      all.add(target);
+      for (const further of reach(target)) all.add(further);
+    }
+    return all;
+  };
+  const isOutside = (file: string): boolean => file.startsWith('e2e/') || reach(file).has(ownNode);
+  const inside = files.filter((file) => !isOutside(file));
+  const isServer = (file: string): boolean => file.startsWith('apps/server/');
+  return {
+    inside: [inside.filter(isServer), inside.filter((file) => !isServer(file))],
+    outside: files.filter(isOutside).sort().toReversed(),
+    needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
+  };
+}
