@@ -10,13 +10,13 @@ export interface Loop {
 }
 
 /**
- * Runs `work` every `everyMs` and at each `wake`, never twice at the same time. `work` may answer in how many
+ * Runs `work` every `everyMs` (unset: never by itself) and at each `wake`, never twice at the same time. `work` may answer in how many
  * milliseconds it wants to run next, when that is sooner. A failure is logged with `name`; the next run comes in its time.
  * The first run is the first wake or the first period, whichever is earlier.
  */
 export function startLoop(
   { clock, log }: { clock: Clock; log: Log },
-  { name, everyMs, work }: { name: string; everyMs: number; work: () => Promise<number | void> },
+  { name, everyMs, work }: { name: string; everyMs?: number; work: () => Promise<number | void> },
 ): Loop {
   let running: Promise<void> | undefined;
   let isWoken = false;
@@ -29,7 +29,8 @@ export function startLoop(
       cancelEarly();
       try {
         const nextMs = await work();
-        if (typeof nextMs === 'number' && nextMs < everyMs && !isStopped) cancelEarly = clock.after(nextMs, wake);
+        if (typeof nextMs === 'number' && nextMs < (everyMs ?? Infinity) && !isStopped)
+          cancelEarly = clock.after(nextMs, wake);
       } catch (err) {
         log.warn({ err, loop: name }, 'a loop failed; it runs again in its time');
         // Woken or not: what fails at once must not run in circles.
@@ -46,7 +47,7 @@ export function startLoop(
     running ??= run();
   }
 
-  const cancelPeriod = clock.every(everyMs, wake);
+  const cancelPeriod: Cancel = everyMs === undefined ? () => {} : clock.every(everyMs, wake);
   return {
     wake,
     async stop() {

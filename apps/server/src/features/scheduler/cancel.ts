@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { notConfirmable } from './decide.ts';
 import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
@@ -15,7 +15,7 @@ export const cancel = (parts: Parts): Operation =>
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
     const moved = await context.transaction(async (db) => {
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       return moveRun(parts, db, known, now, move('cancel', { reason: 'cancelled by a person' }));
     });
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);

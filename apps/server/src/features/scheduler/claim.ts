@@ -2,7 +2,7 @@ import { contract, hostKinds } from '@svc/contract';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
 import {
   claimFailover,
@@ -14,7 +14,8 @@ import {
 } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
-import { leaseMs, move } from './scheduler.states.ts';
+import { leaseMs } from './scheduler.effects.ts';
+import { move } from './scheduler.states.ts';
 
 /** The next run for this host, or `null` after `wait_s`. */
 export const claim = (claims: Claims): Operation =>
@@ -101,7 +102,7 @@ export class Claims {
 
   async #try(host: HostReport, patient: boolean): Promise<RunRow | undefined> {
     const { sql, clock } = this.#parts.kernel;
-    const now = await readNow(sql, clock);
+    const { ms: now } = await readNow(sql, clock);
     const claimer = await seeHost(sql, host, new Date(now).toISOString());
     if (claimer.paused) return undefined;
     try {
@@ -139,7 +140,7 @@ export class Claims {
   async #handBack(claimed: RunRow, deviceId: string): Promise<void> {
     const { sql, clock } = this.#parts.kernel;
     await inTransaction(sql, async (db) => {
-      const now = await readNow(db, clock);
+      const { ms: now } = await readNow(db, clock);
       const by = { pool: 'host', attempt: claimed.attempt, holderId: deviceId } as const;
       await moveRun(this.#parts, db, claimed, now, move('handBack', { by }));
     });

@@ -1,7 +1,8 @@
 import { contract } from '@svc/contract';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { effective, lockSchedule, readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
+import { effective, lockSchedule } from '../schedules/index.ts';
 import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
@@ -14,7 +15,7 @@ export const decide = (parts: Parts): Operation =>
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
     const moved = await context.transaction(async (db) => {
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       const schedule = await lockSchedule(db, known.schedule_id);
       // The time until somebody must have started it begins now.
       const lateAfter = schedule ? effective(schedule).late_after_s : 0;

@@ -1,6 +1,6 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
-import { readNow } from '../schedules/index.ts';
 import { cancel } from './cancel.ts';
 import { Claims, claim } from './claim.ts';
 import { decide } from './decide.ts';
@@ -21,7 +21,7 @@ const sweep: JobDefinition = {
   name: 'scheduler.sweep',
   cron: '17 3 * * *',
   async run({ sql, clock }) {
-    const now = new Date(await readNow(sql, clock)).toISOString();
+    const { iso: now } = await readNow(sql, clock);
     await sweepRuns(sql, now);
     await sweepHosts(sql, now);
   },

@@ -1,7 +1,8 @@
 import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { lockEventSchedules, readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
+import { lockEventSchedules } from '../schedules/index.ts';
 import { type Parts, start } from './scheduler.admit.ts';
 
 /** Runs every enabled schedule with this event trigger. */
@@ -14,7 +15,7 @@ export const fire = (parts: Parts): Operation =>
 
 /** Creates the runs of an event in the caller's transaction; answers how many will run. */
 export async function fireTrigger(parts: Parts, db: Db, accountId: string, triggerId: string): Promise<number> {
-  const now = await readNow(db, parts.kernel.clock);
+  const { ms: now } = await readNow(db, parts.kernel.clock);
   const schedules = await lockEventSchedules(db, accountId, triggerId, now);
   const scheduledFor = new Date(now).toISOString();
   const candidates = schedules.map((schedule) => ({ schedule, scheduledFor, origin: 'event' as const }));

@@ -2,12 +2,13 @@ import { contract } from '@svc/contract';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { renewLease, touchHost } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';
-import { hasAttempt, leaseMs, move } from './scheduler.states.ts';
+import { hasAttempt, leaseMs } from './scheduler.effects.ts';
+import { move } from './scheduler.states.ts';
 
 /** Refuses what a stale attempt, or another device, says of a run. */
 export function leaseHeld(run: RunRow): ApiError {
@@ -27,7 +28,7 @@ export const heartbeat = (parts: Parts): Operation =>
     const holderId = run.holder_id;
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     if (holderId === null || !hasAttempt(run, by)) throw leaseHeld(run);
-    const now = await readNow(context.db, context.clock);
+    const { ms: now } = await readNow(context.db, context.clock);
     const leaseUntil = new Date(now + leaseMs).toISOString();
     const over = { lease_expires_at: new Date(now).toISOString(), cancel: true };
     if (run.state === 'cancelled') return over;

@@ -2,13 +2,13 @@ import { contract, type schedulerHost } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db.ts';
 import { operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { findDevices } from '../devices/index.ts';
-import { readNow } from '../schedules/index.ts';
 import { type HostRow, listHosts } from './scheduler.claims.sql.ts';
 
 export const hosts = operation(contract.scheduler.hosts, async (context) => {
   const { accountId } = context.actor;
-  const now = new Date(await readNow(context.db, context.clock)).toISOString();
+  const { iso: now } = await readNow(context.db, context.clock);
   return { hosts: await viewHosts(context.db, accountId, await listHosts(context.db, accountId, now)) };
 });
 

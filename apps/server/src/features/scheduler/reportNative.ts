@@ -2,7 +2,8 @@ import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db.ts';
 import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { effective, isSlot, lockSchedule, readNow, type ScheduleRow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
+import { effective, isSlot, lockSchedule, type ScheduleRow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { copyOf, created, type Parts } from './scheduler.admit.ts';
@@ -21,7 +22,7 @@ export const reportNative = (parts: Parts): Operation =>
   operation(contract.scheduler.reportNative, async (context, { headers, body }) => {
     const deviceId = headers['x-svc-device'];
     return context.transaction(async (db) => {
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       const schedule = await lockSchedule(db, body.schedule_id);
       if (schedule?.account_id !== context.actor.accountId) throw notFound('schedule');
       const { target } = effective(schedule);

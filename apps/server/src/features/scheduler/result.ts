@@ -1,13 +1,14 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
-import { hasAnswered, move } from './scheduler.states.ts';
+import { hasAnswered } from './scheduler.effects.ts';
+import { move } from './scheduler.states.ts';
 
 /** Takes the result of the attempt that holds the run; repeating one that was taken answers alike. */
 export const result = (parts: Parts): Operation =>
@@ -16,7 +17,7 @@ export const result = (parts: Parts): Operation =>
     if (!known) throw notFound('run');
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     const moved = await context.transaction(async (db) => {
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       const taken = {
         by,
         ok: body.ok,

@@ -1,13 +1,15 @@
 import { httpSpec, shellSpec } from '@svc/contract';
 import { inTransaction } from '../../kernel/db.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { readNow } from '../../kernel/instant.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
-import { readNow } from '../schedules/index.ts';
 import { type Parts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, renewLease } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
-import { leaseMs, move, type Result } from './scheduler.states.ts';
+import { leaseMs, type Result } from './scheduler.effects.ts';
+import { move } from './scheduler.states.ts';
 
 const mostParallel = 16;
 const renewEveryMs = 20_000;
@@ -26,49 +28,43 @@ export class CloudRunner {
   readonly #parts: Parts;
   readonly #sandboxes: Sandboxes;
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
-  #stopped = false;
-  #looking = false;
+  readonly #loop: Loop;
 
   constructor(parts: Parts, sandboxes: Sandboxes) {
     this.#parts = parts;
     this.#sandboxes = sandboxes;
+    this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });
   }
 
   /** Takes what waits. */
   look(): void {
-    void this.#look();
+    this.#loop.wake();
   }
 
   /** Lets runs end for a moment, then hands the rest back to the other gateways. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    const all = [...this.#running.values()];
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#parts.kernel.clock.after(drainMs, resolve);
-    await Promise.race([promise, Promise.all(all.map((run) => run.done))]);
+    const isTaking = this.#loop.stop();
+    const allDone = () => Promise.all([...this.#running.values()].map((run) => run.done));
+    await Promise.race([promise, isTaking.then(allDone)]);
     cancel();
-    for (const run of all) run.abort.abort();
-    await Promise.all(all.map((run) => run.done));
+    await isTaking;
+    for (const run of this.#running.values()) run.abort.abort();
+    await allDone();
   }
 
-  async #look(): Promise<void> {
-    if (this.#stopped || this.#looking || this.#running.size >= mostParallel) return;
-    this.#looking = true;
-    const { sql, clock, gateways, log } = this.#parts.kernel;
-    try {
-      const now = await readNow(sql, clock);
-      const runs = await claimForCloud(sql, mostParallel - this.#running.size, {
-        holderId: gateways.id,
-        now: new Date(now).toISOString(),
-        leaseUntil: new Date(now + leaseMs).toISOString(),
-      });
-      await publishRuns(this.#parts, sql, runs);
-      for (const run of runs) this.#begin(run);
-    } catch (err) {
-      log.error({ err }, 'runs of the cloud could not be taken');
-    } finally {
-      this.#looking = false;
-    }
+  async #take(): Promise<void> {
+    if (this.#running.size >= mostParallel) return;
+    const { sql, clock, gateways } = this.#parts.kernel;
+    const { ms, iso } = await readNow(sql, clock);
+    const runs = await claimForCloud(sql, mostParallel - this.#running.size, {
+      holderId: gateways.id,
+      now: iso,
+      leaseUntil: new Date(ms + leaseMs).toISOString(),
+    });
+    await publishRuns(this.#parts, sql, runs);
+    for (const run of runs) this.#begin(run);
   }
 
   #begin(run: RunRow): void {
@@ -77,7 +73,7 @@ export class CloudRunner {
       .catch((err: unknown) => this.#parts.kernel.log.error({ err, run: run.id }, 'a run of the cloud broke'))
       .finally(() => {
         this.#running.delete(run.id);
-        void this.#look();
+        this.#loop.wake();
       });
     this.#running.set(run.id, { abort, done });
   }
@@ -165,7 +161,7 @@ export class CloudRunner {
   async #renew(run: RunRow, abort: AbortController): Promise<void> {
     const { sql, clock, gateways, log } = this.#parts.kernel;
     try {
-      const now = await readNow(sql, clock);
+      const { ms: now } = await readNow(sql, clock);
       const held = { id: run.id, attempt: run.attempt, holderId: gateways.id };
       const times = { now: new Date(now).toISOString(), leaseUntil: new Date(now + leaseMs).toISOString() };
       const still = await renewLease(sql, held, { ...times, logTail: undefined, costMicroUsd: undefined });
@@ -178,7 +174,7 @@ export class CloudRunner {
   async #report(claimed: RunRow, result: Result | undefined): Promise<void> {
     const { sql, clock, gateways } = this.#parts.kernel;
     await inTransaction(sql, async (db) => {
-      const now = await readNow(db, clock);
+      const { ms: now } = await readNow(db, clock);
       const by = { pool: 'cloud', attempt: claimed.attempt, holderId: gateways.id } as const;
       const step = result ? move('report', { ...result, by }) : move('handBack', { by });
       await moveRun(this.#parts, db, claimed, now, step);

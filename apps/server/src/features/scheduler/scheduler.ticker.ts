@@ -1,3 +1,4 @@
+import { readNow } from '../../kernel/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
@@ -13,7 +14,6 @@ import {
   lockSchedule,
   planTick,
   probeSchedules,
-  readNow,
   type ScheduleRow,
   takeMissed,
   tryLockSchedule,
@@ -46,7 +46,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 export async function tickSchedules(parts: Parts, filter: DueFilter = {}): Promise<number> {
   const { sql, clock } = parts.kernel;
   return inTransaction(sql, async (db) => {
-    const now = await readNow(db, clock);
+    const { ms: now } = await readNow(db, clock);
     const due = await lockDue(db, iso(now), batch, filter);
     if (due.length === 0) return 0;
     const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now) }));
@@ -90,7 +90,7 @@ export async function endPause(
 export async function tickPauses(parts: Parts): Promise<void> {
   const { sql, clock } = parts.kernel;
   await inTransaction(sql, async (db) => {
-    const now = await readNow(db, clock);
+    const { ms: now } = await readNow(db, clock);
     for (const pause of await lockEndedPauses(db, iso(now))) {
       await endPause(parts, db, pause.account_id, pause.resume_policy === 'backfill', now);
     }
@@ -101,14 +101,14 @@ export async function tickPauses(parts: Parts): Promise<void> {
 export async function tickRuns(parts: Parts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
-  for (const overdue of await listOverdue(sql, iso(await readNow(sql, clock)), batch)) {
+  for (const overdue of await listOverdue(sql, (await readNow(sql, clock)).iso, batch)) {
     await apart(kernel, overdue.id, async (db) => {
-      const now = await readNow(db, clock);
+      const { ms: now } = await readNow(db, clock);
       await moveRun(parts, db, overdue, now, byTime(timeoutGraceSeconds * 1000));
     });
   }
   await inTransaction(sql, async (db) => {
-    const now = iso(await readNow(db, clock));
+    const { iso: now } = await readNow(db, clock);
     for (const run of await takeLate(db, now, batch)) await tellLate(kernel, db, run);
   });
 }
@@ -117,14 +117,14 @@ export async function tickRuns(parts: Parts): Promise<void> {
 export async function tickChains(parts: Parts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
-  for (const chain of await listIdleChains(sql, iso(await readNow(sql, clock)), batch)) {
+  for (const chain of await listIdleChains(sql, (await readNow(sql, clock)).iso, batch)) {
     await apart(kernel, chain.id, async (db) =>
-      advanceChain(parts, db, chain.id, chain.schedule_id, await readNow(db, clock)),
+      advanceChain(parts, db, chain.id, chain.schedule_id, (await readNow(db, clock)).ms),
     );
   }
   for (const step of await listOrphanedSteps(sql, batch)) {
     await apart(kernel, step.id, async (db) => {
-      const now = await readNow(db, clock);
+      const { ms: now } = await readNow(db, clock);
       await lockSchedule(db, step.schedule_id);
       await cancelActive(parts, db, step.schedule_id, now, 'its chain is over', step.id);
     });
@@ -224,7 +224,7 @@ export class Ticker {
     } catch (err) {
       log.error({ err }, 'due schedules could not be taken together');
     }
-    for (const id of await listDue(sql, iso(await readNow(sql, clock)), batch)) {
+    for (const id of await listDue(sql, (await readNow(sql, clock)).iso, batch)) {
       try {
         await tickSchedules(this.#parts, { only: id });
       } catch (err) {

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../schedules/index.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { viewHosts } from './hosts.ts';
 import type { Parts } from './scheduler.admit.ts';
 import { updateHostRow } from './scheduler.claims.sql.ts';
@@ -12,7 +12,7 @@ export const updateHost = (parts: Parts): Operation =>
     const { accountId } = context.actor;
     const change = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
     if (Object.keys(change).length === 0) throw badRequest('send name, tags, paused or max_parallel');
-    const now = new Date(await readNow(context.db, context.clock)).toISOString();
+    const { iso: now } = await readNow(context.db, context.clock);
     const row = await updateHostRow(context.db, accountId, params.id, change, now);
     if (!row) throw notFound('host');
     await parts.changes.publish(context.db, accountId, [], true);

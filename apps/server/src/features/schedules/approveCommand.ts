@@ -1,9 +1,10 @@
 import { contract } from '@svc/contract';
 import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { lockSchedule, readNow } from './schedules.sql.ts';
+import { lockSchedule } from './schedules.sql.ts';
 
 /** Approves the schedule's command, named by its hash, for the calling device. */
 export const approveCommand = (scheduler: Scheduler): Operation =>
@@ -19,7 +20,7 @@ export const approveCommand = (scheduler: Scheduler): Operation =>
           details: { command_hash: schedule.command_hash },
         });
       }
-      const approvedAt = new Date(await readNow(db, context.clock)).toISOString();
+      const approvedAt = (await readNow(db, context.clock)).iso;
       const approval = { device_id: deviceId, command_hash: body.command_hash, approved_at: approvedAt };
       await upsertApproval(db, { schedule_id: schedule.id, ...approval });
       const state = schedule.enabled ? 'enabled' : 'disabled';

@@ -2,10 +2,11 @@ import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/context.ts';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { insertSchedule, type NewSchedule, readNow, type ScheduleRow } from './schedules.sql.ts';
+import { insertSchedule, type NewSchedule, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 export const create = (scheduler: Scheduler): Operation =>
@@ -28,7 +29,7 @@ export async function createSchedule(
   checkDefinition(definition);
   checkMayRun(context.actor, definition);
   return context.transaction(async (db) => {
-    const now = await readNow(db, context.clock);
+    const { ms: now } = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {
       await lockReferences(db, accountId);
       checkReferences({ id: undefined, definition }, await listReferences(db, accountId));

@@ -11,7 +11,6 @@ export {
   lockFollowers,
   lockSchedule,
   probeSchedules,
-  readNow,
   recordOutcome,
   type ScheduleRow,
   type ScheduleTerms,

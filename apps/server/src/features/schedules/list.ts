@@ -1,12 +1,13 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { findPause, type PauseRow } from './schedules.account.sql.ts';
-import { listSchedules, readNow } from './schedules.sql.ts';
+import { listSchedules } from './schedules.sql.ts';
 import { viewSchedules } from './schedules.view.ts';
 
 export const list = operation(contract.schedules.list, async (context) => {
   const { accountId } = context.actor;
-  const now = await readNow(context.db, context.clock);
+  const { ms: now } = await readNow(context.db, context.clock);
   const rows = await listSchedules(context.db, accountId);
   const schedules = await viewSchedules(context.db, rows, now);
   return { schedules, pause: viewPause(await findPause(context.db, accountId), now) };

@@ -1,17 +1,17 @@
 import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { viewPause } from './list.ts';
 import { findPause, type PauseRow, upsertPause } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { readNow } from './schedules.sql.ts';
 
 /** Pauses the account's schedules; pausing again changes how the pause ends. */
 export const pause = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.pause, async (context, { body }) => {
     const { accountId } = context.actor;
     return context.transaction(async (db) => {
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       if (body.until !== undefined && Date.parse(body.until) <= now) {
         throw badRequest('until: must lie in the future', { until: ['must lie in the future'] });
       }

@@ -2,15 +2,16 @@ import { contract, trigger } from '@svc/contract';
 import { hasClockChange, isZone, slotsAfter, understand } from '@svc/timetable';
 import { badRequest } from '../../kernel/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { defaultZone, timed, triggerFault } from './schedules.rules.ts';
-import { readNow, type Trigger } from './schedules.sql.ts';
+import type { Trigger } from './schedules.sql.ts';
 
 /** Shows what plain words, or a trigger, mean: never an error for what cannot be understood (document 2, Errors). */
 export const preview = operation(contract.schedules.preview, async (context, { body }) => {
   const { text, tz = defaultZone } = body;
   if (text === undefined && body.trigger === undefined) throw badRequest('send text or trigger');
   if (typeof tz !== 'string' || !isZone(tz)) return { ok: false, reason: 'invalid' as const };
-  const now = await readNow(context.db, context.clock);
+  const { ms: now } = await readNow(context.db, context.clock);
   if (body.trigger === undefined) {
     const understood = understand(text ?? '', { now, tz });
     return understood ? show(understood, now, tz) : { ok: false, reason: 'not_understood' as const };

@@ -1,8 +1,9 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { deleteSchedule, findSchedule, lockSchedule, readNow } from './schedules.sql.ts';
+import { deleteSchedule, findSchedule, lockSchedule } from './schedules.sql.ts';
 
 /** Deletes a schedule; its history stays, what runs is cancelled. */
 export const remove = (scheduler: Scheduler): Operation =>
@@ -11,7 +12,7 @@ export const remove = (scheduler: Scheduler): Operation =>
     await context.transaction(async (db) => {
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
       if (!(await lockSchedule(db, params.id))) throw notFound('schedule');
-      await scheduler.cancelAll(db, params.id, await readNow(db, context.clock));
+      await scheduler.cancelAll(db, params.id, (await readNow(db, context.clock)).ms);
       await deleteSchedule(db, params.id);
       await scheduler.publish(db, accountId, { op: 'deleted', state: 'deleted', schedule_id: params.id });
     });

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { findPause } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { readNow } from './schedules.sql.ts';
 
 /** Ends the pause. Without one, nothing happens. */
 export const resume = (scheduler: Scheduler): Operation =>
@@ -14,7 +14,7 @@ export const resume = (scheduler: Scheduler): Operation =>
       const pause = await findPause(db, accountId);
       if (!pause) return 0;
       const backfill = body.backfill ?? pause.resume_policy === 'backfill';
-      return scheduler.endPause(db, accountId, backfill, await readNow(db, context.clock));
+      return scheduler.endPause(db, accountId, backfill, (await readNow(db, context.clock)).ms);
     });
     return { paused: false, backfilled };
   });

@@ -1,10 +1,11 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { viewPause } from './list.ts';
 import { findPause } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { lockSchedule, readNow } from './schedules.sql.ts';
+import { lockSchedule } from './schedules.sql.ts';
 
 /** Runs a schedule now, also a disabled one; not while the account is paused. */
 export const run = (scheduler: Scheduler): Operation =>
@@ -13,7 +14,7 @@ export const run = (scheduler: Scheduler): Operation =>
     const created = await context.transaction(async (db) => {
       const schedule = await lockSchedule(db, params.id);
       if (schedule?.account_id !== accountId) throw notFound('schedule');
-      const now = await readNow(db, context.clock);
+      const { ms: now } = await readNow(db, context.clock);
       if (viewPause(await findPause(db, accountId), now).paused) return undefined;
       return scheduler.runNow(db, schedule, now);
     });

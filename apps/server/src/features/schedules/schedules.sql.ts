@@ -57,12 +57,6 @@ const plainColumns = (db: Db) => db`
   s.last_output_hash, s.created_at, s.updated_at`;
 const columns = (db: Db) => db`${plainColumns(db)}, s.slots`;
 
-/** The database's time, in milliseconds since the epoch. */
-export async function readNow(db: Db, clock: Clock): Promise<number> {
-  const [row] = await db<{ now: string }[]>`select ${nowOf(db, clock)} as now`;
-  return Date.parse(row?.now as string);
-}
-
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 const definitionValues = (definition: Definition) => ({
   ...definition,

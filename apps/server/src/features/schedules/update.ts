@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { readNow } from '../../kernel/instant.ts';
 import { checkAt } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
@@ -13,14 +14,7 @@ import {
   parseMerged,
 } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import {
-  type Definition,
-  findSchedule,
-  lockSchedule,
-  readNow,
-  type ScheduleRow,
-  updateSchedule,
-} from './schedules.sql.ts';
+import { type Definition, findSchedule, lockSchedule, type ScheduleRow, updateSchedule } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 /** Changes a schedule: the given fields replace the stored ones, and the merged record is validated as a new one is. */
@@ -39,7 +33,7 @@ export const update = (scheduler: Scheduler): Operation =>
       checkDefinition(definition);
       checkMayRun(context.actor, definition);
       if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
-      const at = await readNow(db, context.clock);
+      const { ms: at } = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
       const updated = await updateSchedule(db, stored.id, definition, timesOf(stored, definition, changes, at));

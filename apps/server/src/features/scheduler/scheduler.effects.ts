@@ -1,0 +1,151 @@
+import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
+
+/** How long a claim or a heartbeat holds a run (document 2, Limits). */
+export const leaseMs = 60_000;
+/** A run survives this many lost leases, then fails. */
+const mostLeasesLost = 3;
+const waitLimitMs = 24 * 3_600_000;
+
+/** Who says that it has a run. */
+export interface Holder {
+  pool: 'host' | 'cloud';
+  attempt: number;
+  /** The device or gateway; undefined: the caller names none, and the attempt alone decides. */
+  holderId: string | undefined;
+}
+
+/** How an attempt ended. */
+export interface Result {
+  ok: boolean;
+  exitCode?: number | undefined;
+  error?: string | undefined;
+  logTail?: string | undefined;
+  /** Of this attempt alone. */
+  costMicroUsd?: number | undefined;
+  sessionId?: string | undefined;
+}
+
+/** What a guard or an effect says stands in the README; `G` is what the caller gives, `R` the run as it is. */
+export interface Guard<G, R = RunRow> {
+  says: string;
+  holds: (run: R, given: G, now: number) => boolean;
+}
+export interface Effect<G, R = RunRow> {
+  says: string;
+  columns: (run: R, given: G, now: number) => RunChange;
+}
+export interface Outcome<G, R = RunRow> {
+  to: RunState;
+  when?: Guard<G, R>;
+  effects: readonly Effect<G, R>[];
+}
+/** A line of the table. */
+export interface Move<G, R = RunRow> {
+  /** Empty: the move creates the run. */
+  from: readonly RunState[];
+  guard?: Guard<G, R>;
+  /** A part of the guard that its statement checks (scheduler.claims.sql.ts), or its operation. */
+  checkedThere?: string;
+  /** The first one whose `when` holds. */
+  outcomes: readonly Outcome<G, R>[];
+  /** Of every outcome. */
+  effects?: readonly Effect<G, R>[];
+}
+
+/** Milliseconds as they are stored. */
+export const iso = (ms: number): string => new Date(ms).toISOString();
+/** A condition of a move, with the words that stand for it in the README. */
+export const guard = <G = unknown, R = RunRow>(says: string, holds: Guard<G, R>['holds']): Guard<G, R> => ({
+  says,
+  holds,
+});
+/** Columns that a move changes, with the words that stand for them in the README. */
+export const effect = <G = unknown, R = unknown>(says: string, columns: Effect<G, R>['columns']): Effect<G, R> => ({
+  says,
+  columns,
+});
+
+/** Whether this holder has this attempt, or was the last one to have it when the run is over. */
+export const hasAttempt = (run: RunRow, by: Holder): boolean =>
+  run.pool === by.pool &&
+  run.attempt === by.attempt &&
+  run.holder_id !== null &&
+  (by.holderId ?? run.holder_id) === run.holder_id;
+
+/** Whether the result of this holder's attempt was taken before. */
+export const hasAnswered = (run: RunRow, { attempt, holderId }: Holder): boolean =>
+  run.answers.some((answer) => {
+    const [answered, holder = ''] = answer.split(':');
+    return Number(answered) === attempt && (holderId ?? holder) === holder;
+  });
+
+export const holds = guard<{ by: Holder }>('this holder still has this attempt', (run, { by }) => hasAttempt(run, by));
+export const leaseIsOver = guard(
+  'its lease is over',
+  (run, _, now) => run.lease_expires_at !== null && Date.parse(run.lease_expires_at) <= now,
+);
+export const holdsLease = guard<{ by: Holder }>(
+  `${holds.says}, and its lease`,
+  (run, { by }, now) => hasAttempt(run, by) && Date.parse(run.lease_expires_at ?? '') > now,
+);
+export const timeIsOver = guard<{ graceMs: number }>(
+  'its time and 15 s for its own report are over',
+  (run, { graceMs }, now) =>
+    run.started_at !== null && Date.parse(run.started_at) + run.timeout_s * 1000 + graceMs <= now,
+);
+export const waitedADay = guard(
+  'it waited 24 h',
+  (run, _, now) => Math.max(Date.parse(run.created_at), Date.parse(run.not_before)) + waitLimitMs <= now,
+);
+export const isChain = guard('it is a chain', (run) => run.kind === 'chain');
+export const succeeded = guard<{ ok: boolean }, unknown>('it went well', (_, { ok }) => ok);
+export const retriesLeft = guard('retries are left', (run) => run.retries_used < run.retries);
+export const overTime = guard(
+  'its time is over',
+  (run, _, now) => run.started_at !== null && now - Date.parse(run.started_at) >= run.timeout_s * 1000,
+);
+export const leasesLeft = guard(
+  `fewer than ${mostLeasesLost} leases were lost`,
+  (run) => run.leases_lost < mostLeasesLost,
+);
+
+/** What the run has cost with this attempt; a holder's figure never lowers it. */
+export const costWith = (run: RunRow, attemptCost = 0): number =>
+  Math.max(run.cost_micro_usd, run.cost_before_micro_usd + attemptCost);
+
+export const released = effect('no holder', () => ({ holder_id: null, lease_expires_at: null }));
+export const finished = effect('finished now', (_, __, now) => ({ finished_at: iso(now) }));
+export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
+export const dueNow = effect('due now', (_, __, now) => ({ not_before: iso(now) }));
+export const backOff = effect<unknown, RunRow>('due after its back-off, a retry used', (run, _, now) => ({
+  not_before: iso(now + run.retry_backoff_s * 1000),
+  retries_used: run.retries_used + 1,
+}));
+export const nextAttempt = effect<{ costMicroUsd?: number | undefined }, RunRow>(
+  'next attempt',
+  (run, { costMicroUsd }) => {
+    const cost = costWith(run, costMicroUsd);
+    return { attempt: run.attempt + 1, cost_micro_usd: cost, cost_before_micro_usd: cost };
+  },
+);
+export const leaseLost = effect<unknown, RunRow>('a lease lost', (run) => ({ leases_lost: run.leases_lost + 1 }));
+export const costs = effect<{ costMicroUsd?: number | undefined }, RunRow>(
+  'cost, never lower',
+  (run, { costMicroUsd }) => ({
+    cost_micro_usd: costWith(run, costMicroUsd),
+  }),
+);
+export const reported = effect<Result, RunRow>(
+  'exit code, error, log, session; the attempt is answered',
+  (run, result) => ({
+    answers: [...run.answers, `${run.attempt}:${run.holder_id}`],
+    exit_code: result.exitCode ?? null,
+    error: result.ok ? null : (result.error ?? null),
+    ...(result.logTail !== undefined && { log_tail: result.logTail }),
+    ...(result.sessionId !== undefined && { session_id: result.sessionId }),
+  }),
+);
+export const lateAfter = effect<{ lateAt: string | null }>('late alert after `late_after_s`', (_, { lateAt }) => ({
+  late_at: lateAt,
+}));
+export const neverLate = effect('no late alert', () => ({ late_at: null }));
