@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger, makeWorkerUtils, run as runWorker } from 'graphile-worker';
 import { PgBoss } from 'pg-boss';
-import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
+import { ensurePostgres, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { startPlatform, temporaryDataDir } from './lib/platform.ts';
 import { atLeast, bench, type Row } from './lib/report.ts';
 import { caller, createSchedules } from './lib/schedules.ts';

@@ -2,7 +2,7 @@
 // cron of pg-boss with as many schedules.
 import { setTimeout as delay } from 'node:timers/promises';
 import { PgBoss } from 'pg-boss';
-import { ensurePostgres, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
+import { ensurePostgres, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { openEvents, requestText } from './lib/client.ts';
 import { startPlatform, temporaryDataDir } from './lib/platform.ts';
 import { atMost, bench, type Row } from './lib/report.ts';

@@ -77,8 +77,8 @@ describe('the platform as a person runs it', () => {
   });
 
   async function usageCount(): Promise<number> {
-    const { openDatabase } = await import('../apps/server/src/kernel/db.ts');
-    const { findRunning } = await import('../apps/server/src/kernel/embedded.ts');
+    const { openDatabase } = await import('../apps/server/src/kernel/db/db.ts');
+    const { findRunning } = await import('../apps/server/src/postgres/embedded.ts');
     const embedded = findRunning(dataDir) ?? assert.fail('the database does not run');
     const sql = openDatabase({ embedded, database: 'svc' }, 1);
     const [row] = await sql<{ count: number }[]>`select count(*) from kernel.usage_records`;

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { findRunning, stopPostgres } from '../apps/server/src/kernel/embedded.ts';
+import { findRunning, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const svc = join(root, 'svc');

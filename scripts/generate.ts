@@ -4,7 +4,7 @@ import { settingFlags } from '../apps/server/src/config.ts';
 import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
 import { runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
-import { openApiDocument } from '../apps/server/src/kernel/openapi.ts';
+import { openApiDocument } from '../apps/server/src/kernel/http/openapi.ts';
 import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/rules.ts';
 

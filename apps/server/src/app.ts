@@ -15,10 +15,10 @@ import { Scheduler } from './features/scheduler/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
-import { mount } from './kernel/handle.ts';
-import { createHttp } from './kernel/http.ts';
+import { mount } from './kernel/http/mount.ts';
+import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
-import { mountReference } from './kernel/reference.ts';
+import { mountReference } from './kernel/http/reference.ts';
 import { sweepKernel } from './kernel/sweep.ts';
 
 /** The features of this process, mounted on one HTTP server. */

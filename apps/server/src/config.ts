@@ -166,7 +166,7 @@ function complete(values: z.output<typeof schema>) {
   return {
     port: values.SVC_PORT,
     host: values.SVC_HOST,
-    /** Undefined: the place is chosen by `kernel/datadir.ts`. */
+    /** Undefined: the place is chosen by `postgres/datadir.ts`. */
     dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
     databaseUrl: values.SVC_DATABASE_URL,
     natsUrl: values.SVC_NATS_URL,

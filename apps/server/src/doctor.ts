@@ -6,7 +6,7 @@ import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { parseProviders } from './features/health/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { openDataDir } from './kernel/datadir.ts';
+import { openDataDir } from './postgres/datadir.ts';
 import type { Log } from './kernel/log.ts';
 import { type Opened, openKernel } from './resources.ts';
 import { sandboxdPlaces } from './sandboxd.ts';

@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
 import { openFileBlobs } from './kernel/blobs.ts';
-import { type Bus, openPostgresBus } from './kernel/bus.ts';
+import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Admin } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { createKeyring, type Keyring } from './kernel/crypto.ts';
-import { openDataDir, readOrCreateSecret } from './kernel/datadir.ts';
-import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
-import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './kernel/embedded.ts';
-import { readOrCreateFact } from './kernel/facts.ts';
-import { Gateways } from './kernel/gateways.ts';
+import { openDataDir, readOrCreateSecret } from './postgres/datadir.ts';
+import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
+import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './postgres/embedded.ts';
+import { readOrCreateFact } from './kernel/db/facts.ts';
+import { Gateways } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
-import { createRateLimiter } from './kernel/limits.ts';
-import { isAlive } from './kernel/lock.ts';
+import { createRateLimiter } from './kernel/http/limits.ts';
+import { isAlive } from './postgres/lock.ts';
 import type { Log } from './kernel/log.ts';
 import { createMetrics } from './kernel/metrics.ts';
-import { migrate } from './kernel/migrate.ts';
+import { migrate } from './kernel/db/migrate.ts';
 import { createOutbound } from './kernel/outbound.ts';
-import { createEventStreams } from './kernel/sse.ts';
+import { createEventStreams } from './kernel/http/sse.ts';
 import { createUsageRecorder } from './kernel/usage.ts';
 
 /** Resources that a command or a gateway opens, and how they are closed. */
@@ -116,7 +116,7 @@ async function openBase(
 
 async function openBus(config: Config, target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {
   if (config.natsUrl === undefined) return openPostgresBus(target, clock, log);
-  const { openNatsBus } = await import('./kernel/bus.nats.ts');
+  const { openNatsBus } = await import('./kernel/peers/bus.nats.ts');
   const { natsUrl } = config;
   return orNamed('SVC_NATS_URL', natsUrl, () => openNatsBus(natsUrl, log));
 }

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, systemEnvironment } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
-import { openDataDir } from './kernel/datadir.ts';
+import { openDataDir } from './postgres/datadir.ts';
 import type { Log } from './kernel/log.ts';
 
 const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');

@@ -5,7 +5,7 @@ import { loadConfig, testDataDir } from './config.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
 import { schedulerFeature } from './features/scheduler/feature.ts';
 import { Scheduler } from './features/scheduler/index.ts';
-import { findRunning } from './kernel/embedded.ts';
+import { findRunning } from './postgres/embedded.ts';
 import { createLog } from './kernel/log.ts';
 import { openKernel } from './resources.ts';
 import { masterKey } from './testing.ts';

@@ -11,10 +11,10 @@ import { insertAccount } from './features/accounts/index.ts';
 import { issueKey } from './features/keys/index.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db.ts';
-import { type EmbeddedPostgres, findRunning } from './kernel/embedded.ts';
+import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
+import { type EmbeddedPostgres, findRunning } from './postgres/embedded.ts';
 import { createLog } from './kernel/log.ts';
-import { migrate } from './kernel/migrate.ts';
+import { migrate } from './kernel/db/migrate.ts';
 import { openKernel } from './resources.ts';
 
 /** A database of a test's own, cloned from the migrated template in about 30 ms. */

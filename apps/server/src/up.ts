@@ -5,7 +5,7 @@ import { type Config, ConfigError, unknownSettings } from './config.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { openDataDir } from './kernel/datadir.ts';
+import { openDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { openKernel } from './resources.ts';
 import { superviseSandboxd } from './sandboxd.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Route, RouteParsed, RouteResult } from '@svc/contract';
-import type { Actor } from './actor.ts';
-import type { Context } from './context.ts';
+import type { Actor } from './http/actor.ts';
+import type { Context } from './http/context.ts';
 import type { Kernel } from './kernel.ts';
 import type { Job } from './jobs.ts';
 

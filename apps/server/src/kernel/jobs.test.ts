@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { shared } from '../testing.shared.ts';
 import { startGateway, openTest, until } from '../testing.ts';
-import { inTransaction } from './db.ts';
+import { inTransaction } from './db/db.ts';
 import { sweepKernel } from './sweep.ts';
 import type { JobDefinition } from './feature.ts';
 

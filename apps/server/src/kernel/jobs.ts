@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
-import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db.ts';
+import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db/db.ts';
 import type { Log } from './log.ts';
 
 /** Work that happens later, is retried, or recurs. */

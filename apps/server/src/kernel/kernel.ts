@@ -1,16 +1,16 @@
 import type { Config } from '../config.ts';
 import type { Blobs } from './blobs.ts';
-import type { Bus } from './bus.ts';
+import type { Bus } from './peers/bus.ts';
 import type { Clock } from './clock.ts';
 import type { Keyring } from './crypto.ts';
-import type { Sql } from './db.ts';
-import type { Gateways } from './gateways.ts';
+import type { Sql } from './db/db.ts';
+import type { Gateways } from './peers/gateways.ts';
 import type { Jobs } from './jobs.ts';
-import type { RateLimiter } from './limits.ts';
+import type { RateLimiter } from './http/limits.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Outbound } from './outbound.ts';
-import type { EventStreams } from './sse.ts';
+import type { EventStreams } from './http/sse.ts';
 import type { UsageRecorder } from './usage.ts';
 
 /** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */

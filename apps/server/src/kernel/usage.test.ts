@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type TestDatabase, testDatabase, until } from '../testing.ts';
 import { testClock } from './clock.ts';
-import { openDatabase, type Sql } from './db.ts';
+import { openDatabase, type Sql } from './db/db.ts';
 import { proxyDatabase } from './testing.ts';
 import { createLog } from './log.ts';
 import { createUsageRecorder, type UsageRecord } from './usage.ts';

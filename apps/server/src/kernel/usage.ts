@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { Sql } from './db.ts';
+import type { Sql } from './db/db.ts';
 import type { Log } from './log.ts';
 
 /** One authenticated request (kernel: Every response). */

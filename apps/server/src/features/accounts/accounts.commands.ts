@@ -1,5 +1,5 @@
 import { toolLevels } from '@svc/contract';
-import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { type AccountChange, findAccountByEmail, insertAccount, updateAccount } from './accounts.sql.ts';
 

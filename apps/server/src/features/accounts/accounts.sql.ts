@@ -1,5 +1,5 @@
 import type { ToolLevel } from '@svc/contract';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 
 /** An account: a person. */
 export interface AccountRow {

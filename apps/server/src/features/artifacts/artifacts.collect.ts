@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { fileTypeFromBuffer } from 'file-type';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import {
   type ArtifactRow,
   bytesKept,

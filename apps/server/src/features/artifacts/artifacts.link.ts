@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type ArtifactRow, artifactById } from './artifacts.sql.ts';
 
 const signatureOf = (kernel: Kernel, id: string, expires: string): Buffer =>

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Gate } from '../../kernel/handle.ts';
+import type { Gate } from '../../kernel/http/mount.ts';
 import { upsertDevice } from './devices.sql.ts';
 
 /** `last_seen` is at most this much behind. */

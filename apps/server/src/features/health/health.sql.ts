@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 
 /** Last known health by provider id. */
 export async function providerHealth(db: Db): Promise<Map<string, boolean>> {

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import type { Context } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
-import { missingMigrations } from '../../kernel/migrate.ts';
+import { missingMigrations } from '../../kernel/db/migrate.ts';
 import { probeAuthPath } from '../keys/index.ts';
 import { readProviders } from './health.jobs.ts';
 

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import type { Context } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { operation } from '../../kernel/feature.ts';
 import { readProviders } from './health.jobs.ts';
 import { aliases } from './health.rules.ts';

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { deepLink, notifyMany } from '../notifications/index.ts';
 import type { MonitorState, Step, Transition } from './heartbeats.rules.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';

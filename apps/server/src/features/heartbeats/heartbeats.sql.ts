@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal } from './heartbeats.rules.ts';
 
 type Time = Pick<Clock, 'instant'>;

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { buildApp } from '../../app.ts';
 import { testClock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { createMetrics } from '../../kernel/metrics.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Db, inTransaction } from '../../kernel/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { expire } from './heartbeats.rules.ts';

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import type { Context } from '../../kernel/context.ts';
-import { notFound } from '../../kernel/errors.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { PingBatches } from './heartbeats.batch.ts';
 import type { Signal } from './heartbeats.rules.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { badRequest, notFound } from '../../kernel/errors.ts';
+import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { PingBatches } from './heartbeats.batch.ts';
 import { signalOf } from './heartbeats.rules.ts';

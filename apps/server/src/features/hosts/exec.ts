@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { findDevices } from '../devices/index.ts';
-import type { Outcome, Relay } from './hosts.relay.ts';
+import type { CallOutcome, Relay } from './hosts.relay.ts';
 
 /** Runs an operation on a host and waits for its result; never queued, at most once (design: hosts). */
 export const exec = (relay: Relay): Operation =>
@@ -35,7 +35,7 @@ export const exec = (relay: Relay): Operation =>
   });
 
 /** What a caller is told of a call without a result. */
-const failures: Record<Exclude<Outcome['kind'], 'result'>, (reqId: string, timeoutMs: number) => ApiError> = {
+const failures: Record<Exclude<CallOutcome['kind'], 'result'>, (reqId: string, timeoutMs: number) => ApiError> = {
   offline: () => new ApiError('host_offline', 'the host is not connected; start its daemon, then try again'),
   busy: () =>
     new ApiError('rate_limit_exceeded', 'the host runs 16 operations already; wait for one to end', {

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { EventStream } from '../../kernel/sse.ts';
+import type { EventStream } from '../../kernel/http/sse.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';

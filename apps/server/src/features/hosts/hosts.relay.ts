@@ -5,15 +5,15 @@ import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 
 /** What a host reports. */
-export interface ExecResult {
+export interface HostResult {
   ok: boolean;
   result?: unknown;
   error?: string | undefined;
 }
 
 /** How a call ends. */
-export type Outcome =
-  | { kind: 'result'; result: ExecResult }
+export type CallOutcome =
+  | { kind: 'result'; result: HostResult }
   | { kind: 'offline' | 'busy' | 'disconnected' | 'timeout' | 'cancelled' };
 
 /** A call as its caller makes it. */
@@ -48,7 +48,7 @@ interface Pending {
   carrierId: string;
   /** A row stands for it, and decides which result was first: it may be posted at any gateway. */
   stored: boolean;
-  settle(outcome: Outcome): void;
+  settle(outcome: CallOutcome): void;
 }
 
 /** Tells the carrier that a call is over. */
@@ -93,7 +93,7 @@ export class Relay {
   }
 
   /** Makes a call and waits for how it ends. */
-  async call(request: CallRequest): Promise<{ reqId: string; outcome: Outcome }> {
+  async call(request: CallRequest): Promise<{ reqId: string; outcome: CallOutcome }> {
     const { gateways, clock } = this.#kernel;
     const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
@@ -102,7 +102,7 @@ export class Relay {
     if (carrierId === undefined) return { reqId, outcome: { kind: 'offline' } };
     if (signal.aborted) return { reqId, outcome: { kind: 'cancelled' } };
 
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const { promise, resolve } = Promise.withResolvers<CallOutcome>();
     const stored = !local || gateways.hasPeers();
     const call: Pending = { accountId, deviceId, carrierId, stored, settle: resolve };
     this.#pending.set(reqId, call);
@@ -120,7 +120,7 @@ export class Relay {
   }
 
   /** Takes a host's result; false when this device has no such call. A late one is accepted and dropped. */
-  async post(posted: { reqId: string; accountId: string; deviceId: string }, result: ExecResult): Promise<boolean> {
+  async post(posted: { reqId: string; accountId: string; deviceId: string }, result: HostResult): Promise<boolean> {
     const { sql, gateways } = this.#kernel;
     const { reqId, accountId, deviceId } = posted;
     const waiting = this.#pending.get(reqId);
@@ -195,7 +195,7 @@ export class Relay {
     return 'offline';
   }
 
-  #finish(reqId: string, outcome: Outcome): void {
+  #finish(reqId: string, outcome: CallOutcome): void {
     const call = this.#pending.get(reqId);
     if (!call) return;
     this.#pending.delete(reqId);
@@ -232,7 +232,7 @@ export class Relay {
   async #onResult(reqId: string): Promise<void> {
     if (!this.#pending.has(reqId)) return;
     const text = await readResult(this.#kernel.sql, reqId);
-    if (text !== undefined) this.#finish(reqId, { kind: 'result', result: JSON.parse(text) as ExecResult });
+    if (text !== undefined) this.#finish(reqId, { kind: 'result', result: JSON.parse(text) as HostResult });
   }
 
   #onDone(done: Done): void {
@@ -259,8 +259,8 @@ export class Relay {
     const stored = this.#pending.get(reqId)?.stored ?? false;
     const result = stored ? readResult(sql, reqId).catch(() => undefined) : Promise.resolve(undefined);
     void result.then((text) => {
-      const outcome: Outcome =
-        text === undefined ? { kind: 'disconnected' } : { kind: 'result', result: JSON.parse(text) as ExecResult };
+      const outcome: CallOutcome =
+        text === undefined ? { kind: 'disconnected' } : { kind: 'result', result: JSON.parse(text) as HostResult };
       this.#finish(reqId, outcome);
     });
   }

@@ -1,6 +1,6 @@
 import { contract, type ToolLevel, toolLevels } from '@svc/contract';
-import type { Actor } from '../../kernel/actor.ts';
-import { ApiError, badRequest } from '../../kernel/errors.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { issueKey } from './keys.issue.ts';
 import { scopesWithin } from './keys.rules.ts';

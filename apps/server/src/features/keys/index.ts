@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { findGrant } from './keys.sql.ts';
 
 export { keysCommands } from './keys.commands.ts';

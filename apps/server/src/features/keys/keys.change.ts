@@ -1,7 +1,7 @@
-import { type CredentialChange, credentialsChanged } from '../../kernel/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { inTransaction } from '../../kernel/db.ts';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type KeyChange, type KeyRow, lockKey, updateKey } from './keys.sql.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { ToolLevel } from '@svc/contract';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { hashKey } from './keys.lookup.ts';
 import { generateKey, recognisable } from './keys.rules.ts';
 import { insertKey } from './keys.sql.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../kernel/actor.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isKeyText } from './keys.rules.ts';
 import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';

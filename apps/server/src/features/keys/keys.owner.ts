@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { inTransaction } from '../../kernel/db.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { hasAccounts, insertAccount } from '../accounts/index.ts';
 import { issueKey } from './keys.issue.ts';
 import { lockFirstStart } from './keys.sql.ts';

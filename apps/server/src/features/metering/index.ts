@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Fragment } from '../../kernel/db.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import type { Fragment } from '../../kernel/db/db.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { payUnpaid } from './metering.settle.ts';
 import { execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
 

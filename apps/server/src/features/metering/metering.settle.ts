@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Db, inTransaction } from '../../kernel/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { debit } from '../wallet/index.ts';
 import { bucketMs, chargeOf } from './metering.rules.ts';
 import {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { testClock } from '../../kernel/clock.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, openTest, until } from '../../testing.ts';
 import { checkDaily, checkPaid, endSpan, insertSpan, type SpanKind } from './index.ts';

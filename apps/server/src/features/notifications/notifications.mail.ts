@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
-import type { Outcome } from './notifications.push.ts';
+import type { DeliveryOutcome } from './notifications.push.ts';
 import { mailText } from './notifications.rules.ts';
 import type { DeliveryRow } from './notifications.sql.ts';
 
@@ -26,7 +26,7 @@ export class Mailer {
     this.#kernel = kernel;
   }
 
-  async send(delivery: DeliveryRow): Promise<Outcome> {
+  async send(delivery: DeliveryRow): Promise<DeliveryOutcome> {
     const { mail } = this.#kernel.config;
     const letter = await this.#letterOf(delivery);
     if (!mail || !letter) return { done: false, retry: false, reason: 'there is no mail server or no recipient' };

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import { insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
 

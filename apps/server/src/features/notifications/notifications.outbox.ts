@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { Mailer } from './notifications.mail.ts';
-import { type Outcome, push } from './notifications.push.ts';
+import { type DeliveryOutcome, push } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
 import {
   type Channel,
@@ -110,7 +110,7 @@ export class Outbox {
     }
   }
 
-  async #note(row: DeliveryRow, outcome: Outcome): Promise<void> {
+  async #note(row: DeliveryRow, outcome: DeliveryOutcome): Promise<void> {
     const { sql, clock, log } = this.#kernel;
     if (outcome.done) return finishDelivery(sql, row.id);
     const told = { delivery: row.id, channel: row.channel, attempts: row.attempts, reason: outcome.reason };

@@ -6,7 +6,7 @@ import { loadWebPush, type VapidKeys } from './notifications.vapid.ts';
 import { toRecord } from './notifications.view.ts';
 
 /** How a delivery went. The reasons are for the log: they hold no address and no secret. */
-export type Outcome =
+export type DeliveryOutcome =
   | { done: true }
   | { done: false; retry: true; reason: string; afterSeconds?: number }
   | { done: false; retry: false; reason: string; targetIsGone?: boolean };
@@ -18,7 +18,11 @@ const mostAnswerBytes = 1_024;
  * Sends one notification to one browser: encrypted for it alone (RFC 8291), signed as from this installation (RFC 8292).
  * The topic is the notification's id, so a repeat replaces what the push service still holds.
  */
-export async function push(kernel: Kernel, vapid: () => Promise<VapidKeys>, delivery: DeliveryRow): Promise<Outcome> {
+export async function push(
+  kernel: Kernel,
+  vapid: () => Promise<VapidKeys>,
+  delivery: DeliveryRow,
+): Promise<DeliveryOutcome> {
   const { notification, subscription } = delivery;
   if (!notification || !subscription) return { done: false, retry: false, reason: 'its target is gone' };
   const { endpoint, p256dh, auth } = subscription;
@@ -51,7 +55,7 @@ export async function push(kernel: Kernel, vapid: () => Promise<VapidKeys>, deli
   }
 }
 
-function outcomeOf({ status, headers }: OutboundAnswer): Outcome {
+function outcomeOf({ status, headers }: OutboundAnswer): DeliveryOutcome {
   if (status >= 200 && status < 300) return { done: true };
   const reason = `the push service answered ${status}`;
   if (status === 404 || status === 410) return { done: false, retry: false, reason, targetIsGone: true };

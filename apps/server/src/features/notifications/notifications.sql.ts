@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { type Db, nowOf } from '../../kernel/db/db.ts';
 import type { NewNotification, Severity } from './notifications.rules.ts';
 
 type Time = Pick<Clock, 'instant'>;

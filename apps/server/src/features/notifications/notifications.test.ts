@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
-import { inTransaction } from '../../kernel/db.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { testClock } from '../../kernel/clock.ts';
 import { openTest, clientOf, createAccount, http, type TestAccount, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { readOrCreateFact } from '../../kernel/facts.ts';
+import { readOrCreateFact } from '../../kernel/db/facts.ts';
 
 /** The installation's identity towards push services (RFC 8292), base64url. */
 export interface VapidKeys {

@@ -1,6 +1,6 @@
 import { createECDH } from 'node:crypto';
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/errors.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { trimSubscriptions, upsertSubscription } from './notifications.sql.ts';

@@ -1,5 +1,5 @@
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { inTransaction } from '../../kernel/db.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail } from '../accounts/index.ts';
 import { countOwners, insertOrg, lockOrg, type OrgRole, orgRoles, setMember } from './orgs.sql.ts';
 

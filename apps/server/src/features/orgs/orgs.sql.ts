@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 
 /** Roles of a member, weakest last. */
 export const orgRoles = ['owner', 'admin', 'member'] as const;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';

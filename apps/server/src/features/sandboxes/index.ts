@@ -1,5 +1,5 @@
 import { defaultTemplate } from '@svc/contract';
-import type { Actor } from '../../kernel/actor.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { runOnce } from './run.ts';
 import { Nodes } from './sandboxes.nodes.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkTtl } from './sandboxes.create.ts';
 import type { Nodes } from './sandboxes.nodes.ts';

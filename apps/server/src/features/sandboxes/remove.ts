@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { moveSandbox, sandboxMoves } from './sandboxes.moves.ts';
 import type { Nodes } from './sandboxes.nodes.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './sandboxes.create.ts';

@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { contract, execResult, RouteParsed } from '@svc/contract';
 import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@svc/sandboxd-api';
 import type { z } from 'zod';
-import type { Context } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Fragment } from '../../kernel/db.ts';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import type { Fragment } from '../../kernel/db/db.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import {
   beginningSpan,
   checkDaily,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { templateNames, templates } from '@svc/contract';
 import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
-import type { Actor } from '../../kernel/actor.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { inTransaction } from '../../kernel/db.ts';
-import { ApiError, badRequest } from '../../kernel/errors.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { createRow, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { type NodeClient, NodeFailure, type WrittenFile } from '@svc/sandboxd-api';
-import type { Context } from '../../kernel/context.ts';
-import { ApiError, badRequest } from '../../kernel/errors.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { openLink } from '../artifacts/index.ts';
 

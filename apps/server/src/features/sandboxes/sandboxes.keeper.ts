@@ -1,6 +1,6 @@
 import type { SandboxState } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { inTransaction } from '../../kernel/db.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { forgetCreation, moveSandbox } from './sandboxes.moves.ts';

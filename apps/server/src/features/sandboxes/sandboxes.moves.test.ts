@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type TestClock, testClock } from '../../kernel/clock.ts';
-import { openDatabase, type Sql } from '../../kernel/db.ts';
+import { openDatabase, type Sql } from '../../kernel/db/db.ts';
 import { type TestDatabase, testDatabase } from '../../testing.ts';
 import {
   createRow,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Db, inTransaction } from '../../kernel/db.ts';
-import { notFound } from '../../kernel/errors.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { endSpansOf, insertSpan, type SpanKind } from '../metering/index.ts';
 import {
   changeSandbox,

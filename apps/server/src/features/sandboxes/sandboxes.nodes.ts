@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
-import { readOrCreateFact } from '../../kernel/facts.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
 

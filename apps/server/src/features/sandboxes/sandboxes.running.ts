@@ -1,7 +1,7 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
-import type { Context } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
 import { type Nodes, notRunning } from './sandboxes.nodes.ts';
 import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';

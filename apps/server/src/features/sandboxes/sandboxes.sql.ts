@@ -1,6 +1,6 @@
 import type { Backend, Egress, Template } from '@svc/sandboxd-api';
 import type { Clock } from '../../kernel/clock.ts';
-import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db.ts';
+import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
 
 type Time = Pick<Clock, 'instant'>;
 

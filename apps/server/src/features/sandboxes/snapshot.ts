@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/errors.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';

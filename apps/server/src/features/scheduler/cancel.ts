@@ -1,16 +1,16 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { notConfirmable } from './decide.ts';
 import { viewRun } from './runs.ts';
-import type { Parts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { move } from './scheduler.states.ts';
 
 /** Cancels a run that is not over. */
-export const cancel = (parts: Parts): Operation =>
+export const cancel = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.cancel, async (context, { params }) => {
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');

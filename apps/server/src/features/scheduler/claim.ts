@@ -1,9 +1,9 @@
 import { contract, hostKinds } from '@svc/contract';
-import { type Db, inTransaction } from '../../kernel/db.ts';
-import { badRequest } from '../../kernel/errors.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
-import { type Parts, publishRuns } from './scheduler.admit.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import {
   claimFailover,
   claimForHost,
@@ -60,10 +60,10 @@ const uniqueViolation = '23505';
 
 /** Claims of hosts, at once or as soon as there is something. */
 export class Claims {
-  readonly #parts: Parts;
+  readonly #parts: SchedulerParts;
   #draining = false;
 
-  constructor(parts: Parts) {
+  constructor(parts: SchedulerParts) {
     this.#parts = parts;
   }
 

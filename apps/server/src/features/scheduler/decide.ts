@@ -1,16 +1,16 @@
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { effective, lockSchedule } from '../schedules/index.ts';
 import { viewRun } from './runs.ts';
-import type { Parts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { move } from './scheduler.states.ts';
 
 /** Approves or skips a run that awaits a person. */
-export const decide = (parts: Parts): Operation =>
+export const decide = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.decide, async (context, { params, body }) => {
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');

@@ -1,5 +1,5 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { cancel } from './cancel.ts';
 import { Claims, claim } from './claim.ts';

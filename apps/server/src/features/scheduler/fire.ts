@@ -1,12 +1,12 @@
 import { contract } from '@svc/contract';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { lockEventSchedules } from '../schedules/index.ts';
-import { type Parts, start } from './scheduler.admit.ts';
+import { type SchedulerParts, start } from './scheduler.admit.ts';
 
 /** Runs every enabled schedule with this event trigger. */
-export const fire = (parts: Parts): Operation =>
+export const fire = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.fire, async (context, { params }) => {
     const { accountId } = context.actor;
     const queued = await context.transaction((db) => fireTrigger(parts, db, accountId, params.trigger_id));
@@ -14,7 +14,12 @@ export const fire = (parts: Parts): Operation =>
   });
 
 /** Creates the runs of an event in the caller's transaction; answers how many will run. */
-export async function fireTrigger(parts: Parts, db: Db, accountId: string, triggerId: string): Promise<number> {
+export async function fireTrigger(
+  parts: SchedulerParts,
+  db: Db,
+  accountId: string,
+  triggerId: string,
+): Promise<number> {
   const { ms: now } = await readNow(db, parts.kernel.clock);
   const schedules = await lockEventSchedules(db, accountId, triggerId, now);
   const scheduledFor = new Date(now).toISOString();

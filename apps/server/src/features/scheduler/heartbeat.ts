@@ -1,9 +1,9 @@
 import { contract } from '@svc/contract';
-import { inTransaction } from '../../kernel/db.ts';
-import { ApiError, notFound } from '../../kernel/errors.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
-import type { Parts } from './scheduler.admit.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { renewLease, touchHost } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';
@@ -20,7 +20,7 @@ export function leaseHeld(run: RunRow): ApiError {
 }
 
 /** Keeps the lease; answers `cancel` once the run was cancelled, or is over its budget. */
-export const heartbeat = (parts: Parts): Operation =>
+export const heartbeat = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.heartbeat, async (context, { params, body }) => {
     const { accountId } = context.actor;
     const run = await findRun(context.db, params.id, accountId);

@@ -1,8 +1,8 @@
 import { contract, type schedulerHost } from '@svc/contract';
 import type { z } from 'zod';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { findDevices } from '../devices/index.ts';
 import { type HostRow, listHosts } from './scheduler.claims.sql.ts';
 

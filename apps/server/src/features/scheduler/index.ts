@@ -1,10 +1,10 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { EventStream } from '../../kernel/sse.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import type { EventStream } from '../../kernel/http/sse.ts';
 import type { ScheduleRow, Scheduler as SchedulerOfSchedules } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
 import { viewRun } from './runs.ts';
-import { cancelActive, copyOf, moveLocked, needsApproval, type Parts, start } from './scheduler.admit.ts';
+import { cancelActive, copyOf, moveLocked, needsApproval, type SchedulerParts, start } from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './scheduler.alerts.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
 import { type CreatedRun, listRuns, lockActive, rewriteWaiting } from './scheduler.sql.ts';
@@ -13,7 +13,7 @@ import { endPause, tickSchedules } from './scheduler.ticker.ts';
 
 /** What the feature `schedules` asks of this one, and what fires event triggers. */
 export class Scheduler implements SchedulerOfSchedules {
-  readonly parts: Parts;
+  readonly parts: SchedulerParts;
 
   constructor(kernel: Kernel) {
     this.parts = { kernel, changes: new Changes(kernel) };

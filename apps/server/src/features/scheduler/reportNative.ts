@@ -1,12 +1,12 @@
 import { contract } from '@svc/contract';
-import type { Db } from '../../kernel/db.ts';
-import { badRequest, notFound } from '../../kernel/errors.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { effective, isSlot, lockSchedule, type ScheduleRow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
-import { copyOf, created, type Parts } from './scheduler.admit.ts';
+import { copyOf, created, type SchedulerParts } from './scheduler.admit.ts';
 import { moveOn } from './scheduler.settle.ts';
 import { insertRuns, lockSlot, type RunRow } from './scheduler.sql.ts';
 import { move } from './scheduler.states.ts';
@@ -18,7 +18,7 @@ const oldestMs = 90 * 86_400_000;
  * Takes the report of a slot that the operating system's scheduler ran while the platform was out of reach. The slot's
  * run, which only this machine may take, ends with it; one that was run in the meantime is not ended twice.
  */
-export const reportNative = (parts: Parts): Operation =>
+export const reportNative = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.reportNative, async (context, { headers, body }) => {
     const deviceId = headers['x-svc-device'];
     return context.transaction(async (db) => {

@@ -1,17 +1,17 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
-import type { Parts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { hasAnswered } from './scheduler.effects.ts';
 import { move } from './scheduler.states.ts';
 
 /** Takes the result of the attempt that holds the run; repeating one that was taken answers alike. */
-export const result = (parts: Parts): Operation =>
+export const result = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.result, async (context, { params, body }) => {
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');

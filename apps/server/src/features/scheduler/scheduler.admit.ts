@@ -1,6 +1,6 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
@@ -19,7 +19,7 @@ import {
 import { columnsFor, move, type Step } from './scheduler.states.ts';
 
 /** What the scheduler's parts share. */
-export interface Parts {
+export interface SchedulerParts {
   readonly kernel: Kernel;
   readonly changes: Changes;
 }
@@ -66,7 +66,7 @@ interface Counts {
  * run by hand that overlaps, is not created.
  */
 export async function admit(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   candidates: readonly Candidate[],
   now: number,
@@ -98,7 +98,7 @@ export async function admit(
 
 /** The same, and notes on the schedules that they ran; a tick does that by itself. */
 export async function start(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   candidates: readonly Candidate[],
   now: number,
@@ -114,7 +114,7 @@ export const ranOf = (runs: readonly CreatedRun[]): string[] =>
   runs.filter((run) => run.state !== 'skipped').map((run) => run.schedule_id);
 
 /** Publishes where runs stand now. */
-export async function publishRuns({ changes }: Parts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
+export async function publishRuns({ changes }: SchedulerParts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
   for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
     const frames = own.map(
       (run): Change => ({
@@ -133,7 +133,7 @@ export async function publishRuns({ changes }: Parts, db: Db, runs: readonly Cre
 
 /** Cancels every run of a schedule that is not over, or one of them. */
 export async function cancelActive(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   scheduleId: string,
   now: number,
@@ -145,7 +145,7 @@ export async function cancelActive(
 
 /** Moves runs whose locks are held to where nothing follows from it; answers those that the table let move. */
 export async function moveLocked(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   runs: readonly RunRow[],
   now: number,
@@ -189,7 +189,7 @@ async function count(db: Db, candidates: readonly Candidate[], now: number): Pro
 
 /** Skipped days (of what no slot chose), runs an hour, and the day's budget. */
 async function isRefused(
-  { kernel }: Parts,
+  { kernel }: SchedulerParts,
   db: Db,
   { schedule, origin }: Candidate,
   counts: Counts,

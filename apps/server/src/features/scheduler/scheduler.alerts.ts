@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { deepLink, notify } from '../notifications/index.ts';
 import type { ScheduleTerms } from '../schedules/index.ts';
 import type { CreatedRun, RunRow } from './scheduler.sql.ts';

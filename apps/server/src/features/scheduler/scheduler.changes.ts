@@ -1,7 +1,7 @@
-import { type Broadcast, createBroadcast } from '../../kernel/broadcast.ts';
+import { type Broadcast, createBroadcast } from '../../kernel/peers/broadcast.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { EventStream } from '../../kernel/sse.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import type { EventStream } from '../../kernel/http/sse.ts';
 import type { Change } from '../schedules/index.ts';
 
 export type { Change } from '../schedules/index.ts';

@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 import { runMoves } from './scheduler.states.ts';
 

@@ -1,10 +1,10 @@
 import { httpSpec, shellSpec } from '@svc/contract';
-import { inTransaction } from '../../kernel/db.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
-import { type Parts, publishRuns } from './scheduler.admit.ts';
+import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, renewLease } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -25,12 +25,12 @@ const roomEveryMs = 2_000;
  * backend that is not there fails at once.
  */
 export class CloudRunner {
-  readonly #parts: Parts;
+  readonly #parts: SchedulerParts;
   readonly #sandboxes: Sandboxes;
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
   readonly #loop: Loop;
 
-  constructor(parts: Parts, sandboxes: Sandboxes) {
+  constructor(parts: SchedulerParts, sandboxes: Sandboxes) {
     this.#parts = parts;
     this.#sandboxes = sandboxes;
     this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });

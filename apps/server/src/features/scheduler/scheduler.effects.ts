@@ -34,7 +34,7 @@ export interface Effect<G, R = RunRow> {
   says: string;
   columns: (run: R, given: G, now: number) => RunChange;
 }
-export interface Outcome<G, R = RunRow> {
+export interface MoveOutcome<G, R = RunRow> {
   to: RunState;
   when?: Guard<G, R>;
   effects: readonly Effect<G, R>[];
@@ -47,7 +47,7 @@ export interface Move<G, R = RunRow> {
   /** A part of the guard that its statement checks (scheduler.claims.sql.ts), or its operation. */
   checkedThere?: string;
   /** The first one whose `when` holds. */
-  outcomes: readonly Outcome<G, R>[];
+  outcomes: readonly MoveOutcome<G, R>[];
   /** Of every outcome. */
   effects?: readonly Effect<G, R>[];
 }

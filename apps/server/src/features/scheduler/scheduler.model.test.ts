@@ -6,7 +6,7 @@ import { type Json, newDevice, type SchedulerTest, schedulerTest, second } from 
 import { openTest, createAccount, http } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { Scheduler } from './index.ts';
-import type { Parts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { tickRuns, tickSchedules } from './scheduler.ticker.ts';
 
 /** A small generator with a fixed seed (mulberry32). */
@@ -92,7 +92,7 @@ class Model {
 
 describe('scheduler: runs against a model', () => {
   const clock = testClock(Date.parse('2026-11-23T09:00:10Z'));
-  let parts: Parts[];
+  let parts: SchedulerParts[];
   const logged: string[] = [];
   const log = new Writable({
     write(chunk, _encoding, done) {
@@ -202,7 +202,7 @@ describe('scheduler: runs against a model', () => {
         const expected = batch.map((sequence, i) => (models[i] as Model).do(sequence[step] as Action));
         const expiring = cases.filter((_, i) => batch[i]?.[step] === 'expire').map(({ run }) => run.id);
         await expire(expiring);
-        await tickRuns(parts[0] as Parts);
+        await tickRuns(parts[0] as SchedulerParts);
         const said = await Promise.all(
           cases.map(async (each, i) => {
             const action = batch[i]?.[step] as Action;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../schedules/index.ts';
-import { copyOf, type Parts, publishRuns, start } from './scheduler.admit.ts';
+import { copyOf, type SchedulerParts, publishRuns, start } from './scheduler.admit.ts';
 import { tellDisabled, tellFailed, tellSucceeded } from './scheduler.alerts.ts';
 import { normalizeOutput } from './scheduler.rules.ts';
 import { changeRun, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
@@ -12,7 +12,7 @@ import { isFinal, type Step } from './scheduler.states.ts';
  * undefined when the table does not allow the move to the run as it is then.
  */
 export async function moveRun(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   ids: { id: string; schedule_id: string },
   now: number,
@@ -26,7 +26,7 @@ export async function moveRun(
 
 /** The same for a run and its schedule whose locks are held. */
 export async function moveOn(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   schedule: ScheduleRow | undefined,
   run: RunRow,
@@ -49,7 +49,7 @@ export async function moveOn(
 
 /** What the end of a run leads to: alerts, the count of failures, schedules that run after it. */
 async function settle(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
@@ -62,7 +62,7 @@ async function settle(
 }
 
 async function settleSuccess(
-  { kernel }: Parts,
+  { kernel }: SchedulerParts,
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
@@ -88,7 +88,7 @@ async function settleSuccess(
 }
 
 async function settleFailure(
-  { kernel, changes }: Parts,
+  { kernel, changes }: SchedulerParts,
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
@@ -109,7 +109,7 @@ async function settleFailure(
 }
 
 /** Creates the runs of schedules that wait for this one. A pause of the account stops them, as it does all others. */
-async function startFollowers(parts: Parts, db: Db, run: RunRow, now: number): Promise<void> {
+async function startFollowers(parts: SchedulerParts, db: Db, run: RunRow, now: number): Promise<void> {
   const outcome = run.state === 'succeeded' ? 'success' : 'failure';
   const followers = (await lockFollowers(db, run.account_id, run.schedule_id, now)).filter(
     ({ trigger }) => trigger.type === 'after' && (trigger.on === 'always' || trigger.on === outcome),

@@ -1,6 +1,6 @@
 import type { runStates } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { type Db, nowOf } from '../../kernel/db/db.ts';
 
 export type RunState = (typeof runStates)[number];
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';

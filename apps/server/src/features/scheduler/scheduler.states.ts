@@ -18,7 +18,7 @@ import {
   type Move,
   neverLate,
   nextAttempt,
-  type Outcome,
+  type MoveOutcome,
   overTime,
   released,
   reported,
@@ -30,14 +30,14 @@ import {
 } from './scheduler.effects.ts';
 import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
 
-const retry: Outcome<{ costMicroUsd?: number | undefined }> = {
+const retry: MoveOutcome<{ costMicroUsd?: number | undefined }> = {
   to: 'pending',
   when: retriesLeft,
   effects: [released, nextAttempt, backOff],
 };
 const ended = [released, finished, costs] as const;
 /** How an attempt ends that its holder, or its last step, reports. */
-const results: readonly Outcome<Result>[] = [
+const results: readonly MoveOutcome<Result>[] = [
   { to: 'succeeded', when: succeeded, effects: ended },
   retry,
   { to: 'timed_out', when: overTime, effects: ended },
@@ -231,7 +231,10 @@ export function columnsFor<N extends 'create' | 'claim'>(name: N, given: Given<N
 }
 
 function columnsOf<G, R>(row: Move<G, R>, run: R, given: G, now: number): RunChange {
-  const outcome = row.outcomes.find(({ when }) => when === undefined || when.holds(run, given, now)) as Outcome<G, R>;
+  const outcome = row.outcomes.find(({ when }) => when === undefined || when.holds(run, given, now)) as MoveOutcome<
+    G,
+    R
+  >;
   const effects = [...outcome.effects, ...(row.effects ?? [])];
   return Object.assign({ state: outcome.to }, ...effects.map(({ columns }) => columns(run, given, now)));
 }

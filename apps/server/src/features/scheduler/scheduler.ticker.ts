@@ -1,6 +1,6 @@
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Db, inTransaction } from '../../kernel/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import {
   type Advance,
@@ -18,7 +18,15 @@ import {
   takeMissed,
   tryLockSchedule,
 } from '../schedules/index.ts';
-import { admit, type Candidate, cancelActive, moveLocked, type Parts, ranOf, start } from './scheduler.admit.ts';
+import {
+  admit,
+  type Candidate,
+  cancelActive,
+  moveLocked,
+  type SchedulerParts,
+  ranOf,
+  start,
+} from './scheduler.admit.ts';
 import { tellLate } from './scheduler.alerts.ts';
 import { nextChainMove } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
@@ -43,7 +51,7 @@ const setAsideMs = 60_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Turns up to `batch` due schedules into runs. Answers how many schedules moved. */
-export async function tickSchedules(parts: Parts, filter: DueFilter = {}): Promise<number> {
+export async function tickSchedules(parts: SchedulerParts, filter: DueFilter = {}): Promise<number> {
   const { sql, clock } = parts.kernel;
   return inTransaction(sql, async (db) => {
     const { ms: now } = await readNow(db, clock);
@@ -70,7 +78,7 @@ export async function tickSchedules(parts: Parts, filter: DueFilter = {}): Promi
 
 /** Ends a pause; with backfill, each schedule that missed slots gets one run for the last of them. Answers how many. */
 export async function endPause(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   accountId: string,
   backfill: boolean,
@@ -87,7 +95,7 @@ export async function endPause(
 }
 
 /** Ends the pauses that have run out. */
-export async function tickPauses(parts: Parts): Promise<void> {
+export async function tickPauses(parts: SchedulerParts): Promise<void> {
   const { sql, clock } = parts.kernel;
   await inTransaction(sql, async (db) => {
     const { ms: now } = await readNow(db, clock);
@@ -98,7 +106,7 @@ export async function tickPauses(parts: Parts): Promise<void> {
 }
 
 /** Ends leases, attempts and waits whose time is over, and says which runs nobody started. */
-export async function tickRuns(parts: Parts): Promise<void> {
+export async function tickRuns(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
   for (const overdue of await listOverdue(sql, (await readNow(sql, clock)).iso, batch)) {
@@ -114,7 +122,7 @@ export async function tickRuns(parts: Parts): Promise<void> {
 }
 
 /** Moves chains on: creates the next step, or ends the chain. Each move is a transaction of its own. */
-export async function tickChains(parts: Parts): Promise<void> {
+export async function tickChains(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
   for (const chain of await listIdleChains(sql, (await readNow(sql, clock)).iso, batch)) {
@@ -140,7 +148,7 @@ async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<void
   }
 }
 
-async function advanceChain(parts: Parts, db: Db, id: string, scheduleId: string, now: number): Promise<void> {
+async function advanceChain(parts: SchedulerParts, db: Db, id: string, scheduleId: string, now: number): Promise<void> {
   await lockSchedule(db, scheduleId);
   const found = await lockRun(db, id);
   if (!found) return;
@@ -167,7 +175,7 @@ async function advanceChain(parts: Parts, db: Db, id: string, scheduleId: string
 
 /** Answers why the step could not be created; undefined: it was. */
 async function startStep(
-  parts: Parts,
+  parts: SchedulerParts,
   db: Db,
   chain: RunRow,
   schedule: ScheduleRow,
@@ -179,13 +187,13 @@ async function startStep(
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
 
-async function finishChain(parts: Parts, db: Db, chain: RunRow, now: number, error: string | undefined) {
+async function finishChain(parts: SchedulerParts, db: Db, chain: RunRow, now: number, error: string | undefined) {
   await moveRun(parts, db, chain, now, move('finishChain', { ok: error === undefined, error }));
 }
 
 /** Runs every tick of this gateway, at the instant the next schedule is due and at least once a second. */
 export class Ticker {
-  readonly #parts: Parts;
+  readonly #parts: SchedulerParts;
   readonly #onCloud: () => void;
   /** Schedules that fail, and until when they are left alone. */
   readonly #setAside = new Map<string, number>();
@@ -193,7 +201,7 @@ export class Ticker {
   #loop: Loop | undefined;
 
   /** `onCloud` is called when there are runs for the cloud. */
-  constructor(parts: Parts, onCloud: () => void) {
+  constructor(parts: SchedulerParts, onCloud: () => void) {
     this.#parts = parts;
     this.#onCloud = onCloud;
     parts.changes.onWake(() => this.#loop?.wake());
@@ -255,7 +263,7 @@ export class Ticker {
   }
 
   /** One part of a tick; its failure is not that of the others. */
-  async #attempt(part: (parts: Parts) => Promise<void>): Promise<void> {
+  async #attempt(part: (parts: SchedulerParts) => Promise<void>): Promise<void> {
     try {
       await part(this.#parts);
     } catch (err) {

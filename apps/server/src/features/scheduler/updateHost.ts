@@ -1,13 +1,13 @@
 import { contract } from '@svc/contract';
-import { badRequest, notFound } from '../../kernel/errors.ts';
+import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { viewHosts } from './hosts.ts';
-import type { Parts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { updateHostRow } from './scheduler.claims.sql.ts';
 
 /** Changes what a person says of a machine. */
-export const updateHost = (parts: Parts): Operation =>
+export const updateHost = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.updateHost, async (context, { params, body }) => {
     const { accountId } = context.actor;
     const change = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));

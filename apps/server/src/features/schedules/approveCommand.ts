@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { ApiError, badRequest, notFound } from '../../kernel/errors.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';

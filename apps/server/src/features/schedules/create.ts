@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import type { Context } from '../../kernel/context.ts';
-import { badRequest } from '../../kernel/errors.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { findSchedule } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 

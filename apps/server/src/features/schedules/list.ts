@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { findPause, type PauseRow } from './schedules.account.sql.ts';
 import { listSchedules } from './schedules.sql.ts';
 import { viewSchedules } from './schedules.view.ts';

@@ -1,8 +1,8 @@
 import { contract, trigger } from '@svc/contract';
 import { hasClockChange, isZone, slotsAfter, understand } from '@svc/timetable';
-import { badRequest } from '../../kernel/errors.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { defaultZone, timed, triggerFault } from './schedules.rules.ts';
 import type { Trigger } from './schedules.sql.ts';
 

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { viewPause } from './list.ts';
 import { findPause } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';

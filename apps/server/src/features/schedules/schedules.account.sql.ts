@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 
 /** One writer of references (chain steps, after) an account at a time, so that two edits cannot close a cycle. */
 export async function lockReferences(db: Db, accountId: string): Promise<void> {

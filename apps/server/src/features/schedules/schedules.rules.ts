@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { commandHashInput, newSchedule, type shellSpec } from '@svc/contract';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import { z } from 'zod';
-import type { Actor } from '../../kernel/actor.ts';
-import { ApiError, badRequest } from '../../kernel/errors.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
 /** Zone of cron expressions and skipped days that name none. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { kinds, newSchedule, policy, target, trigger } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Db, nowOf } from '../../kernel/db.ts';
+import { type Db, nowOf } from '../../kernel/db/db.ts';
 
 export type NewSchedule = z.output<typeof newSchedule>;
 export type Trigger = z.output<typeof trigger>;

@@ -1,6 +1,6 @@
 import type { schedule } from '@svc/contract';
 import type { z } from 'zod';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { effective, upcomingOf } from './schedules.rules.ts';
 import { type ApprovalRow, listApprovals } from './schedules.account.sql.ts';
 import { type ScheduleRow } from './schedules.sql.ts';

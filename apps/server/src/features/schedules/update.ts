@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { badRequest, notFound } from '../../kernel/errors.ts';
+import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/instant.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { checkAt } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import {

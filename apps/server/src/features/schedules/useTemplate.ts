@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/errors.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { createSchedule } from './create.ts';
 import { parseMerged } from './schedules.rules.ts';

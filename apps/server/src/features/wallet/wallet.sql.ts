@@ -1,4 +1,4 @@
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 
 /** Adds an entry; false when one with this source key is there already, which makes a retry harmless. */
 export async function insertEntry(

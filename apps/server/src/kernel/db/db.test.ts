@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { hangMs, type TestDatabase, testDatabase, until } from '../../testing.ts';
+import { inTransaction, onCommit, openDatabase } from './db.ts';
+import { toApiError } from '../http/errors.ts';
+import { proxyDatabase } from '../testing.ts';
+
+describe('database', () => {
+  let plain: TestDatabase;
+  before(async () => {
+    plain = await testDatabase();
+  });
+  after(() => plain.drop());
+
+  test('a query made the moment a connection broke is answered, and the pool is well once the server is back', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const sql = openDatabase(database.target, 1);
+    t.after(() => sql.end({ timeout: 1 }).then(() => proxy.close()));
+    const select = async (): Promise<string> => {
+      try {
+        await sql`select 1`;
+        return 'ok';
+      } catch (error) {
+        return toApiError(error).code;
+      }
+    };
+    for (let round = 0; round < 5; round++) {
+      await until(async () => (await within(select())) === 'ok');
+      await proxy.cut();
+      const answers = [await within(select()), await within(select()), await within(select())];
+      assert.deepEqual(answers, ['unavailable', 'unavailable', 'unavailable'], `round ${round}`);
+      await proxy.restore();
+    }
+  });
+
+  test('a transaction whose connection breaks fails, at a query, between two and at the commit, and nothing of it goes on', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const sql = openDatabase(database.target, 1);
+    t.after(() => sql.end({ timeout: 1 }).then(() => proxy.close()));
+    await sql`create table if not exists broken (step text)`;
+    for (const where of ['query', 'between', 'commit', 'caught']) {
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok');
+      const transaction = inTransaction(sql, async (tx) => {
+        await tx`insert into broken values (${where})`;
+        if (where === 'query') {
+          const sleeping = tx`select pg_sleep(600)`;
+          setTimeout(() => void proxy.cut(), 50);
+          await sleeping;
+        } else {
+          const sleeping = where === 'caught' ? tx`select pg_sleep(600)`.catch(() => {}) : undefined;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          await proxy.cut();
+          await sleeping;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          if (where !== 'commit') await tx`insert into broken values (${`${where}: after`})`;
+        }
+      });
+      const code = await within(transaction.then(String, (error: { code: string }) => error.code));
+      assert.equal(toApiError({ code }).code, 'unavailable', where);
+      await proxy.restore();
+      // A statement that went to the next session would be there, outside of any transaction.
+      await until(async () => (await within(sql`select 1`.then(() => 'ok').catch(() => ''))) === 'ok');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.deepEqual([...(await sql`select step from broken`)], []);
+  });
+
+  test('what waits for a commit runs after it, never after a rollback, and at once outside a transaction', async () => {
+    const sql = openDatabase(plain.target, 2);
+    const ran: string[] = [];
+    await inTransaction(sql, async (tx) => {
+      await onCommit(tx, () => ran.push('committed'));
+      await tx`select 1`;
+      assert.deepEqual(ran, []);
+    });
+    await assert.rejects(
+      inTransaction(sql, async (tx) => {
+        await onCommit(tx, () => ran.push('rolled back'));
+        await tx`select 1 / 0`;
+      }),
+    );
+    await onCommit(sql, () => ran.push('at once'));
+    assert.deepEqual(ran, ['committed', 'at once']);
+    await sql.end({ timeout: 1 });
+  });
+
+  test('bigints come as numbers, instants as RFC 3339 in UTC whatever the server thinks, JSON as values', async () => {
+    const sql = openDatabase(plain.target, 1);
+    const [row] = await sql`
+      select 9007199254740991::bigint as big, '2026-03-29 03:30:00.5+02'::timestamptz as at, '{"a":[1]}'::jsonb as json,
+        ${sql.json({ text: 'ș "quoted" \\ ' })}::jsonb as sent`;
+    assert.deepEqual(row, {
+      big: Number.MAX_SAFE_INTEGER,
+      at: '2026-03-29T01:30:00.500Z',
+      json: { a: [1] },
+      sent: { text: 'ș "quoted" \\ ' },
+    });
+    await sql.end({ timeout: 1 });
+  });
+});
+
+/** What an answer is, or that none came. */
+async function within(answer: Promise<string>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, hangMs, 'no answer');
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,159 @@
+import postgres from 'postgres';
+import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
+import { DatabaseSocket, startupPadding } from './socket.ts';
+import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
+
+/** Rows carry `bigint` as number (all of ours stay below 2^53) and `timestamptz` as an RFC 3339 UTC string. */
+type Types = { bigint: number; instant: string };
+
+/** The pool. */
+export type Sql = postgres.Sql<Types>;
+/** What a query function takes first: the pool or a transaction. */
+export type Db = postgres.ISql<Types>;
+
+/** How the database is reached: a URL, or the embedded server's socket. */
+export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string };
+
+const afterCommit = Symbol('afterCommit');
+type AfterCommit = () => unknown;
+type Transaction = Db & { [afterCommit]?: AfterCommit[] };
+
+/** Connection options that pool, bus and jobs share. */
+export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
+  if ('url' in target) return [target.url, { connect_timeout: 5 }];
+  const { socketDir, port, user } = target.embedded;
+  return [{ host: socketDir, port, user, database: target.database, connect_timeout: 5 }];
+}
+
+/** JSON text goes in as it is; objects are stringified. */
+export const jsonType = {
+  to: 114,
+  from: [114, 3802],
+  parse: (value: string) => JSON.parse(value) as unknown,
+  serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
+};
+
+/** Opens a pool of at most `max` connections. Nothing is connected until the first query. */
+export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.Options<{}> = {}): Sql {
+  const parts = connectionOptions(target);
+  const options = {
+    max,
+    onnotice: () => {},
+    connection: { application_name: 'svc'.padEnd(startupPadding), TimeZone: 'UTC' },
+    socket: openSocket,
+    // A lost server is noticed by the next query, which then waits at most this long before it tries again.
+    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
+    types: {
+      bigint: { to: 20, from: [20], parse: Number, serialize: String },
+      json: jsonType,
+      instant: {
+        to: 1184,
+        from: [1184],
+        parse: instantOf,
+        serialize: (value: string | Date) => new Date(value).toISOString(),
+      },
+    },
+    ...extra,
+  };
+  return (parts.length === 2
+    ? postgres(parts[0], { ...parts[1], ...options })
+    : postgres({ ...parts[0], ...options })) as unknown as Sql;
+}
+
+/**
+ * RFC 3339 with milliseconds of what Postgres writes in UTC, such as `2026-11-23 09:00:00.5+00`. Cut out of the text: a
+ * `Date` takes four times as long, and a list of rows carries thousands.
+ */
+function instantOf(value: string): string {
+  if (value.length < 22 || value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
+  const milliseconds = value.slice(20, -3).slice(0, 3).padEnd(3, '0');
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
+}
+
+/** Connects as postgres.js would: to a path, or to the first host. */
+function openSocket({ path, host, port }: { path?: string | false; host: string[]; port: number[] }): Socket {
+  const socket = new DatabaseSocket();
+  if (path) socket.connect(path);
+  else socket.connect(port[0] ?? 5432, host[0] ?? '127.0.0.1');
+  // Read by postgres.js for the name that the server's certificate must have.
+  return Object.assign(socket, { host: path ? undefined : host[0] });
+}
+
+/**
+ * Runs `work` in one transaction; what `onCommit` was given runs once it is committed, and is waited for. When the
+ * connection breaks it is over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a socket that is gone, which
+ * ends the process, or to the session that takes its place.
+ */
+export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
+  let committed: AfterCommit[] = [];
+  let over = false;
+  const begun = sql.begin(async (tx) => {
+    const transaction: Transaction = refusing(tx, () => over);
+    committed = [];
+    transaction[afterCommit] = committed;
+    try {
+      const result = await work(transaction);
+      return over ? await never : result;
+    } catch (error) {
+      // What broke the query may have broken the connection, which is told in the same turn.
+      await new Promise(setImmediate);
+      if (over) await never;
+      throw error;
+    }
+  });
+  try {
+    const result = await begun;
+    for (const settled of await Promise.allSettled(committed.map(async (run) => run()))) {
+      // It is committed: a caller that is told otherwise does it a second time.
+      if (settled.status === 'rejected') process.emitWarning(settled.reason as Error);
+    }
+    return result as T;
+  } finally {
+    over = true;
+  }
+}
+
+const never = new Promise<never>(() => {});
+
+/** The same transaction, which takes no query once it is over. */
+function refusing<T extends object>(tx: T, isOver: () => boolean): T {
+  const check = (): void => {
+    if (isOver()) throw Object.assign(new Error('the transaction is over'), { code: 'CONNECTION_CLOSED' });
+  };
+  return new Proxy(tx, {
+    apply(target, self, values) {
+      check();
+      return Reflect.apply(target as never, self, values);
+    },
+    get(target, name, receiver) {
+      if (name === 'unsafe') check();
+      return Reflect.get(target, name, receiver) as unknown;
+    },
+  });
+}
+
+/** Runs `work` after the transaction `db` commits, which waits for it; at once when `db` is the pool. */
+export async function onCommit(db: Db, work: AfterCommit): Promise<void> {
+  const pending = (db as Transaction)[afterCommit];
+  if (pending) pending.push(work);
+  else await work();
+}
+
+/** Whether `db` is a transaction, and not the pool. */
+export const isTransaction = (db: Db): boolean => (db as Transaction)[afterCommit] !== undefined;
+
+/** A query, or a part of one: what functions answer whose statement the caller puts together. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Once evaluated, the transaction may be lost in a crash of the database's machine, for 0.6 s: what nobody is told of. */
+export const commitLater = (db: Db): Fragment => db`select set_config('synchronous_commit', 'off', true)`;
+
+/** Now, in a query: the database's clock, or the one that a test turns. */
+export const nowOf = (db: Db, clock: Pick<Clock, 'instant'>) => {
+  const instant = clock.instant();
+  return instant === null ? db`now()` : db`${instant}::timestamptz`;
+};
+
+/** Quotes an SQL identifier. */
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,73 @@
+import { type Route, toolLevels } from '@svc/contract';
+import type { Actor } from './actor.ts';
+import { ApiError } from './errors.ts';
+
+/**
+ * Announced (kernel/peers/gateways.ts) with a `CredentialChange` when a key or an account changed. Every gateway then forgets
+ * all keys: changes are rare, and forgetting is safe.
+ */
+export const credentialsChanged = 'credentials.changed';
+
+/** Whose open streams must end, because its rights may have shrunk; null: nobody's. */
+export type CredentialChange = { keyId: string } | { accountId: string } | null;
+
+/** What a caller's `Authorization` header holds. */
+const bearer = /^Bearer +(\S+) *$/i;
+/** The shape of a key anywhere in a query string. */
+const keyInText = /svc_[0-9A-Za-z]{38}/;
+
+/** The one answer to a key that is missing, malformed, unknown, expired, paused or revoked (document 1, Errors). */
+export function invalidApiKey(message = 'a valid API key is required: Authorization: Bearer svc_…'): ApiError {
+  return new ApiError('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } });
+}
+
+/**
+ * Reads the key's text from the header. A key in the query string is refused even beside a valid header: URLs end up
+ * in logs and histories (document 1, Authentication 3).
+ */
+export function bearerKey(authorization: string | undefined, url: string): string {
+  const query = url.indexOf('?');
+  if (query >= 0 && keyInText.test(decode(url.slice(query)))) {
+    throw invalidApiKey(
+      'an API key in a query string is refused; send it as Authorization: Bearer, and revoke this one',
+    );
+  }
+  const text = authorization === undefined ? undefined : bearer.exec(authorization)?.[1];
+  if (text === undefined) throw invalidApiKey();
+  return text;
+}
+
+/** Decodes the escapes of ASCII characters, one by one: a malformed one elsewhere hides no key. */
+const decode = (text: string): string =>
+  text.includes('%')
+    ? text.replace(/%[0-7][0-9a-f]/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)))
+    : text;
+
+/**
+ * Checks of an authenticated caller in the documented order: 402 subscription, 403 scope and tool level, 429 spend cap.
+ * Rate limits come after (design: kernel, Order of checks).
+ */
+export function checkAccess(feature: string, route: Route, actor: Actor): void {
+  if (actor.subscription !== 'active') {
+    throw new ApiError('subscription_inactive', 'the subscription behind this key is inactive; renew it to go on');
+  }
+  if (!hasScope(actor.scopes, feature, route.method === 'GET')) {
+    throw new ApiError(
+      'forbidden',
+      `this key lacks the scope "${feature}"${route.method === 'GET' ? ` or "${feature}:read"` : ''}`,
+    );
+  }
+  if (route.toolLevel && toolLevels.indexOf(actor.toolLevel) < toolLevels.indexOf(route.toolLevel)) {
+    throw new ApiError('forbidden', `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}`);
+  }
+  if (route.metered && actor.spent) {
+    throw new ApiError('quota_exceeded', 'the spend cap of this key is reached; raise it to go on', {
+      headers: { 'x-should-retry': 'false', 'retry-after': '3600' },
+    });
+  }
+}
+
+/** Whether `scopes` allow an operation of `feature`: `*`, `<feature>`, or `<feature>:read` for reading. */
+export function hasScope(scopes: readonly string[], feature: string, reading: boolean): boolean {
+  return scopes.some((scope) => scope === '*' || scope === feature || (reading && scope === `${feature}:read`));
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { Transform } from 'node:stream';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
+import { ConfigError } from '../../config.ts';
+import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
+import type { Kernel } from '../kernel.ts';
+
+/** 12 MiB (document 1, Limits). */
+export const bodyLimit = 12 * 1024 * 1024;
+const longestRequestId = 128;
+
+/**
+ * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
+ * of the HTTP parser included.
+ */
+export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log' | 'clock'>): FastifyInstance {
+  const options: FastifyServerOptions = {
+    bodyLimit,
+    exposeHeadRoutes: false,
+    // The graceful close is ours: it ends streams first, and answers 503 itself meanwhile.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // The whole request must have come within this: 100 MiB at 120 kB/s. A slow reader of an answer is not affected.
+    requestTimeout: 900_000,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: 1_024 },
+    frameworkErrors(_error, request, reply) {
+      // No hook runs for a URL that cannot be routed.
+      reply.raw.setHeader('x-svc-trace-id', traceIdOf(request));
+      void sendError(reply, badUrl());
+    },
+    clientErrorHandler,
+  };
+  const { tls } = config;
+  const app = tls
+    ? (fastify({
+        ...options,
+        https: { cert: readPem('SVC_TLS_CERT', tls.certFile), key: readPem('SVC_TLS_KEY', tls.keyFile) },
+      } as FastifyServerOptions) as FastifyInstance)
+    : fastify(options);
+  app.decorateRequest('traceId', '');
+  app.decorateRequest('actor', undefined);
+  app.decorateRequest('deviceId', undefined);
+  app.decorateRequest('startedAt', 0);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.startedAt = clock.monotonic();
+    request.traceId = traceIdOf(request);
+    reply.raw.setHeader('x-svc-trace-id', request.traceId);
+    done();
+  });
+  acceptJson(app);
+  app.server.on('checkExpectation', refuseExpectation);
+  app.setNotFoundHandler((_request, reply) => sendError(reply, notFound('route')));
+  app.setErrorHandler((error, request, reply) => {
+    const failure = toApiError(error);
+    if (failure.status >= 500 && failure !== error) {
+      log.error(
+        { err: error, trace: request.traceId, route: request.routeOptions.config.operationId },
+        'request failed',
+      );
+    }
+    return sendError(reply, failure);
+  });
+  return app;
+}
+
+function readPem(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    throw new ConfigError(`${setting}: cannot read ${file}`);
+  }
+}
+
+/** The client's correlation id, or a fresh one. */
+function traceIdOf(request: FastifyRequest): string {
+  const given = request.headers['x-request-id'] as string | undefined;
+  return given !== undefined && isRequestId(given) ? given : randomUUID();
+}
+
+/** A client's correlation id is 1 to 128 visible characters (document 1; design: kernel). */
+function isRequestId(value: string): boolean {
+  return value.length >= 1 && value.length <= longestRequestId && /^[\x20-\x7e\x80-\xff]+$/.test(value);
+}
+
+/** 400 for an `x-request-id` that cannot be echoed; checked after the key, as every 400. */
+export function checkRequestId(request: FastifyRequest): void {
+  const given = request.headers['x-request-id'] as string | undefined;
+  // An empty one is as good as none.
+  if (given && !isRequestId(given)) {
+    const message = `must have 1 to ${longestRequestId} characters and no control characters`;
+    throw badRequest(`x-request-id ${message}`, { 'x-request-id': [message] });
+  }
+}
+
+/** Answers the envelope of a failure. */
+export function sendError(reply: FastifyReply, failure: ApiError): FastifyReply {
+  if (failure.headers) reply.headers(failure.headers);
+  return reply.code(failure.status).type('application/json; charset=utf-8').send(JSON.stringify(failure.envelope()));
+}
+
+const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
+
+/** JSON only. An empty body counts as none, so that `DELETE` with a content type works. */
+function acceptJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else void parse(request, body as string, done);
+  });
+}
+
+/**
+ * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past, as a
+ * client that is still sending sees no answer.
+ */
+export function acceptAnything(scope: FastifyInstance, most: number): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, payload, done) => {
+    const kept: Buffer[] = [];
+    let length = 0;
+    let refused = false;
+    payload.on('data', (chunk: Buffer) => {
+      if (length < most) kept.push(chunk.subarray(0, most - length));
+      length += chunk.length;
+      if (length <= bodyLimit || refused) return;
+      refused = true;
+      done(new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one'));
+    });
+    payload.on('error', (error) => done(error));
+    payload.on('end', () => {
+      if (!refused) done(null, Buffer.concat(kept));
+    });
+  });
+  keepContentType(scope);
+}
+
+/** A content type that is none is as good as any other. */
+function keepContentType(scope: FastifyInstance): void {
+  scope.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers['content-type'] !== undefined) {
+      request.raw.headers['content-type'] = 'application/octet-stream';
+    }
+    done();
+  });
+}
+
+/** Bodies of any content type in this scope come to the handler unread, and fail past `most` bytes. */
+export function acceptUploads(scope: FastifyInstance, most: number): void {
+  const tooLarge = (): ApiError =>
+    new ApiError('payload_too_large', `the body is over ${most / 1024 / 1024} MiB; send a smaller one`);
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (request, payload, done) => {
+    if (Number(request.headers['content-length'] ?? 0) > most) {
+      done(tooLarge());
+      return;
+    }
+    let length = 0;
+    const limited = new Transform({
+      transform(chunk: Buffer, _encoding, next) {
+        length += chunk.length;
+        if (length > most) next(tooLarge());
+        else next(null, chunk);
+      },
+    });
+    // The one that reads hears of it; nobody reads after a refusal.
+    limited.on('error', () => {});
+    payload.on('error', (error) => limited.destroy(error));
+    payload.on('aborted', () =>
+      limited.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET', statusCode: 400 })),
+    );
+    done(null, payload.pipe(limited));
+  });
+  // What a refusal left unread would stand before the connection's next request.
+  scope.addHook('onResponse', ({ raw }, _reply, done) => {
+    if (!raw.complete) raw.unpipe().resume();
+    done();
+  });
+  keepContentType(scope);
+}
+
+/** `Expect` other than `100-continue`: Node would answer 417 without a body. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify(badRequest('the expectation of the Expect header cannot be met').envelope());
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-svc-trace-id': randomUUID() };
+  response.writeHead(400, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+/** What Node's parser refuses never reaches a route: the envelope is written by hand. */
+function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const message =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'the request headers are over 16 kB'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'the request took too long to come'
+        : 'the request is not valid HTTP';
+  const body = JSON.stringify(badRequest(message).envelope());
+  socket.end(
+    `HTTP/1.1 400 ${STATUS_CODES[400]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-svc-trace-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operationId?: string;
+  }
+}

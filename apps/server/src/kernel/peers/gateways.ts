@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus } from './bus.ts';
+import type { Clock } from '../clock.ts';
+import type { Db, Sql } from '../db/db.ts';
+import type { Log } from '../log.ts';
+
+const leaseSeconds = 10;
+const renewEveryMs = 2_000;
+const echoLimitMs = 5_000;
+/** A revocation answers within this even when a gateway was killed a moment ago (design: kernel). */
+const announceTimeoutMs = 1_000;
+const joined = 'gateways.joined';
+
+interface Message {
+  type: string;
+  payload: unknown;
+}
+
+interface Announcement {
+  nonce: string;
+  replyTo: string;
+  payload: unknown;
+}
+
+/** What gateways need of the process. */
+interface Resources {
+  sql: Sql;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * The processes that serve this database, each with a lease. They hear of changes to what they cache through
+ * `announce`, which answers only when every live one has acted.
+ */
+export class Gateways {
+  /** Id of this process, new at each start. */
+  readonly id: string = randomUUID();
+  readonly #resources: Resources;
+  readonly #leased: boolean;
+  readonly #handlers = new Map<string, (payload: unknown) => void | Promise<void>>();
+  readonly #announced = new Map<string, (payload: unknown) => void>();
+  readonly #waiting = new Map<string, (gatewayId: string) => void>();
+  readonly #missedHandlers: (() => void)[] = [];
+  readonly #lostHandlers: (() => void)[] = [];
+  /** Gateways whose lease ran out and whose rows are still there. */
+  #dead = new Set<string>();
+  #lastEcho: number;
+  #peers = 0;
+  #stopRenewing = (): void => {};
+
+  private constructor(resources: Resources, leased: boolean) {
+    this.#resources = resources;
+    this.#leased = leased;
+    this.#lastEcho = resources.clock.monotonic();
+  }
+
+  /** Joins the gateways of a database. Without a `lease` (a command) it can announce, but serves nobody. */
+  static async join(options: Resources & { lease: boolean }): Promise<Gateways> {
+    const { lease, ...resources } = options;
+    const gateways = new Gateways(resources, lease);
+    await gateways.#listen();
+    if (lease) {
+      await gateways.onAnnounce(joined, () => {
+        gateways.#peers = Math.max(gateways.#peers, 1);
+      });
+      await gateways.#renew();
+      await gateways.announce(joined, null);
+      gateways.#stopRenewing = resources.clock.every(renewEveryMs, () => void gateways.#renew());
+    }
+    return gateways;
+  }
+
+  /** False while a cached entry may be stale: the bus is down, or our own echo has not come back for 5 s. */
+  cachesAreTrusted(): boolean {
+    const { bus, clock } = this.#resources;
+    return this.#leased && bus.isUp() && clock.monotonic() - this.#lastEcho < echoLimitMs;
+  }
+
+  /** Calls `handler` when announcements may have been missed, before caches are trusted again: forget them there. */
+  onMissed(handler: () => void): void {
+    this.#missedHandlers.push(handler);
+  }
+
+  /**
+   * Calls `handler` when messages may never come: the bus was down, or a gateway died, maybe between a commit and the
+   * message of it. Whatever follows messages looks at the rows again.
+   */
+  onLost(handler: () => void): void {
+    this.#lostHandlers.push(handler);
+  }
+
+  /** Whether another gateway serves this database, as of the last 2 s. */
+  hasPeers(): boolean {
+    return this.#peers > 0;
+  }
+
+  /** Whether the gateway `id` has a live lease. */
+  async isLive(db: Db, id: string): Promise<boolean> {
+    const rows = await db`select 1 from kernel.gateways where id = ${id} and lease_until > now()`;
+    return rows.length > 0;
+  }
+
+  /** Tells every gateway, this one included, and waits for all live ones; at most 1 s. */
+  async announce(topic: string, payload: unknown): Promise<void> {
+    const { sql, bus, clock, log } = this.#resources;
+    // Joining tells the others of a peer; this gateway is none of its own.
+    if (topic !== joined) this.#announced.get(topic)?.(payload);
+    const missing = new Set(await liveGateways(sql, this.id));
+    if (missing.size === 0) return;
+    const nonce = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(nonce, (from) => {
+      missing.delete(from);
+      if (missing.size === 0) resolve();
+    });
+    const cancel = clock.after(announceTimeoutMs, resolve);
+    await bus.publish(sql, topic, { nonce, replyTo: this.id, payload } satisfies Announcement);
+    await promise;
+    cancel();
+    this.#waiting.delete(nonce);
+    if (missing.size === 0) return;
+    // The bus may be broken on our side alone: those who live learn it from their own row, at their next renewal.
+    log.warn({ topic, missing: [...missing] }, 'gateways did not acknowledge');
+    await markMissed(sql, [...missing]);
+  }
+
+  /** Acts on what is announced under `topic`, by any gateway. */
+  async onAnnounce(topic: string, handler: (payload: unknown) => void): Promise<void> {
+    const { sql, bus } = this.#resources;
+    if (this.#announced.has(topic)) throw new Error(`${topic} has a handler: an acknowledgement stands for one`);
+    this.#announced.set(topic, handler);
+    await bus.subscribe(topic, async (message) => {
+      const { nonce, replyTo, payload } = message as Announcement;
+      if (replyTo === this.id) return;
+      handler(payload);
+      await this.send(sql, replyTo, 'ack', { nonce, from: this.id });
+    });
+  }
+
+  /** Sends to one gateway. */
+  send(db: Db, gatewayId: string, type: string, payload: unknown): Promise<void> {
+    return this.#resources.bus.publish(db, `gateway.${gatewayId}`, { type, payload } satisfies Message);
+  }
+
+  /** Handles what is sent to this gateway under `type`. */
+  onMessage(type: string, handler: (payload: unknown) => void | Promise<void>): void {
+    this.#handlers.set(type, handler);
+  }
+
+  /** Gives the lease up. */
+  async close(): Promise<void> {
+    const { sql, log } = this.#resources;
+    this.#stopRenewing();
+    if (!this.#leased) return;
+    try {
+      await sql`delete from kernel.gateways where id = ${this.id}`;
+    } catch (err) {
+      log.warn({ err }, 'the lease was not given up; it ends by itself');
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const { bus, clock } = this.#resources;
+    bus.onRestored(() => {
+      this.#onMissed();
+      this.#onLost();
+    });
+    this.onMessage('echo', () => {
+      if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
+      this.#lastEcho = clock.monotonic();
+    });
+    this.onMessage('ack', (payload) => {
+      const { nonce, from } = payload as { nonce: string; from: string };
+      this.#waiting.get(nonce)?.(from);
+    });
+    await bus.subscribe(`gateway.${this.id}`, (message) => {
+      const { type, payload } = message as Message;
+      return this.#handlers.get(type)?.(payload);
+    });
+  }
+
+  #onMissed(): void {
+    for (const handler of this.#missedHandlers) handler();
+  }
+
+  #onLost(): void {
+    for (const handler of this.#lostHandlers) handler();
+  }
+
+  async #renew(): Promise<void> {
+    const { sql, log } = this.#resources;
+    try {
+      const others = await renewLease(sql, this.id);
+      this.#peers = others.filter(({ live }) => live).length;
+      const dead = new Set(others.filter(({ live }) => !live).map(({ id }) => id));
+      const died = dead.difference(this.#dead).size > 0;
+      this.#dead = dead;
+      if (died) this.#onLost();
+      if (await takeMissed(sql, this.id)) this.#onMissed();
+      await this.send(sql, this.id, 'echo', null);
+    } catch (err) {
+      log.warn({ err }, 'gateway lease was not renewed');
+    }
+  }
+}
+
+/** Renews the lease, drops leases long dead, answers the other gateways; one that left by itself has no row. */
+async function renewLease(sql: Sql, id: string): Promise<{ id: string; live: boolean }[]> {
+  return sql<{ id: string; live: boolean }[]>`
+    with renewed as (
+      insert into kernel.gateways (id, lease_until) values (${id}, now() + make_interval(secs => ${leaseSeconds}))
+      on conflict (id) do update set lease_until = excluded.lease_until
+    ), dropped as (
+      delete from kernel.gateways where lease_until < now() - interval '1 minute'
+    )
+    select id, lease_until > now() as live from kernel.gateways where id <> ${id}`;
+}
+
+async function markMissed(sql: Sql, ids: string[]): Promise<void> {
+  await sql`update kernel.gateways set missed = true where id = any(${ids}::uuid[])`;
+}
+
+/** Whether announcements were missed since the last call. */
+async function takeMissed(sql: Sql, id: string): Promise<boolean> {
+  const rows = await sql`update kernel.gateways set missed = false where id = ${id} and missed returning 1`;
+  return rows.length > 0;
+}
+
+async function liveGateways(sql: Sql, except: string): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from kernel.gateways where id <> ${except} and lease_until > now()`;
+  return rows.map((row) => row.id);
+}

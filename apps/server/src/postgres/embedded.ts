@@ -1,0 +1,198 @@
+import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { enterableByAll, systemDataDir } from './datadir.ts';
+import { type DatabaseUser, databaseUser } from './user.ts';
+import { isAlive, readIfThere, withFileLock } from './lock.ts';
+import { postgresBinaries } from './binaries.ts';
+
+/** Where a running embedded Postgres is reached. */
+export interface EmbeddedPostgres {
+  socketDir: string;
+  port: number;
+  user: string;
+  pid: number;
+}
+
+/** The database's superuser; the socket's folder (0700) is what keeps others out. */
+const superuser = 'svc';
+const port = 5432;
+/** `sun_path` holds 107 bytes; the socket's own name is `/.s.PGSQL.5432.lock` at its longest. */
+const longestSocketDir = 88;
+const startTimeoutMs = 60_000;
+/** Backends of a server that was killed hold its shared memory until they notice; until then a new one ends at once. */
+const retryForMs = 10_000;
+const retryEveryMs = 200;
+
+/**
+ * Serving settings. fsync stays on. `jit` off: its compile time is longer than any of our queries. Connections: each
+ * gateway's pool, its LISTEN connection and the commands, for several processes on one machine.
+ */
+const settings = [
+  'listen_addresses=',
+  `port=${port}`,
+  'unix_socket_permissions=0700',
+  'max_connections=200',
+  'jit=off',
+  'timezone=UTC',
+  'log_min_messages=warning',
+  'cluster_name=svc',
+];
+
+/** The cluster of a data directory; a link where the database's user could not enter that directory. */
+const clusterDir = (dataDir: string): string => join(dataDir, 'postgres');
+
+/**
+ * Answers the data directory's Postgres, starting it (and creating its cluster) when it does not run. One that outlived
+ * its platform process is adopted. Safe when several processes call it at once.
+ */
+export async function ensurePostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  return findRunning(dataDir) ?? withFileLock(join(dataDir, 'start.lock'), startTimeoutMs, () => start(dataDir));
+}
+
+/** The running Postgres of a data directory, once it accepts connections. */
+export function findRunning(dataDir: string): EmbeddedPostgres | undefined {
+  const lines = readIfThere(join(clusterDir(dataDir), 'postmaster.pid'))?.split('\n');
+  const pid = Number(lines?.[0]);
+  const socketDir = lines?.[4];
+  if (!lines || !socketDir || !isPostmaster(pid, clusterDir(dataDir)) || lines[7]?.trim() !== 'ready') return undefined;
+  return { pid, socketDir, port: Number(lines[3]), user: superuser };
+}
+
+/** Stops Postgres (fast shutdown: open transactions roll back) and waits until it is gone. */
+export async function stopPostgres(postgres: EmbeddedPostgres): Promise<void> {
+  if (isAlive(postgres.pid)) process.kill(postgres.pid, 'SIGINT');
+  while (isAlive(postgres.pid)) await delay(10);
+  if (dirname(postgres.socketDir) === tmpdir()) rmSync(postgres.socketDir, { recursive: true, force: true });
+}
+
+async function start(dataDir: string): Promise<EmbeddedPostgres> {
+  const running = findRunning(dataDir);
+  if (running) return running;
+  const user = databaseUser();
+  const cluster = placeCluster(dataDir, user);
+  const home = dirname(cluster);
+  const binaries = await postgresBinaries(home === dataDir ? dataDir : systemDataDir, user);
+  if (!existsSync(cluster)) await createCluster(binaries, cluster, user);
+  dropStalePid(cluster);
+  const socketDir = makeSocketDir(home, user);
+  const options = ['-D', cluster, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])];
+  const logFile = join(dataDir, 'postgres.log');
+  const until = performance.now() + startTimeoutMs;
+  const retryUntil = performance.now() + retryForMs;
+  for (let postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile); ; ) {
+    const ready = findRunning(dataDir);
+    if (ready) return ready;
+    const now = performance.now();
+    if (now > until || (postmaster.exitCode !== null && now > retryUntil)) {
+      throw new Error(`Postgres did not start; see ${logFile}`);
+    }
+    if (postmaster.exitCode !== null) {
+      await delay(retryEveryMs);
+      postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile);
+    }
+    await delay(5);
+  }
+}
+
+/** Starts the server in a session of its own: it outlives this process, and a Ctrl-C in the terminal is not for it. */
+function launch(binary: string, options: string[], user: DatabaseUser | undefined, logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a', 0o600);
+  const stdio: StdioOptions = ['ignore', log, log];
+  const postmaster = spawn(binary, options, { ...user, detached: true, stdio, env: { PATH: '/usr/bin:/bin' } });
+  closeSync(log);
+  // A failure to spawn at all shows as an exit code too.
+  postmaster.once('error', () => {});
+  postmaster.unref();
+  return postmaster;
+}
+
+/**
+ * Answers the cluster's real place. As root, a data directory below a folder that others cannot enter (one made by
+ * `mktemp -d`, a home) keeps its cluster in a folder of its own under `/var/lib/svc`, and a link to it.
+ */
+function placeCluster(dataDir: string, user: DatabaseUser | undefined): string {
+  const link = clusterDir(dataDir);
+  const linked = lstatSync(link, { throwIfNoEntry: false });
+  if (linked?.isSymbolicLink()) return readlinkSync(link);
+  if (linked || !user || enterableByAll(dataDir)) return link;
+  const clusters = join(systemDataDir, 'clusters');
+  mkdirSync(clusters, { recursive: true, mode: 0o711 });
+  const home = mkdtempSync(join(clusters, 'c-'));
+  chmodSync(home, 0o711);
+  const cluster = join(home, basename(link));
+  symlinkSync(cluster, link);
+  return cluster;
+}
+
+/** initdb beside the final place, then a rename: a crash half-way leaves no cluster that looks whole. */
+async function createCluster(binaries: string, cluster: string, user: DatabaseUser | undefined): Promise<void> {
+  const unfinished = `${cluster}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { mode: 0o700 });
+  if (user) chownSync(unfinished, user.uid, user.gid);
+  const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+  await promisify(execFile)(
+    join(binaries, 'bin/initdb'),
+    ['-D', unfinished, '-U', superuser, '-A', 'trust', ...locale],
+    {
+      ...user,
+      env: { PATH: '/usr/bin:/bin' },
+    },
+  );
+  renameSync(unfinished, cluster);
+}
+
+/** After a crash the pid in the lock file may have been given to another process, which Postgres would take for itself. */
+function dropStalePid(cluster: string): void {
+  const file = join(cluster, 'postmaster.pid');
+  const pid = Number(readIfThere(file)?.split('\n')[0]);
+  if (pid > 0 && !isPostmaster(pid, cluster)) rmSync(file, { force: true });
+}
+
+function isPostmaster(pid: number, cluster: string): boolean {
+  if (!(pid > 0) || !isAlive(pid)) return false;
+  if (process.platform !== 'linux') return true;
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'postgres' && runsIn(pid, cluster);
+  } catch {
+    return false;
+  }
+}
+
+function runsIn(pid: number, cluster: string): boolean {
+  try {
+    // By identity, not by name: the cluster may be reached through a link, and every data directory's has the same name.
+    const [cwd, place] = [statSync(`/proc/${pid}/cwd`), statSync(cluster)];
+    return cwd.dev === place.dev && cwd.ino === place.ino;
+  } catch (error) {
+    // Another user's process does not tell where it runs; it is one of ours only as far as its name goes.
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
+
+function makeSocketDir(home: string, user: DatabaseUser | undefined): string {
+  const inside = join(home, 'run');
+  const socketDir = Buffer.byteLength(inside) <= longestSocketDir ? inside : mkdtempSync(join(tmpdir(), 'svc-'));
+  mkdirSync(socketDir, { recursive: true, mode: 0o700 });
+  if (user) chownSync(socketDir, user.uid, user.gid);
+  return socketDir;
+}
