@@ -169,6 +169,20 @@ describe('the platform as a person runs it', () => {
     assert.equal(code, 0);
   });
 
+  test('the doctor changes nothing: what waits for the next start waits after it too', async () => {
+    const fresh = temporaryFolder();
+    try {
+      const args = ['doctor', '--json', '--data-dir', join(fresh.path, 'data'), '--port', String(await freePort())];
+      for (let time = 1; time <= 2; time += 1) {
+        const report = JSON.parse((await run(args)).stdout);
+        const { found } = report.checks.find(({ name }: { name: string }) => name === 'schema');
+        assert.match(found, /^\d+ migrations wait/);
+      }
+    } finally {
+      fresh.remove();
+    }
+  });
+
   test('the database killed with -9 is started again, and what was acknowledged is there', async () => {
     const { id } = await client().keys.create({ body: { name: 'kept' } });
     const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);

@@ -5,10 +5,10 @@ import { release } from 'node:os';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { parseProviders } from './features/health/index.ts';
-import type { Kernel } from './kernel/kernel.ts';
+import { missingMigrations } from './kernel/db/migrate.ts';
 import { openDataDir } from './postgres/datadir.ts';
 import type { Log } from './kernel/log.ts';
-import { type Opened, openKernel } from './resources.ts';
+import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
 
 /** One finding; `fix` says what to do about a fault. */
@@ -21,12 +21,15 @@ export interface Check {
 
 const leastFreeBytes = 1024 ** 3;
 
-/** Checks the machine for what the platform needs (launch contract). Changes nothing but an own test blob. */
+/**
+ * Checks the machine for what the platform needs (launch contract). Changes nothing: it writes and deletes a blob of its
+ * own, and an embedded server that does not run is started for as long as the check takes.
+ */
 export async function doctor(config: Config, log: Log): Promise<Check[]> {
   const checks: Check[] = [runtime()];
-  let opened: Opened<Kernel> | undefined;
+  let opened: Opened<Diagnosis> | undefined;
   try {
-    opened = await openKernel(config, log);
+    opened = await openDiagnosis(config, log);
     checks.push(...(await withDatabase(config, opened.value)));
   } catch (error) {
     const fix = config.databaseUrl
@@ -73,8 +76,8 @@ async function sandboxes(config: Config): Promise<Check[]> {
   }
 }
 
-async function withDatabase(config: Config, kernel: Kernel): Promise<Check[]> {
-  const [server] = await kernel.sql<{ version: string; fsync: string }[]>`
+async function withDatabase(config: Config, { sql, bus, blobs }: Diagnosis): Promise<Check[]> {
+  const [server] = await sql<{ version: string; fsync: string }[]>`
     select current_setting('server_version') as version, current_setting('fsync') as fsync`;
   const major = Number.parseInt(server?.version ?? '0', 10);
   const durable = server?.fsync === 'on';
@@ -87,18 +90,26 @@ async function withDatabase(config: Config, kernel: Kernel): Promise<Check[]> {
   else if (!durable) database.fix = 'turn fsync on: without it a power cut loses what was acknowledged';
   return [
     database,
-    { name: 'bus', ok: kernel.bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
-    await blobs(config, kernel),
+    await schema(sql),
+    { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
+    await storage(config, blobs),
   ];
 }
 
-async function blobs(config: Config, kernel: Kernel): Promise<Check> {
+async function schema(sql: Diagnosis['sql']): Promise<Check> {
+  const missing = await missingMigrations(sql);
+  const found =
+    missing.length === 0 ? 'that of this version' : `${missing.length} migrations wait for the next ./svc up`;
+  return { name: 'schema', ok: true, found };
+}
+
+async function storage(config: Config, blobs: Diagnosis['blobs']): Promise<Check> {
   const name = `doctor/${randomUUID()}`;
   const where = config.s3 ? `S3 bucket ${config.s3.bucket}` : 'files in the data dir';
   try {
-    await kernel.blobs.put(name, Buffer.from('svc doctor'));
-    const size = await kernel.blobs.size(name);
-    await kernel.blobs.delete(name);
+    await blobs.put(name, Buffer.from('svc doctor'));
+    const size = await blobs.size(name);
+    await blobs.delete(name);
     if (size !== 10) throw new Error(`read back ${size} of 10 bytes`);
     const disk = await statfs(config.dataDir ?? '.');
     const free = disk.bavail * disk.bsize;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
-import { openFileBlobs } from './kernel/blobs.ts';
+import { type Blobs, openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Admin } from './kernel/commands.ts';
@@ -69,10 +69,7 @@ export async function openKernel(
     jobs,
     limiter: createRateLimiter(sql, clock),
     outbound: createOutbound(config, clock),
-    // The S3 client is 30 MB of code: loaded only where it is used.
-    blobs: config.s3
-      ? (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3)
-      : openFileBlobs(join(dataDir, 'blobs'), clock.now()),
+    blobs: await openBlobs(config, dataDir, clock),
   };
   return {
     value: kernel,
@@ -82,6 +79,35 @@ export async function openKernel(
       await base.close();
     },
   };
+}
+
+/** What `doctor` looks at. */
+export interface Diagnosis {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly blobs: Blobs;
+}
+
+/** Opens what is to be looked at, and changes none of it: no migration, no lease, no key. */
+export async function openDiagnosis(config: Config, log: Log): Promise<Opened<Diagnosis>> {
+  const dataDir = openDataDir(config.dataDir, config.databaseUrl === undefined);
+  const database = await openTarget(config, dataDir, log, systemClock);
+  const sql = openDatabase(database.target, 1);
+  const bus = await openBus(config, database.target, systemClock, log);
+  return {
+    value: { sql, bus, blobs: await openBlobs(config, dataDir, systemClock) },
+    async close() {
+      await bus.close();
+      await sql.end({ timeout: 2 });
+      await database.close();
+    },
+  };
+}
+
+/** Files of the data dir, or S3, whose client is 30 MB of code and loaded only where it is used. */
+async function openBlobs(config: Config, dataDir: string, clock: Clock): Promise<Blobs> {
+  if (!config.s3) return openFileBlobs(join(dataDir, 'blobs'), clock.now());
+  return (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3);
 }
 
 async function openBase(

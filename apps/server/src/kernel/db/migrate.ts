@@ -42,7 +42,8 @@ export async function migrate(sql: Sql): Promise<string[]> {
 
 /** Names of this build's migrations that the database lacks. Newer ones it may have are fine: they only add. */
 export async function missingMigrations(db: Db): Promise<string[]> {
-  const rows = await db<{ name: string }[]>`select name from kernel.migrations`;
+  const [kept] = await db<{ there: boolean }[]>`select to_regclass('kernel.migrations') is not null as there`;
+  const rows = kept?.there ? await db<{ name: string }[]>`select name from kernel.migrations` : [];
   const applied = new Set(rows.map((row) => row.name));
   return readMigrations()
     .map((migration) => migration.name)
