@@ -1,5 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { artifacts } from './artifacts.ts';
 import { create } from './create.ts';
 import { exec } from './exec.ts';
@@ -36,6 +37,10 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
   return {
     name: 'sandboxes',
     headers: sandboxHeaders(kernel),
+    gate({ features }) {
+      if (features['sandboxes'] !== false) return;
+      throw new ApiError('forbidden', 'sandboxes are not enabled for this account; ask its operator');
+    },
     operations: {
       list,
       get,

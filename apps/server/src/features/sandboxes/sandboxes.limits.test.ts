@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
+import { contract } from '@svc/contract';
 import { type Json, openSandboxes, startNode, type SandboxesTest } from '../../testing.sandboxes.ts';
 import { issueKey } from '../keys/index.ts';
 
@@ -186,6 +187,17 @@ describe('limits of sandboxes', () => {
     }
     assert.equal((await http(url, '/v1/sandboxes', { key: reader.text })).status, 200);
     assert.deepEqual(codeOf(await http(url, '/v1/sandboxes', { key: reader.text, body: {} })), [403, 'forbidden']);
+  });
+
+  test('an account without sandboxes meets 403 on every route of theirs, before anything is looked at', async () => {
+    const other = await t.fresh();
+    const { sql } = other.gateway.kernel;
+    await sql`update accounts.accounts set features = features || '{"sandboxes": false}' where id = ${other.account.id}`;
+    for (const [verb, { method, path }] of Object.entries(contract.sandboxes)) {
+      const url = path.replace('{id}', randomUUID()).replace('{path*}', 'a');
+      const answer = await other.call(method, url, method === 'GET' || method === 'DELETE' ? undefined : {});
+      assert.deepEqual(codeOf(answer), [403, 'forbidden'], verb);
+    }
   });
 
   test('v2 that the account may not have: 403 when it is asked for, v1 when nothing is', async () => {

@@ -6,6 +6,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { type Json, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+import { until } from '../../testing.ts';
 
 describe('scheduler: webhooks of the cloud', () => {
   let t: SchedulerTest;
@@ -139,13 +140,15 @@ describe('scheduler: webhooks of the cloud', () => {
     await closing;
     answer = (_request, _body, response) => response.end('second');
     const key = { authorization: `Bearer ${t.account.key}` };
-    for (let state = ''; state !== 'succeeded'; ) {
-      t.clock.advance(1_000);
+    await until(async () => {
+      // Little by little: a clock that runs ahead of a busy machine takes the lease of the second attempt too.
+      t.clock.advance(50);
       const list = await fetch(`${other.url}/v1/schedules/${schedule.id}/runs`, { headers: key });
       const { runs } = (await list.json()) as Json;
-      state = runs[0].state;
-      if (state === 'succeeded') assert.equal(runs[0].attempt, 2);
-    }
+      if (runs[0].state !== 'succeeded') return false;
+      assert.equal(runs[0].attempt, 2);
+      return true;
+    });
     await other.close();
   });
 });
