@@ -23,11 +23,12 @@ export function createScanner(options: ScannerOptions): Scanner {
     const known = await running?.catch(() => undefined);
     if (known?.alive()) return known;
     if (closed) throw new Error('the scanner is closed');
-    await known?.stop();
-    // Whoever came here at the same time waits for the same one.
-    running = pending ??= startClamd(options).finally(() => {
-      pending = undefined;
-    });
+    // Several scans at once share one start: nothing is awaited between the look above and this.
+    running = pending ??= Promise.resolve(known?.stop())
+      .then(() => startClamd(options))
+      .finally(() => {
+        pending = undefined;
+      });
     return running;
   };
   return {
