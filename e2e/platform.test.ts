@@ -170,16 +170,12 @@ describe('the platform as a person runs it', () => {
   });
 
   test('the doctor changes nothing: what waits for the next start waits after it too', async () => {
-    const fresh = temporaryFolder();
-    try {
-      const args = ['doctor', '--json', '--data-dir', join(fresh.path, 'data'), '--port', String(await freePort())];
-      for (let time = 1; time <= 2; time += 1) {
-        const report = JSON.parse((await run(args)).stdout);
-        const { found } = report.checks.find(({ name }: { name: string }) => name === 'schema');
-        assert.match(found, /^\d+ migrations wait/);
-      }
-    } finally {
-      fresh.remove();
+    await using fresh = temporaryFolder();
+    const args = ['doctor', '--json', '--data-dir', join(fresh.path, 'data'), '--port', String(await freePort())];
+    for (let time = 1; time <= 2; time += 1) {
+      const report = JSON.parse((await run(args)).stdout);
+      const { found } = report.checks.find(({ name }: { name: string }) => name === 'schema');
+      assert.match(found, /^\d+ migrations wait/);
     }
   });
 

@@ -113,24 +113,22 @@ export async function startPlatform(
 const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
 /** A folder that is gone afterwards, with what of a platform that was killed still runs in it. */
-export function temporaryFolder(): { path: string; remove(): Promise<void> } {
+export function temporaryFolder(): { path: string; remove(): Promise<void> } & AsyncDisposable {
   const path = mkdtempSync(join(tmpdir(), 'svc-e2e-'));
   // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
   chmodSync(path, 0o755);
-  return {
-    path,
-    async remove() {
-      // A database outlives a platform that is killed, and one that ends while the lease of a killed one lasts.
-      for (const entry of readdirSync(path, { withFileTypes: true })) {
-        const running = entry.isDirectory() ? findRunning(join(path, entry.name)) : undefined;
-        if (running) await stopPostgres(running);
-      }
-      const node = join(path, 'sandboxd');
-      // A node that was killed left its volume mounted.
-      if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
-      rmSync(path, { recursive: true, force: true });
-    },
+  const remove = async (): Promise<void> => {
+    // A database outlives a platform that is killed, and one that ends while the lease of a killed one lasts.
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      const running = entry.isDirectory() ? findRunning(join(path, entry.name)) : undefined;
+      if (running) await stopPostgres(running);
+    }
+    const node = join(path, 'sandboxd');
+    // A node that was killed left its volume mounted.
+    if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
+    rmSync(path, { recursive: true, force: true });
   };
+  return { path, remove, [Symbol.asyncDispose]: remove };
 }
 
 /** A port that was free a moment ago, with the two above it; below those that the system gives out by itself. */
