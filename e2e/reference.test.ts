@@ -8,39 +8,72 @@ import { freePort, startPlatform, temporaryFolder } from './platform.ts';
 const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
 const skip = browser === '' ? 'no chromium on this machine' : false;
 
-describe('reference page', () => {
-  test('shows every operation in a real browser, without a request to anywhere else', { skip }, async () => {
-    const folder = temporaryFolder();
-    const platform = await startPlatform(join(folder.path, 'data'), await freePort());
-    const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-    const instance = await chromium.launch({ executablePath: browser, args });
-    try {
-      const page = await instance.newPage({ viewport: { width: 1280, height: 1400 } });
-      const requested: string[] = [];
-      const faults: string[] = [];
-      page.on('request', (request) => requested.push(request.url()));
-      page.on('pageerror', (error) => faults.push(error.message));
-      page.on('console', (message) => {
-        if (message.type() === 'error') faults.push(message.text());
-      });
-      await page.goto(`${platform.url}/docs`);
-      await page.waitForSelector('.opblock-summary-path');
-      const paths = await page.locator('.opblock-summary-path').allInnerTexts();
-      for (const path of ['/v1/hosts/{device_id}/exec', '/v1/keys', '/health/ready', '/v1/devices']) {
-        assert.ok(
-          paths.some((text) => text.replaceAll('\u200b', '') === path),
-          path,
-        );
-      }
-      assert.deepEqual(faults, []);
-      assert.deepEqual(
-        requested.filter((url) => !url.startsWith(platform.url) && !url.startsWith('data:')),
-        [],
+/** Where screenshots go, when somebody wants to look at them. */
+const shots = process.env['SVC_TEST_SCREENSHOTS'];
+const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** The reference in a real browser, with what it asked for and what went wrong on it. */
+async function openReference() {
+  await using opening = new AsyncDisposableStack();
+  const folder = opening.use(temporaryFolder());
+  const platform = await startPlatform(join(folder.path, 'data'), await freePort());
+  opening.defer(async () => void (await platform.end()));
+  const instance = await chromium.launch({ executablePath: browser, args });
+  opening.defer(() => instance.close());
+  const page = await instance.newPage({ viewport: { width: 1280, height: 1400 } });
+  const requested: string[] = [];
+  const faults: string[] = [];
+  page.on('request', (request) => requested.push(request.url()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  await page.goto(`${platform.url}/docs`);
+  await page.waitForSelector('.opblock-summary-path');
+  /** Opens an operation and answers its text. */
+  const open = async (operationId: string): Promise<string> => {
+    // The page escapes the dot in its ids, and a selector escapes the backslash.
+    const block = page.locator(`[id$="-${operationId.replace('.', '\\\\.')}"]`);
+    await block.locator('.opblock-summary').click();
+    await block.locator('.opblock-body .responses-table').waitFor();
+    if (shots) await block.screenshot({ path: join(shots, `${operationId}.png`) });
+    return block.innerText();
+  };
+  const stack = opening.move();
+  return { page, platform, requested, faults, open, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+describe('reference page', { skip }, () => {
+  test('shows every operation in a real browser, without a request to anywhere else', async () => {
+    await using reference = await openReference();
+    const { page, platform, requested, faults } = reference;
+    const paths = await page.locator('.opblock-summary-path').allInnerTexts();
+    for (const path of ['/v1/hosts/{device_id}/exec', '/v1/keys', '/health/ready', '/v1/devices']) {
+      assert.ok(
+        paths.some((text) => text.replaceAll('\u200b', '') === path),
+        path,
       );
-    } finally {
-      await instance.close();
-      await platform.end();
-      await folder.remove();
     }
+    assert.deepEqual(faults, []);
+    assert.deepEqual(
+      requested.filter((url) => !url.startsWith(platform.url) && !url.startsWith('data:')),
+      [],
+    );
+  });
+
+  test('shows the fields of a request body, of an error and of a stream', async () => {
+    await using reference = await openReference();
+    const { open, faults } = reference;
+    const create = await open('sandboxes.create');
+    for (const field of ['"template": "svc-base"', '"ttl_seconds": 3600', '"egress"'])
+      assert.ok(create.includes(field));
+    for (const field of ['"code": "bad_request"', 'fieldErrors', '"code": "invalid_api_key"', 'sandbox_capacity']) {
+      assert.ok(create.includes(field), field);
+    }
+    const stream = await open('schedules.stream');
+    for (const field of ['text/event-stream', '"event": "schedule"', '"op": "created"', 'ping']) {
+      assert.ok(stream.includes(field), field);
+    }
+    assert.deepEqual(faults, []);
   });
 });

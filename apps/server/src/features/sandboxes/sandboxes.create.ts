@@ -20,7 +20,7 @@ const retryAfter = { headers: { 'retry-after': '10' } };
 
 /** A sandbox that is asked for. */
 export interface Wanted {
-  /** Undefined: v2, or v1 where v2 is not to be had. */
+  /** If unset: v2, or v1 when v2 is unavailable. */
   backend: Backend | undefined;
   template: Template;
   egress: Egress;
@@ -65,7 +65,7 @@ export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor:
   throw new ApiError('sandbox_paused_limit', message, retryAfter);
 }
 
-/** Makes a sandbox: v2, or v1 where that was asked for, or where v2 is not to be had and nothing needs it. */
+/** Makes a sandbox: v1 when asked for, else v2, or v1 when v2 is unavailable and nothing asked needs it. */
 export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, wanted: Wanted): Promise<SandboxRow> {
   const { backend, template, ttlSeconds } = wanted;
   checkTtl(ttlSeconds, backend === 'v1' ? ttl.v1 : ttl.v2);

@@ -189,11 +189,20 @@ function routeErrors(route: Route): ErrorCode[] {
 
 function failures(codes: ErrorCode[]): JsonSchema {
   const byStatus = Map.groupBy(codes.sort(), (code) => errorCodes[code].status);
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const schema = { $ref: '#/components/schemas/Error' };
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => [
       status,
-      { description: names.map((name) => `\`${name}\``).join(', '), content },
+      {
+        description: names.map((name) => `\`${name}\``).join(', '),
+        content: { 'application/json': { schema, examples: Object.fromEntries(names.map(exampleOf)) } },
+      },
     ]),
   );
 }
+
+const exampleOf = (code: ErrorCode): [string, JsonSchema] => {
+  const details = code === 'bad_request' && { details: { fieldErrors: { name: ['is required'] } } };
+  const message = 'what went wrong, and what to do about it';
+  return [code, { value: { error: { message, type: errorCodes[code].type, code, ...details } } }];
+};
