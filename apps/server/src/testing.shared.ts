@@ -24,7 +24,12 @@ export function shared<T extends AsyncDisposable & { [name in keyof T]: object }
 /** Stands for an object, or a function, that will be there when it is used. */
 function standIn<T extends object>(target: () => T): T {
   return new Proxy((() => {}) as unknown as T, {
-    get: (_, name) => Reflect.get(target(), name) as unknown,
+    get(_, name) {
+      const value: unknown = Reflect.get(target(), name);
+      // A method finds its private fields in the object alone.
+      return typeof value === 'function' ? (value.bind(target()) as unknown) : value;
+    },
+    set: (_, name, value) => Reflect.set(target(), name, value),
     has: (_, name) => Reflect.has(target(), name),
     ownKeys: () => Reflect.ownKeys(target()),
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(target(), name),
