@@ -54,7 +54,7 @@ async function save(context: Context, entry: Entry, live: Live, target: string, 
   try {
     const { deleted } = await inTime(live.client.ask({ kind: 'freeze' }), askMs);
     // gVisor would write a snapshot that cannot be read.
-    if (!Array.isArray(deleted) || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
+    if (!deleted || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
     await context.drivers[entry.record.backend].checkpoint(live.instance, target, leave);
     return true;
   } catch (error) {

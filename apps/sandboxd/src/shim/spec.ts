@@ -30,10 +30,3 @@ export interface ShimEnd {
   code: number | null;
   signal: string | null;
 }
-
-/** What sandboxd tells a running shim; each is answered. */
-export interface ShimMessage {
-  expires_at?: number;
-  egress?: Egress;
-  stop?: true;
-}
