@@ -3,8 +3,7 @@ import { contract, type RouteEvent } from '@svc/contract';
 import type { Answer } from './approval.ts';
 import { OpError, toOpError } from './failure.ts';
 import type { ProcessGroups } from './groups.ts';
-import { ops } from './ops/index.ts';
-import { isOpName } from './ops/names.ts';
+import { isServed, ops } from './ops/index.ts';
 import type { OpContext } from './ops/op.ts';
 import type { Policy, PolicySource } from './policy.ts';
 import type { Outcome, Reporter } from './report.ts';
@@ -91,7 +90,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
 async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: AbortSignal): Promise<Outcome> {
   try {
-    if (!isOpName(frame.op)) throw new OpError('unknown_op');
+    if (!isServed(frame.op)) throw new OpError('unknown_op');
     const policy = await options.policy.current();
     const args = argumentsOf(frame);
     const decision = policy.decisions[frame.op];
