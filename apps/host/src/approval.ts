@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { statFields } from '@svc/process-lock';
 import { printable } from './output.ts';
 
 /** What a person at the daemon's terminal said; `unavailable` when nobody can be asked or no answer came in time. */
@@ -69,9 +69,8 @@ async function prompt({ input, output }: Terminal, question: string, signal: Abo
 /** False in a background job, which the terminal would stop as soon as it reads. Linux only; elsewhere true. */
 function inForeground(): boolean {
   try {
-    const status = readFileSync('/proc/self/stat', 'utf8');
-    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
-    return fields[2] === fields[5];
+    const [, , group, , , terminalGroup] = statFields('self');
+    return group === terminalGroup;
   } catch {
     return true;
   }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type HostOp, hostOpNames, type HostOpResult, hostOps } from '@svc/contract';
+import { processStart } from '@svc/process-lock';
 import { createProcessGroups } from './groups.ts';
 import { ops } from './ops/index.ts';
 import type { OpContext } from './ops/op.ts';
@@ -48,12 +48,7 @@ export function policyOf(changes: Partial<Policy> = {}): Policy {
 
 /** True while a process of that number exists and is no zombie. */
 export function isAlive(pid: number): boolean {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return status.slice(status.lastIndexOf(')') + 2)[0] !== 'Z';
-  } catch {
-    return false;
-  }
+  return processStart(pid) !== undefined;
 }
 
 /** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { createProcessGroups } from '../groups.ts';
-import { lockHolder } from '../lock.ts';
+import { lockHolder } from '@svc/process-lock';
 import { readCache, selectNative, wasReached, writeCache } from '../native/cache.ts';
 import { fireSlot, sendOutcomes } from '../native/slots.ts';
 import { createOutput, type Output } from '../output.ts';

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Template, template, templateNames } from '@svc/contract';
 import type { ImageStatus } from '@svc/sandboxd-api';
 import { z } from 'zod';
+import { type Flock, tryFlock } from '@svc/process-lock';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
 import { type TarBuilder, unpackTar } from './build.ts';
-import { type FileLock, tryLock } from './lock.ts';
 import type { Progress } from './progress.ts';
 import { type Recipe, recipeHash, recipes } from './recipes.ts';
 import { createImageStore, type ImageStore, type StoredImage } from './store.ts';
@@ -161,7 +161,7 @@ class Shelf {
     const spare = this.store.list().filter(({ digest }) => !current.has(digest) && !keep.has(digest));
     for (const { digest } of spare) await this.store.remove(digest);
     for (const name of template.options) {
-      const lock = await tryLock(this.#path(name, 'lock')).catch(() => undefined);
+      const lock = await tryFlock(this.#path(name, 'lock')).catch(() => undefined);
       if (!lock) continue;
       await this.store.sweep(name);
       await lock.release();
@@ -196,9 +196,9 @@ class Shelf {
   }
 
   /** The template's lock; undefined when another process finished the image meanwhile. */
-  async #locked(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<FileLock | undefined> {
+  async #locked(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<Flock | undefined> {
     for (;;) {
-      const lock = await tryLock(this.#path(name, 'lock'));
+      const lock = await tryFlock(this.#path(name, 'lock'));
       if (lock) return lock;
       if (this.get(name)) return undefined;
       const elsewhere = this.#elsewhere(name);
