@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { isOneCommand, oneCommand } from '@svc/contract';
 import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandboxd-api';
 import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
@@ -188,10 +189,7 @@ async function last(
 }
 
 function refuse(request: ExecRequest): void {
-  const forms = [request.cmd, request.shell, request.code].filter((form) => form !== undefined);
-  if (forms.length !== 1 || (request.code === undefined) !== (request.language === undefined)) {
-    throw new NodeError('bad_request', 'exactly one of cmd, shell and code with language');
-  }
+  if (!isOneCommand(request)) throw new NodeError('bad_request', oneCommand);
   if (request.cmd?.length === 0) throw new NodeError('bad_request', 'cmd is empty');
   const names = Object.keys(request.env);
   if (names.some((name) => /^(?:SVC|CLOUD)_|[=\0]|^$/.test(name))) {

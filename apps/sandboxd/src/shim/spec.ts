@@ -1,4 +1,4 @@
-import type { Egress } from '@svc/sandboxd-api';
+import type { Egress, EgressPreset } from '@svc/sandboxd-api';
 
 /** What the machine's operator lets sandboxes reach at all. */
 export interface EgressRules {
@@ -6,7 +6,7 @@ export interface EgressRules {
   allowHosts: string[];
   ports: number[];
   /** The hosts that a preset stands for. */
-  presets: { pypi: string[]; npm: string[] };
+  presets: Record<EgressPreset, string[]>;
 }
 
 /** Everything that a shim is told; one line of JSON on its standard input. */

@@ -10,6 +10,7 @@
  * code, so what it says is read with the schemas here: a field that is missing or wrong gets its default. The shim
  * imports types alone from here, since each library costs memory in every sandbox.
  */
+import { codeResult } from '@svc/contract';
 import type { CodeRequest, Egress, ExecRequest } from '@svc/sandboxd-api';
 import { z } from 'zod';
 
@@ -46,7 +47,7 @@ export type GuestError = z.output<typeof guestError>;
 
 /** A number, NaN when it is missing or none. */
 const number = z.coerce.number().catch(Number.NaN);
-const cellError = z.object({ name: z.string(), value: z.string(), traceback: z.string() });
+const cellError = codeResult.shape.error.unwrap();
 /** An exception of a cell. */
 export type CellError = z.output<typeof cellError>;
 /** The end of what answers nothing but that it is done. */
