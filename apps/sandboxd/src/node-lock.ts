@@ -9,7 +9,7 @@ const pollMs = 20;
 
 /**
  * Makes this process the only one that works on a node's directory. Throws at once, with nothing touched, when another
- * does; the kernel of the machine frees the lock of a process that is gone.
+ * does; Linux frees the lock of a process that is gone.
  */
 export async function lockNode(dir: string): Promise<Flock> {
   await mkdir(dir, { recursive: true, mode: 0o711 });

@@ -81,7 +81,7 @@ export const sandboxFiles = {
     ...onSandboxes,
     method: 'POST',
     path: '/v1/sandboxes/{id}/preview',
-    summary: 'An address that forwards HTTP and WebSocket to a port inside, for whoever has it',
+    summary: 'An address that forwards HTTP and WebSocket to a port inside, for anyone who has it',
     params: z.object({ id: uuid }),
     takes: json(
       z.object({

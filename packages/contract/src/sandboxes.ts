@@ -45,7 +45,7 @@ export const sandboxes = {
     ...onSandboxes,
     method: 'POST',
     path: '/v1/sandboxes',
-    summary: 'Create a sandbox; without `backend` v2, or v1 where v2 is not to be had',
+    summary: 'Create a sandbox; if `backend` is unset: v2, or v1 when v2 is unavailable',
     idempotent: true,
     metered: true,
     takes: json(

@@ -52,7 +52,7 @@ export async function fire(id: string, options: FireOptions): Promise<void> {
   output.line(await fireSlot(id, cache, { journal, machine, policy, log: output.log, signal: stop.signal }));
 }
 
-interface Parts {
+interface FireContext {
   config: Config;
   output: Output;
   policy: PolicySource;
@@ -62,8 +62,8 @@ interface Parts {
 }
 
 /** Claims and does what is there for this machine; answers how many runs, undefined when the gateway is out of reach. */
-async function claimInPlaceOfDaemon(parts: Parts): Promise<number | undefined> {
-  const { config, output, policy, journal, machine, stop } = parts;
+async function claimInPlaceOfDaemon(context: FireContext): Promise<number | undefined> {
+  const { config, output, policy, journal, machine, stop } = context;
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
   const client = createClient({ baseUrl: config.url, apiKey: config.key, device });

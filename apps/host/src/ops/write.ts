@@ -32,7 +32,7 @@ export const writeFile = defineOp('write_file', async (args, { places, signal })
 
 function toBytes(content: string, as: HostOpArgs<'write_file'>['encoding']): Buffer {
   const bytes = Buffer.from(content, as);
-  // Node reads base64 leniently and would drop what it does not know.
+  // Node.js reads base64 leniently and would drop what it does not know.
   if (as === 'base64' && bytes.toString('base64') !== content) throw new OpError('bad_args: content: not base64');
   return bytes;
 }

@@ -19,7 +19,7 @@ export interface ExecSink {
   signal: AbortSignal;
 }
 
-/** File systems keep times to a tick of the kernel; a file of the command's first instant is its own. */
+/** File systems keep times to a tick of the Linux kernel; a file of the command's first instant is its own. */
 const tickMs = 20;
 
 /** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
@@ -261,7 +261,7 @@ export async function runCode(
   }
 }
 
-/** Starts the kernel anew; the files stay. */
+/** Starts the Python kernel anew; the files stay. */
 export async function resetKernel(context: Context, id: string): Promise<void> {
   const entry = entryOf(context, id);
   const live = liveOf(entry);

@@ -221,7 +221,7 @@ async function discard(context: Context, { backend }: SandboxRecord, instance: s
   }
 }
 
-/** One child of a fork; what fails is told, and nothing of it stays. */
+/** Starts one child of a fork; a child that fails answers why, and nothing of it stays. */
 async function born(
   context: Context,
   parent: SandboxRecord,

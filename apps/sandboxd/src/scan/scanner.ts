@@ -24,7 +24,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (known?.alive()) return known;
     if (closed) throw new Error('the scanner is closed');
     await known?.stop();
-    // Whoever came here at the same time waits for the same one.
+    // Callers that came at the same time wait for the same one.
     running = pending ??= startClamd(options).finally(() => {
       pending = undefined;
     });

@@ -37,7 +37,7 @@ interface Held {
 
 /**
  * Waits for a spec on standard input, so that sandboxd can have shims in store; without one it ends with sandboxd. From
- * the spec on it depends on nobody.
+ * the spec on it depends on no other process.
  */
 function main(): void {
   let text = '';
@@ -138,7 +138,7 @@ function pace({ child, connection }: Held): void {
   else child.stdout?.resume();
 }
 
-/** Gives up every channel of a connection that is gone: a command nobody listens to is ended. */
+/** Gives up every channel of a connection that is gone: a command without a listener is ended. */
 function drop(held: Held): void {
   for (const channel of held.toConnection.keys()) tellGuest(held, encodeJson(channel, frameType.close, {}));
   held.toConnection.clear();

@@ -9,7 +9,7 @@ export interface EgressRules {
   presets: Record<EgressPreset, string[]>;
 }
 
-/** Everything that a shim is told; one line of JSON on its standard input. */
+/** What a shim needs to start its sandbox; one line of JSON on its standard input. */
 export interface ShimSpec {
   /** Starts the sandbox; its standard input and output are the agent's. */
   command: string[];

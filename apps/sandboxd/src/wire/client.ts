@@ -61,7 +61,8 @@ interface Hearer {
   drain(): void;
 }
 
-interface Entry {
+/** What this end knows of a channel that is open. */
+interface OpenChannel {
   hearer: Hearer;
   credit: number;
   /** Bytes of data whose credit was not returned. */
@@ -81,13 +82,13 @@ export async function connectShim(path: string): Promise<ShimClient> {
 }
 
 function createClient(socket: Socket): ShimClient {
-  const entries = new Map<number, Entry>();
+  const channels = new Map<number, OpenChannel>();
   const told: ((isAnswered: boolean) => void)[] = [];
   const ended = Promise.withResolvers<void>();
   let next = 1;
   const decode = createDecoder((frame) => {
     if (frame.channel === 0) told.shift()?.(true);
-    else receive(frame, entries, socket);
+    else receive(frame, channels, socket);
   });
   socket.on('data', (chunk: Buffer) => {
     try {
@@ -99,8 +100,8 @@ function createClient(socket: Socket): ShimClient {
   socket.on('error', () => {});
   socket.on('close', () => {
     for (const answer of told.splice(0)) answer(false);
-    const lost = [...entries.values()];
-    entries.clear();
+    const lost = [...channels.values()];
+    channels.clear();
     for (const { hearer } of lost) hearer.close({}, true);
     ended.resolve();
   });
@@ -112,10 +113,10 @@ function createClient(socket: Socket): ShimClient {
       queueMicrotask(() => hearer.close({}, true));
       return { write: () => true, eof() {}, cancel() {} };
     }
-    const entry: Entry = { hearer, credit: windowBytes, unread: 0 };
-    entries.set(number, entry);
+    const opened: OpenChannel = { hearer, credit: windowBytes, unread: 0 };
+    channels.set(number, opened);
     socket.write(encodeJson(number, frameType.open, request));
-    return channelOf(number, entry, entries, socket);
+    return channelOf(number, opened, channels, socket);
   };
   return {
     open,
@@ -149,54 +150,54 @@ function hearerOf<K extends GuestKind>(kind: K, handlers: ChannelHandlers<K>): H
   };
 }
 
-function channelOf(number: number, entry: Entry, entries: Map<number, Entry>, socket: Socket): Channel {
-  const isOpen = (): boolean => entries.get(number) === entry;
+function channelOf(number: number, opened: OpenChannel, channels: Map<number, OpenChannel>, socket: Socket): Channel {
+  const isOpen = (): boolean => channels.get(number) === opened;
   return {
     write(bytes) {
       if (!isOpen()) return true;
-      entry.credit -= bytes.length;
+      opened.credit -= bytes.length;
       socket.write(encodeFrame(number, frameType.data, bytes));
-      return entry.credit > 0;
+      return opened.credit > 0;
     },
     eof() {
       if (isOpen()) socket.write(encodeFrame(number, frameType.eof, Buffer.alloc(0)));
     },
     cancel() {
       if (!isOpen()) return;
-      entries.delete(number);
+      channels.delete(number);
       socket.write(encodeJson(number, frameType.close, {}));
     },
   };
 }
 
 /** Ends a channel whose agent does not wait for its reader. */
-function giveUp(channel: number, { hearer }: Entry, entries: Map<number, Entry>, socket: Socket): void {
-  entries.delete(channel);
+function giveUp(channel: number, { hearer }: OpenChannel, channels: Map<number, OpenChannel>, socket: Socket): void {
+  channels.delete(channel);
   socket.write(encodeJson(channel, frameType.close, {}));
   hearer.close({ error: { code: 'internal_error', message: 'the sandbox sent more than it may' } }, false);
 }
 
-function receive({ channel, type, payload }: Frame, entries: Map<number, Entry>, socket: Socket): void {
-  const entry = entries.get(channel);
-  if (!entry) return;
-  const { hearer } = entry;
+function receive({ channel, type, payload }: Frame, channels: Map<number, OpenChannel>, socket: Socket): void {
+  const opened = channels.get(channel);
+  if (!opened) return;
+  const { hearer } = opened;
   if (type === frameType.data || type === frameType.data2) {
     const bytes = payload.length;
-    entry.unread += bytes;
-    if (entry.unread > mostUnread) return giveUp(channel, entry, entries, socket);
+    opened.unread += bytes;
+    if (opened.unread > mostUnread) return giveUp(channel, opened, channels, socket);
     const done = (): void => {
-      entry.unread -= bytes;
-      if (entries.get(channel) === entry) socket.write(encodeCredit(channel, bytes));
+      opened.unread -= bytes;
+      if (channels.get(channel) === opened) socket.write(encodeCredit(channel, bytes));
     };
     if (hearer.data) hearer.data(payload, type === frameType.data ? 1 : 2, done);
     else done();
   } else if (type === frameType.eof) hearer.eof();
   else if (type === frameType.event) hearer.event(parseJson(payload));
   else if (type === frameType.credit) {
-    entry.credit = Math.min(windowBytes, entry.credit + payload.readUInt32BE(0));
-    if (entry.credit > 0) hearer.drain();
+    opened.credit = Math.min(windowBytes, opened.credit + payload.readUInt32BE(0));
+    if (opened.credit > 0) hearer.drain();
   } else if (type === frameType.close) {
-    entries.delete(channel);
+    channels.delete(channel);
     hearer.close(parseJson(payload), false);
   }
 }

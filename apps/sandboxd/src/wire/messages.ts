@@ -18,19 +18,19 @@ import { z } from 'zod';
 export interface GuestRequests {
   /** Run a command. With `stdin: true` its input follows as data, then `eof`. */
   exec: Omit<ExecRequest, 'stdin'> & { stdin?: true };
-  /** Run a cell in the Python process. */
+  /** Run a cell in the Python kernel. */
   code: CodeRequest & { env: Record<string, string> };
   /** Connect to a port on loopback inside. */
   port: { port: number };
-  /** Start the Python process anew. */
+  /** Start the Python kernel anew. */
   reset: object;
-  /** Import modules in the Python process before its first cell. */
+  /** Import modules in the Python kernel before its first cell. */
   warm: { modules: readonly string[] };
   /** Close every connection to the outside, before a snapshot. */
   freeze: object;
   /** Take connections again, after a snapshot. */
   unfreeze: object;
-  /** Go on after a restore: close what was open, give Python new random numbers. */
+  /** Go on after a restore: close what was open, give the Python kernel new random numbers. */
   thaw: object;
   /** Answer once the program of the image that starts with the sandbox serves. */
   started: object;
