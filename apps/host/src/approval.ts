@@ -1,17 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { statFields } from '@svc/process-lock';
 import { printable } from './output.ts';
 
 /** What a person at the daemon's terminal said; `unavailable` when nobody can be asked or no answer came in time. */
-export type Answer = 'yes' | 'no' | 'unavailable';
+export type TerminalAnswer = 'yes' | 'no' | 'unavailable';
 
 /** Asks the person at the daemon's own terminal. */
 export interface Approver {
   /** Whether there is a terminal to ask on at this moment. */
   available(): boolean;
   /** Shows `question` on one line and waits for y or n, until `signal` aborts. One question at a time. */
-  ask(question: string, signal: AbortSignal): Promise<Answer>;
+  ask(question: string, signal: AbortSignal): Promise<TerminalAnswer>;
 }
 
 /** The terminal's two ends. */
@@ -40,11 +40,11 @@ export function createApprover(
   };
 }
 
-async function prompt({ input, output }: Terminal, question: string, signal: AbortSignal): Promise<Answer> {
+async function prompt({ input, output }: Terminal, question: string, signal: AbortSignal): Promise<TerminalAnswer> {
   if (signal.aborted) return 'unavailable';
   // Not `terminal: true`: that turns the tty's own line editing off, and with it Ctrl-C as a signal.
   const lines = createInterface({ input, terminal: false });
-  const answer = Promise.withResolvers<Answer>();
+  const answer = Promise.withResolvers<TerminalAnswer>();
   let asked = false;
   lines.on('line', (line) => {
     if (asked) answer.resolve(/^\s*y(es)?\s*$/i.test(line) ? 'yes' : 'no');
@@ -69,9 +69,8 @@ async function prompt({ input, output }: Terminal, question: string, signal: Abo
 /** False in a background job, which the terminal would stop as soon as it reads. Linux only; elsewhere true. */
 function inForeground(): boolean {
   try {
-    const status = readFileSync('/proc/self/stat', 'utf8');
-    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
-    return fields[2] === fields[5];
+    const [, , group, , , terminalGroup] = statFields('self');
+    return group === terminalGroup;
   } catch {
     return true;
   }

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { contract, type RouteEvent } from '@svc/contract';
-import type { Answer } from './approval.ts';
+import type { TerminalAnswer } from './approval.ts';
 import { OpError, toOpError } from './failure.ts';
 import type { ProcessGroups } from './groups.ts';
-import { ops } from './ops/index.ts';
-import { isOpName } from './ops/names.ts';
+import { isServed, ops } from './ops/index.ts';
 import type { OpContext } from './ops/op.ts';
 import type { Policy, PolicySource } from './policy.ts';
-import type { Outcome, Reporter } from './report.ts';
+import type { OpOutcome, Reporter } from './report.ts';
 
 /** An `exec` frame of the hosts stream. */
 export type ExecFrame = Extract<RouteEvent<typeof contract.hosts.stream>, { event: 'exec' }>['data'];
@@ -23,7 +22,7 @@ export interface ExecutorOptions {
   /** Name of this host under `policy`. */
   nameOf: (policy: Policy) => string;
   /** Asks the person at the terminal whether `frame` may run. */
-  approve: (frame: ExecFrame, args: Record<string, unknown>, signal: AbortSignal) => Promise<Answer>;
+  approve: (frame: ExecFrame, args: Record<string, unknown>, signal: AbortSignal) => Promise<TerminalAnswer>;
   log: (text: string) => void;
   killAfterMs: number;
 }
@@ -48,7 +47,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const reports = new Set<Promise<void>>();
   let stopping = false;
 
-  const report = (frame: ExecFrame, outcome: Outcome, deadline: number) => {
+  const report = (frame: ExecFrame, outcome: OpOutcome, deadline: number) => {
     const posted = options.reporter.report(frame.req_id, outcome, deadline).finally(() => reports.delete(posted));
     reports.add(posted);
   };
@@ -89,9 +88,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: AbortSignal): Promise<Outcome> {
+async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: AbortSignal): Promise<OpOutcome> {
   try {
-    if (!isOpName(frame.op)) throw new OpError('unknown_op');
+    if (!isServed(frame.op)) throw new OpError('unknown_op');
     const policy = await options.policy.current();
     const args = argumentsOf(frame);
     const decision = policy.decisions[frame.op];
@@ -136,8 +135,8 @@ function argumentsOf(frame: ExecFrame): Record<string, unknown> {
 }
 
 /** `work`, or a failure some time after `signal` aborted when the work does not end by itself. */
-async function orHung(work: Promise<Outcome>, signal: AbortSignal, killAfterMs: number): Promise<Outcome> {
-  const given = Promise.withResolvers<Outcome>();
+async function orHung(work: Promise<OpOutcome>, signal: AbortSignal, killAfterMs: number): Promise<OpOutcome> {
+  const given = Promise.withResolvers<OpOutcome>();
   const onAbort = (): void => {
     void sleep(killAfterMs + hangMs, undefined, { ref: false }).then(() => {
       given.resolve({ ok: false, error: String(signal.reason) });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { acquireLock, processStart } from './lock.ts';
-import { temporaryDirectory, until } from './testing.ts';
+import { acquireLock } from './lock.ts';
+import { temporaryDirectory } from './testing.ts';
 
 const lockModule = new URL('lock.ts', import.meta.url).href;
 
@@ -33,43 +33,4 @@ test('a lock is refused while another process holds it, naming that process, and
   assert.equal(JSON.parse(await readFile(path, 'utf8')).pid, process.pid);
   lock.release();
   assert.deepEqual(await readdir(join(path, '..')), []);
-});
-
-test('a process that got the number of a dead holder does not hold its lock', async (t) => {
-  const path = join(await temporaryDirectory(t), 'lock');
-  const other = spawn('sleep', ['60'], { stdio: 'ignore' });
-  t.after(() => other.kill('SIGKILL'));
-  const pid = other.pid ?? 0;
-  const started = processStart(pid);
-  await writeFile(path, JSON.stringify({ pid, started }));
-  await assert.rejects(acquireLock(path), /already runs/);
-  await writeFile(path, JSON.stringify({ pid, started: `${started}1` }));
-  (await acquireLock(path)).release();
-});
-
-test('a damaged lock file does not keep the daemon from starting', async (t) => {
-  const path = join(await temporaryDirectory(t), 'lock');
-  await writeFile(path, '');
-  (await acquireLock(path)).release();
-});
-
-test('of many processes that find the same stale lock exactly one gets it', async (t) => {
-  for (let round = 0; round < 3; round += 1) {
-    const directory = await temporaryDirectory(t);
-    const path = join(directory, 'lock');
-    await writeFile(path, JSON.stringify({ pid: 1, started: 'before' }));
-    const contenders = Array.from({ length: 6 }, () => holder(t, path));
-    const said = await Promise.all(contenders.map((contender) => contender.said));
-    assert.equal(said.filter((text) => text === 'held').length, 1, said.join('; '));
-    await until(async () => (await readdir(directory)).length === 1, 'no helper file is left');
-    for (const { child } of contenders) child.kill('SIGKILL');
-  }
-});
-
-test('releasing a lock that was taken over leaves the new one', async (t) => {
-  const path = join(await temporaryDirectory(t), 'lock');
-  const lock = await acquireLock(path);
-  await writeFile(path, 'someone else');
-  lock.release();
-  assert.equal(await readFile(path, 'utf8'), 'someone else');
 });

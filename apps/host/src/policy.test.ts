@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { opNames } from './ops/names.ts';
+import { hostOpNames } from '@svc/contract';
 import { openPolicy, type PolicyOptions, writeDefaultPolicy } from './policy.ts';
 import { temporaryDirectory } from './testing.ts';
 
@@ -20,7 +20,7 @@ test('the first run writes a policy that only its owner reads: everything allowe
   await writeDefaultPolicy(path);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   const { decisions, roots } = await (await openPolicy(options)).current();
-  assert.deepEqual(decisions, Object.fromEntries(opNames.map((name) => [name, 'allow'])));
+  assert.deepEqual(decisions, Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])));
   assert.deepEqual(roots, [home]);
 });
 

@@ -1,10 +1,8 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
+import { type HostOp, hostOpNames, systemText } from '@svc/contract';
 import { z } from 'zod';
 import { CommandError, errnoOf } from './failure.ts';
-import type { Decision, OpName } from './ops/names.ts';
-import { opNames } from './ops/names.ts';
-import { systemText } from './text.ts';
 import { writePrivate } from './state.ts';
 
 /** Kinds of scheduled runs that a machine can do; `agent` needs a command. */
@@ -22,7 +20,7 @@ const policyFile = z.strictObject({
       stat: decision.optional(),
       git_state: decision.optional(),
       info: decision.optional(),
-    } satisfies Record<OpName, z.ZodType>)
+    } satisfies Record<HostOp, z.ZodType>)
     .optional(),
   roots: z.array(z.string().min(1)).min(1).max(32).optional(),
   name: z.string().trim().min(1).max(120).optional(),
@@ -38,9 +36,12 @@ const policyFile = z.strictObject({
     .optional(),
 });
 
+/** What the policy says of an operation; only `shell` can be asked about. */
+export type Decision = 'allow' | 'ask' | 'refuse';
+
 /** What this host lets others do. */
 export interface Policy {
-  readonly decisions: Readonly<Record<OpName, Decision>>;
+  readonly decisions: Readonly<Record<HostOp, Decision>>;
   /** Real paths (symlinks followed) of the directories that operations reach; the first is where relative paths start. */
   readonly roots: readonly string[];
   /** Name given in the policy file. */
@@ -75,7 +76,7 @@ export interface PolicySource {
 
 /** Writes the default policy (0600, everything allowed inside the home directory) unless the file is there. */
 export async function writeDefaultPolicy(path: string): Promise<void> {
-  const ops = Object.fromEntries(opNames.map((name) => [name, 'allow']));
+  const ops = Object.fromEntries(hostOpNames.map((name) => [name, 'allow']));
   const there = await stat(path).catch(() => undefined);
   if (!there) await writePrivate(path, `${JSON.stringify({ ops, roots: ['~'] }, null, 2)}\n`, true);
 }
@@ -156,9 +157,9 @@ function parseFile(text: string, path: string): z.output<typeof policyFile> {
 }
 
 /** A file that lists operations means just those: an operation added later must not be allowed by its silence. */
-function decisionsOf(ops: z.output<typeof policyFile>['ops']): Record<OpName, Decision> {
+function decisionsOf(ops: z.output<typeof policyFile>['ops']): Record<HostOp, Decision> {
   const absent: Decision = ops ? 'refuse' : 'allow';
-  return Object.fromEntries(opNames.map((name) => [name, ops?.[name] ?? absent])) as Record<OpName, Decision>;
+  return Object.fromEntries(hostOpNames.map((name) => [name, ops?.[name] ?? absent])) as Record<HostOp, Decision>;
 }
 
 function rootsOfFile(roots: readonly string[], { home, path }: PolicyOptions): string[] {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, SvcError } from '@svc/sdk';
 import { createBackoff } from './backoff.ts';
 
-/** What the caller of an operation gets. */
-export interface Outcome {
+/** How an operation ended: what its caller gets. */
+export interface OpOutcome {
   ok: boolean;
   result?: unknown;
   error?: string;
@@ -12,7 +12,7 @@ export interface Outcome {
 /** Posts outcomes; never throws. */
 export interface Reporter {
   /** Posts until the gateway took it, refused it, or `deadline` (of `performance.now()`) passed; at least once. */
-  report(reqId: string, outcome: Outcome, deadline: number): Promise<void>;
+  report(reqId: string, outcome: OpOutcome, deadline: number): Promise<void>;
 }
 
 /** How results reach the gateway. */
@@ -55,7 +55,7 @@ export function createReporter(options: ReporterOptions): Reporter {
 }
 
 /** Undefined when it was taken. */
-async function post(options: ReporterOptions, reqId: string, body: Outcome): Promise<unknown> {
+async function post(options: ReporterOptions, reqId: string, body: OpOutcome): Promise<unknown> {
   try {
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(attemptMs)]);
     await options.client.hosts.result({ params: { req_id: reqId }, body }, { signal });
@@ -72,7 +72,7 @@ function waitAfter(failure: unknown, wait: number): number | undefined {
   return Math.max(wait, (failure.retryAfter ?? 0) * 1000);
 }
 
-function cleaned(outcome: Outcome): Outcome {
+function cleaned(outcome: OpOutcome): OpOutcome {
   if (outcome.error === undefined) return outcome;
   return { ...outcome, error: outcome.error.replaceAll('\u0000', '').slice(0, maxError).toWellFormed() };
 }

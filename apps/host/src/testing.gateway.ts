@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { Outcome } from './report.ts';
+import type { OpOutcome } from './report.ts';
 import { type FakeScheduler, fakeScheduler } from './testing.scheduler.ts';
 
 /** A key of the gateway's form, for tests only. */
@@ -28,7 +28,7 @@ export interface FakeGateway {
   /** The next hosts stream that opens (or opened and was not asked for yet). */
   stream(): Promise<HostStream>;
   /** Sends an operation to the open stream; answers what the host posts. */
-  exec(op: string, args?: object, timeoutMs?: number, beside?: object): { reqId: string; outcome: Promise<Outcome> };
+  exec(op: string, args?: object, timeoutMs?: number, beside?: object): { reqId: string; outcome: Promise<OpOutcome> };
   /** The routes of the scheduler. */
   readonly scheduler: FakeScheduler;
   /** Answers requests before the routes do: true when it has. */
@@ -41,7 +41,7 @@ export interface FakeGateway {
 /** Who is present and who waits for what. */
 interface State {
   present: Map<string, HostStream>;
-  pending: Map<string, (outcome: Outcome) => void>;
+  pending: Map<string, (outcome: OpOutcome) => void>;
   /** Streams that opened and were not asked for, and those who ask for the next. */
   opened: HostStream[];
   waiting: ((host: HostStream) => void)[];
@@ -108,7 +108,7 @@ async function serve(
   if (url.pathname === '/v1/hosts/stream') return openStream(state, request, response, url.searchParams);
   const reqId = /^\/v1\/hosts\/exec\/([^/]+)\/result$/.exec(url.pathname)?.[1];
   if (reqId !== undefined) {
-    const outcome = (await jsonOf(request)) as Outcome;
+    const outcome = (await jsonOf(request)) as OpOutcome;
     state.pending.get(reqId)?.(outcome);
     return state.pending.delete(reqId) ? answer(response, 200, { ok: true }) : refuse(response, 404, 'not_found');
   }
@@ -124,9 +124,9 @@ async function serve(
   answer(response, 200, { req_id: id, ...(await outcome) });
 }
 
-function relay(state: State, host: HostStream, body: object): { reqId: string; outcome: Promise<Outcome> } {
+function relay(state: State, host: HostStream, body: object): { reqId: string; outcome: Promise<OpOutcome> } {
   const reqId = randomUUID();
-  const outcome = new Promise<Outcome>((resolve) => state.pending.set(reqId, resolve));
+  const outcome = new Promise<OpOutcome>((resolve) => state.pending.set(reqId, resolve));
   host.send('exec', { args: {}, timeout_ms: 30_000, ...body, req_id: reqId, deadline: 0 });
   return { reqId, outcome };
 }

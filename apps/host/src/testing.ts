@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { type HostOp, hostOpNames, type HostOpResult, hostOps } from '@svc/contract';
+import { processStart } from '@svc/process-lock';
 import { createProcessGroups } from './groups.ts';
-import { opNames } from './ops/names.ts';
-import type { Op, OpContext } from './ops/op.ts';
+import { ops } from './ops/index.ts';
+import type { OpContext } from './ops/op.ts';
 import type { Policy } from './policy.ts';
 import { type FakeGateway, testKey } from './testing.gateway.ts';
 
@@ -18,9 +19,14 @@ export async function temporaryDirectory(test: TestContext): Promise<string> {
   return directory;
 }
 
+/** Runs an operation; throws when its result is not what the contract says, with a field too many also. */
+export async function resultOf<N extends HostOp>(name: N, args: unknown, context: OpContext): Promise<HostOpResult<N>> {
+  return hostOps[name].result.strict().parse(await ops[name](args, context)) as HostOpResult<N>;
+}
+
 /** What an operation works with when `root` is all it may touch. */
 export function contextOf(root: string, changes: Partial<OpContext> = {}): OpContext {
-  const decisions = Object.fromEntries(opNames.map((name) => [name, 'allow'])) as OpContext['policy']['decisions'];
+  const decisions = Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])) as OpContext['policy']['decisions'];
   return {
     signal: new AbortController().signal,
     places: { roots: [root], hidden: [] },
@@ -35,24 +41,14 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
 
 /** A policy that allows everything in no root. */
 export function policyOf(changes: Partial<Policy> = {}): Policy {
-  const decisions = Object.fromEntries(opNames.map((name) => [name, 'allow'])) as Policy['decisions'];
+  const decisions = Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])) as Policy['decisions'];
   const kinds: Policy['kinds'] = ['shell', 'http', 'agent'];
   return { decisions, roots: [], name: undefined, tags: [], parallel: 4, kinds, agent: undefined, ...changes };
 }
 
-/** Runs `op` and answers its result as `T`, which the test knows. */
-export async function resultOf<T>(op: Op, args: unknown, context: OpContext): Promise<T> {
-  return (await op(args, context)) as T;
-}
-
 /** True while a process of that number exists and is no zombie. */
 export function isAlive(pid: number): boolean {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return status.slice(status.lastIndexOf(')') + 2)[0] !== 'Z';
-  } catch {
-    return false;
-  }
+  return processStart(pid) !== undefined;
 }
 
 /** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** Bytes as text that fits into a result. */
 export interface Decoded {
   text: string;
@@ -34,9 +32,3 @@ function withoutPartial(buffer: Buffer): Buffer {
   }
   return buffer;
 }
-
-/** Text that a system call takes: not empty, no NUL. */
-export const systemText = z
-  .string()
-  .min(1)
-  .refine((value) => !value.includes('\u0000'), 'must not hold NUL');

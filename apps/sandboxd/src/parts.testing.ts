@@ -25,7 +25,7 @@ export async function textOf(stream: Readable): Promise<string> {
 export const needsRoot: string | false =
   process.platform === 'linux' && process.getuid?.() === 0 ? false : 'needs root on Linux';
 
-/** A connection to a shim whose agent is the test: `hear` is told every frame, and what it writes is what the agent says. */
+/** A connection to a shim whose agent is the test: `hear` gets every frame, and answers by writing to the socket. */
 export async function fakeShim(test: TestContext, hear: (frame: Frame, shim: Socket) => void): Promise<ShimClient> {
   const path = join(await temporaryDirectory(test), 'shim.sock');
   const server = createServer((socket) => {

@@ -1,21 +1,25 @@
+import type { EgressPreset } from '@svc/sandboxd-api';
 import type { EgressRules } from './shim/spec.ts';
 
 /** The registries that the presets stand for where the operator names none. */
-export const defaultRegistries = { pypi: 'pypi.org,files.pythonhosted.org', npm: 'registry.npmjs.org' };
+export const defaultRegistries: Record<EgressPreset, string> = {
+  pypi: 'pypi.org,files.pythonhosted.org',
+  npm: 'registry.npmjs.org',
+};
 
 /** What a preset makes of the operator's setting. */
 export interface Registries {
   /** Hosts that a preset reaches. */
   hosts: EgressRules['presets'];
   /** Environment of user code with that preset: which registry its tools ask. */
-  env: Record<'pypi' | 'npm', Record<string, string>>;
+  env: Record<EgressPreset, Record<string, string>>;
 }
 
 /**
  * Reads `--pypi-hosts` and `--npm-hosts`: the registry first, as a host or as its whole address, then the hosts that its
  * files come from. Tools are told of it when it is another than theirs. Throws for an address that is none.
  */
-export function registriesOf(given: { pypi: readonly string[]; npm: readonly string[] }): Registries {
+export function registriesOf(given: Record<EgressPreset, readonly string[]>): Registries {
   const [pypi, npm] = [addressOf(given.pypi[0], 'simple/'), addressOf(given.npm[0], '')];
   const insecure = pypi?.protocol === 'http:' ? { PIP_TRUSTED_HOST: pypi.host } : {};
   return {

@@ -26,7 +26,7 @@ export const skip: string | false =
 /** The command line of sandboxd. */
 export const mainPath = join(import.meta.dirname, 'main.ts');
 
-export interface Answer<T> {
+export interface HttpAnswer<T> {
   status: number;
   body: T;
 }
@@ -45,8 +45,8 @@ export interface Daemon {
   dir: string;
   /** Directory of the workspaces. */
   workspaces: string;
-  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
-  create(id: string, changes?: Partial<NewSandbox>): Promise<Answer<Record<string, unknown>>>;
+  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<HttpAnswer<T>>;
+  create(id: string, changes?: Partial<NewSandbox>): Promise<HttpAnswer<Record<string, unknown>>>;
   exec(id: string, body: Record<string, unknown>): Promise<Executed>;
   code(id: string, code: string, timeoutMs?: number): Promise<CodeResult>;
   port(id: string, port: number): Promise<Duplex>;
@@ -86,7 +86,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
   const daemon: Daemon = {
     dir,
     workspaces: join(dir, 'workspaces/mnt/workspaces'),
-    async call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    async call<T>(method: string, path: string, body?: unknown): Promise<HttpAnswer<T>> {
       const asked = request({ socketPath: socket, method, path });
       asked.end(body === undefined ? undefined : JSON.stringify(body));
       const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];

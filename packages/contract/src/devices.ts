@@ -13,7 +13,7 @@ export const device = z
   })
   .meta({ id: 'Device' });
 
-/** Devices of the caller's account (kernel: devices). */
+/** Devices of the caller's account (design: kernel, devices). */
 export const devices = {
   list: route({
     method: 'GET',

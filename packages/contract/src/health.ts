@@ -3,7 +3,7 @@ import { json, route } from './route.ts';
 
 const check = z.object({ ok: z.boolean(), error: z.string().optional() });
 
-/** Readiness record; a 503 carries the same record, not the error envelope (kernel: health). */
+/** Readiness record; a 503 carries the same record, not the error envelope (design: kernel, health). */
 const readiness = z
   .object({
     ok: z.boolean(),

@@ -31,7 +31,7 @@ const timeZone = text(64).refine((value) => {
   }
 }, 'must be an IANA time zone');
 
-/** What every ping route shares: it is open to whoever has the token, from any client. */
+/** What every ping route shares: anyone who has the token may call it, from any client. */
 const ping = {
   method: 'GET',
   auth: 'open',

@@ -42,6 +42,14 @@ export { device } from './devices.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { dateTime, epochMs, limit, text, uuid } from './fields.ts';
 export { heartbeat } from './heartbeats.ts';
+export {
+  type HostOp,
+  type HostOpArgs,
+  hostOpNames,
+  type HostOpResult,
+  hostOps,
+  systemText,
+} from './hosts.ops.ts';
 export { host } from './hosts.ts';
 export { key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
@@ -49,13 +57,23 @@ export * from './route.ts';
 export {
   artifact,
   backend,
+  codeResult,
   defaultTemplate,
   egress,
+  egressPreset,
   execFrame,
   execResult,
+  fileEntry,
+  forkedSandbox,
+  isOneCommand,
+  language,
+  oneCommand,
+  outputFile,
   receipt,
+  resumed,
   sandbox,
   sandboxStates,
+  scanVerdict,
   storedEgress,
   type Template,
   template,

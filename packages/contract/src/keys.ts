@@ -45,7 +45,7 @@ export const keyErrors = {
   key_revoked: { status: 409, type: 'conflict_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-/** API keys of the caller's account (kernel: accounts and keys). */
+/** API keys of the caller's account (design: kernel, accounts and keys). */
 export const keys = {
   list: route({
     method: 'GET',

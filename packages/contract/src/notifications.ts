@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime, limit, text, uuid } from './fields.ts';
 import { events, json, route } from './route.ts';
 
-/** An entry of the account's inbox (kernel: notifications). */
+/** An entry of the account's inbox (design: kernel, notifications). */
 export const notification = z
   .object({
     id: uuid,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** HTTP methods that a route may have. Wherever there is GET, HEAD answers the same without the body. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Tool levels, weakest first. A key without a level of its own has its account's (kernel: accounts and keys). */
+/** Tool levels, weakest first. A key without a level of its own has its account's (design: kernel, accounts and keys). */
 export const toolLevels = ['l0', 'l1', 'l2', 'l3_sandbox'] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 

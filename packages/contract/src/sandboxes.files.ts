@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dateTime, text, uuid } from './fields.ts';
 import { bytes, json, route } from './route.ts';
-import { artifact, onSandboxes, ttlSeconds } from './sandboxes.shapes.ts';
+import { artifact, fileEntry, onSandboxes, scanVerdict, ttlSeconds } from './sandboxes.shapes.ts';
 
 const params = z.object({ id: uuid });
 const path = text(1024).describe('Relative to /workspace');
@@ -39,14 +39,7 @@ export const sandboxFiles = {
     query: z.object({ path: path.default('') }),
     answers: json(
       z.object({
-        entries: z.array(
-          z.object({
-            path: z.string(),
-            bytes: z.int(),
-            type: z.enum(['file', 'directory', 'symlink', 'other']),
-            mtime: dateTime,
-          }),
-        ),
+        entries: z.array(fileEntry),
       }),
     ),
     errors: [...errors, 'workspace_too_large'],
@@ -74,7 +67,7 @@ export const sandboxFiles = {
         name: z.string().optional(),
         bytes: z.int(),
         sha256: z.string(),
-        scan: artifact.shape.scan,
+        scan: scanVerdict,
         url: z
           .string()
           .optional()
@@ -88,7 +81,7 @@ export const sandboxFiles = {
     ...onSandboxes,
     method: 'POST',
     path: '/v1/sandboxes/{id}/preview',
-    summary: 'An address that forwards HTTP and WebSocket to a port inside, for whoever has it',
+    summary: 'An address that forwards HTTP and WebSocket to a port inside, for anyone who has it',
     params: z.object({ id: uuid }),
     takes: json(
       z.object({

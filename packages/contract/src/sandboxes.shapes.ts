@@ -46,19 +46,18 @@ const domain = text(253)
   .refine((name) => hostName.test(name), 'must be a host name such as example.com or *.example.com, not an address')
   .refine((name) => !internalSuffix.test(name), 'must not have an internal suffix');
 
+/** Registries of packages whose hosts go by one name. */
+export const egressPreset = z.enum(['pypi', 'npm']);
+const egressWith = <D extends z.ZodType<string[]>>(domains: D) =>
+  z.discriminatedUnion('mode', [
+    z.object({ mode: z.literal('none') }),
+    z.object({ mode: z.literal('allowlist'), domains }),
+    z.object({ mode: z.literal('preset'), preset: egressPreset }),
+  ]);
 /** Where code inside may connect to (document 3, Sandbox; Limits: 20 host names). */
-export const egress = z.discriminatedUnion('mode', [
-  z.object({ mode: z.literal('none') }),
-  z.object({ mode: z.literal('allowlist'), domains: z.array(domain).min(1).max(20) }),
-  z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
-]);
-
+export const egress = egressWith(z.array(domain).min(1).max(20));
 /** The same as it is kept and answered. */
-export const storedEgress = z.discriminatedUnion('mode', [
-  z.object({ mode: z.literal('none') }),
-  z.object({ mode: z.literal('allowlist'), domains: z.array(z.string()) }),
-  z.object({ mode: z.literal('preset'), preset: z.enum(['pypi', 'npm']) }),
-]);
+export const storedEgress = egressWith(z.array(z.string()));
 
 /** The caller's labels: at most 64, names of 1 to 128 and values of at most 1,024 characters. */
 export const metadata = z
@@ -87,6 +86,9 @@ export const sandbox = z
 export const ttlSeconds = (minimum: number, maximum: number) => z.int().meta({ minimum, maximum });
 export const timeoutSeconds = z.int().min(1).max(900).default(120);
 
+/** What `code` of a command may be written in. */
+export const language = z.enum(['python', 'bash']);
+
 const envName = text(256)
   .min(1)
   .refine((name) => !/^(?:SVC|CLOUD)_/.test(name), 'must not start with SVC_ or CLOUD_')
@@ -102,7 +104,7 @@ const inputPath = text(1024)
 export const commandFields = {
   cmd: z.array(text(131_072)).min(1).max(256).optional().describe('Program and arguments; no shell'),
   shell: text(65_536).min(1).optional().describe('Run with a login bash'),
-  language: z.enum(['python', 'bash']).optional(),
+  language: language.optional(),
   code: text(1_048_576).min(1).optional(),
   env: z
     .record(envName, text(131_072))
@@ -138,7 +140,8 @@ function isInWorkspace(path: string): boolean {
   return parts[0] === 'workspace';
 }
 
-const output = z.object({ path: z.string(), sha256: z.string(), bytes: z.int() });
+/** A file that a command wrote below `/workspace/out`; `path` is relative to `/workspace`. */
+export const outputFile = z.object({ path: z.string(), sha256: z.string(), bytes: z.int() });
 /** What ran, on what, and what came of it (document 3, Exec result). */
 export const receipt = z
   .object({
@@ -152,12 +155,14 @@ export const receipt = z
       .describe(
         'Of the request without stdin and inputs, its defaults filled in (`env` {}, `timeout_seconds` 120), as JSON with sorted keys and no spaces',
       ),
-    outputs: z.array(output).describe('Files below /workspace/out that the command wrote'),
+    outputs: z.array(outputFile).describe('Files below /workspace/out that the command wrote'),
     generation_before: z.int(),
     generation_after: z.int(),
   })
   .meta({ id: 'Receipt' });
 
+/** What the antivirus says of a file. */
+export const scanVerdict = z.enum(['clean', 'infected', 'error']);
 /** A file of `/workspace/out`, scanned and stored (document 3, Artifact). */
 export const artifact = z
   .object({
@@ -166,7 +171,7 @@ export const artifact = z
     bytes: z.int(),
     mime: z.string(),
     sha256: z.string(),
-    scan: z.enum(['clean', 'infected', 'error']),
+    scan: scanVerdict,
     url: z.string().optional().describe('Signed link, valid 1 h; present only when the scan is clean'),
     expires_at: dateTime,
   })
@@ -186,12 +191,14 @@ export const execResult = z
   })
   .meta({ id: 'ExecResult' });
 
+/** An output of a command. */
+const stream = z.enum(['stdout', 'stderr']);
 /** Frames of an exec (document 3, Events): `start`, chunks, then one `exit` or `error`. */
 export const execFrame = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('start') }),
-    z.object({ type: z.enum(['stdout', 'stderr']), data: z.string() }),
-    z.object({ type: z.literal('truncated'), stream: z.enum(['stdout', 'stderr']) }),
+    z.object({ type: stream, data: z.string() }),
+    z.object({ type: z.literal('truncated'), stream }),
     z.object({
       type: z.literal('exit'),
       exit_code: z.int().nullable(),
@@ -213,3 +220,32 @@ export function framesOf(result: z.output<typeof execResult>): z.input<typeof ex
     { type: 'exit', ...exit },
   ];
 }
+
+/** What a cell of the Python kernel did. */
+export const codeResult = z
+  .object({
+    stdout: z.string(),
+    stderr: z.string(),
+    result: z.string().nullable().describe('`repr` of the last expression, at most 64 KiB'),
+    error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
+    duration_ms: z.int(),
+    execution_count: z.int(),
+    kernel_restarted: z.boolean().describe('Every variable is gone'),
+    images: z.array(z.string()).describe('Figures that the cell drew, relative to /workspace'),
+  })
+  .meta({ id: 'CodeResult' });
+
+/** How a sandbox came up from a snapshot: `restored: false` is a cold start with the files intact. */
+export const resumed = z.object({ restored: z.boolean(), ready_ms: z.number() });
+/** A child of a fork; `error` when it could not be started. */
+export const forkedSandbox = z
+  .object({ id: uuid, ...resumed.shape, error: z.string().optional() })
+  .meta({ id: 'ForkedSandbox' });
+
+/** An entry of a directory; `path` is relative to `/workspace`. */
+export const fileEntry = z.object({
+  path: z.string(),
+  bytes: z.int(),
+  type: z.enum(['file', 'directory', 'symlink', 'other']),
+  mtime: dateTime,
+});

@@ -5,16 +5,19 @@ import { sandboxFiles } from './sandboxes.files.ts';
 import {
   artifact,
   backend,
+  codeResult,
   commandFields,
   defaultTemplate,
   egress,
   execFrame,
   execResult,
+  forkedSandbox,
   framesOf,
   isOneCommand,
   metadata,
   oneCommand,
   onSandboxes,
+  resumed,
   sandbox,
   sandboxStates,
   template,
@@ -23,7 +26,6 @@ import {
 } from './sandboxes.shapes.ts';
 
 const params = z.object({ id: uuid });
-const resumed = z.object({ restored: z.boolean(), ready_ms: z.number() });
 const onRunning = ['sandbox_not_running', 'sandbox_busy', 'sandbox_capacity'] as const;
 const paid = ['insufficient_balance', 'sandbox_concurrency_limit', 'sandbox_capacity'] as const;
 
@@ -118,20 +120,7 @@ export const sandboxes = {
     metered: true,
     params,
     takes: json(z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds })),
-    answers: json(
-      z
-        .object({
-          stdout: z.string(),
-          stderr: z.string(),
-          result: z.string().nullable().describe('`repr` of the last expression, at most 64 KiB'),
-          error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
-          duration_ms: z.int(),
-          execution_count: z.int(),
-          kernel_restarted: z.boolean().describe('Every variable is gone'),
-          images: z.array(z.string()).describe('Figures that the cell drew, relative to /workspace'),
-        })
-        .meta({ id: 'CodeResult' }),
-    ),
+    answers: json(codeResult),
     errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
   }),
   resetKernel: route({
@@ -179,9 +168,7 @@ export const sandboxes = {
       z.object({
         object: z.literal('list'),
         parent_id: uuid,
-        data: z.array(
-          z.object({ id: uuid, ...resumed.shape, error: z.string().optional() }).meta({ id: 'ForkedSandbox' }),
-        ),
+        data: z.array(forkedSandbox),
       }),
     ),
     errors: [...paid, ...onRunning, 'not_supported_on_v1', 'invalid_count', 'invalid_ttl'],

@@ -211,7 +211,7 @@ export class NodeClient {
   }
 }
 
-/** The bytes of an answer; where it breaks off, that is the node's failure, not one of whoever reads them. */
+/** The bytes of an answer; when it breaks off, the error is the node's, not the reader's. */
 function bodyOf(response: IncomingMessage): Readable {
   async function* bytes(): AsyncGenerator<Buffer> {
     try {
@@ -221,7 +221,7 @@ function bodyOf(response: IncomingMessage): Readable {
     }
   }
   const body = Readable.from(bytes(), { objectMode: false });
-  // Also when nobody began to read.
+  // Also when no one has begun to read.
   return body.once('close', () => response.complete || response.destroy());
 }
 

@@ -2,13 +2,28 @@
  * What the gateway and sandboxd, the node agent that holds the sandboxes of one machine, say to each other: JSON over
  * HTTP on a Unix socket. The table of routes stands in `apps/sandboxd/README.md`.
  */
-import { backend, storedEgress, type Template, template } from '@svc/contract';
+import {
+  backend,
+  type codeResult,
+  type egressPreset,
+  type execFrame,
+  type fileEntry,
+  type forkedSandbox,
+  language,
+  type outputFile,
+  type resumed,
+  type scanVerdict,
+  storedEgress,
+  type Template,
+  template,
+} from '@svc/contract';
 import { z } from 'zod';
 
 export type { Template } from '@svc/contract';
 export type Backend = z.infer<typeof backend>;
 /** Where code inside may connect to; enforced outside of the sandbox, by host name. */
 export type Egress = z.infer<typeof storedEgress>;
+export type EgressPreset = z.infer<typeof egressPreset>;
 
 /** `PUT /v1/sandboxes/{id}`: creates it; a repetition answers the one there is. Instants are epoch milliseconds. */
 export const newSandbox = z.object({
@@ -40,11 +55,11 @@ export interface SandboxState {
   snapshot_bytes?: number;
 }
 
-/** `POST …/exec`. Exactly one of `cmd`, `shell` and `code` with `language`. */
+/** `POST …/exec`. Exactly one of `cmd`, `shell` and `code` with `language`. The gateway has checked lengths and counts. */
 export const execRequest = z.object({
   cmd: z.array(z.string()).optional(),
   shell: z.string().optional(),
-  language: z.enum(['python', 'bash']).optional(),
+  language: language.optional(),
   code: z.string().optional(),
   env: z.record(z.string(), z.string()).default({}),
   /** Inside `/workspace`, relative to it or absolute; default its root. */
@@ -55,54 +70,28 @@ export const execRequest = z.object({
 export type ExecRequest = z.infer<typeof execRequest>;
 
 /** A file that a command wrote below `/workspace/out`; `path` is relative to `/workspace`. */
-export interface OutputFile {
-  path: string;
-  sha256: string;
-  bytes: number;
-}
+export type OutputFile = z.infer<typeof outputFile>;
 
-/** Lines of the answer to an exec (`application/x-ndjson`): `start`, chunks as they come, then one `exit` or `error`. */
+type ExecFrame = z.infer<typeof execFrame>;
+/**
+ * Lines of the answer to an exec (`application/x-ndjson`): the frames that a caller gets, but that `exit` has the
+ * outputs, of which the gateway makes a receipt. `truncated`: a stream reached 1 MiB; the rest of it is dropped.
+ */
 export type ExecEvent =
-  | { type: 'start' }
-  | { type: 'stdout' | 'stderr'; data: string }
-  /** A stream reached 1 MiB; the rest of it is dropped. */
-  | { type: 'truncated'; stream: 'stdout' | 'stderr' }
-  | { type: 'exit'; exit_code: number | null; timed_out: boolean; duration_ms: number; outputs: OutputFile[] }
-  | { type: 'error'; code: NodeErrorCode; message: string };
+  | Exclude<ExecFrame, { type: 'exit' | 'error' }>
+  | (Omit<Extract<ExecFrame, { type: 'exit' }>, 'receipt'> & { outputs: OutputFile[] })
+  | (Extract<ExecFrame, { type: 'error' }> & { code: NodeErrorCode });
 
 /** `POST …/run_code`. */
 export const codeRequest = z.object({ code: z.string(), timeout_ms: z.int() });
 export type CodeRequest = z.infer<typeof codeRequest>;
 
 /** What a cell of the Python kernel did. */
-export interface CodeResult {
-  stdout: string;
-  stderr: string;
-  /** `repr` of the last expression, at most 64 KiB; null when there is none. */
-  result: string | null;
-  error: { name: string; value: string; traceback: string } | null;
-  duration_ms: number;
-  execution_count: number;
-  /** The cell went past its time, or ended the process: every variable is gone. */
-  kernel_restarted: boolean;
-  /** Figures that the cell drew, relative to `/workspace`. */
-  images: string[];
-}
-
+export type CodeResult = z.infer<typeof codeResult>;
 /** An entry of a directory; `path` is relative to `/workspace`, `mtime` RFC 3339. */
-export interface FileEntry {
-  path: string;
-  bytes: number;
-  type: 'file' | 'directory' | 'symlink' | 'other';
-  mtime: string;
-}
-
+export type FileEntry = z.infer<typeof fileEntry>;
 /** Answer of `PUT …/files`. */
-export interface WrittenFile {
-  path: string;
-  bytes: number;
-  sha256: string;
-}
+export type WrittenFile = OutputFile;
 
 /** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes with the workspace. */
 export interface Paused {
@@ -113,10 +102,7 @@ export interface Paused {
 /** `POST …/resume`. */
 export const resumeRequest = z.object({ expires_at: z.int() });
 /** Answer of `POST …/resume`, and what each child of a fork says. */
-export interface Resumed {
-  restored: boolean;
-  ready_ms: number;
-}
+export type Resumed = z.infer<typeof resumed>;
 
 /** `POST …/fork`. */
 export const forkRequest = z.object({
@@ -125,13 +111,14 @@ export const forkRequest = z.object({
     .min(1)
     .max(5),
 });
+/** Answer of `POST …/fork`. */
 export interface Forked {
-  children: ({ id: string; error?: string } & Resumed)[];
+  children: z.infer<typeof forkedSandbox>[];
 }
 
 /** The verdict of `POST /v1/scan` over the bytes of its body. */
 export interface Scanned {
-  verdict: 'clean' | 'infected' | 'error';
+  verdict: z.infer<typeof scanVerdict>;
   signature?: string;
 }
 

@@ -40,10 +40,10 @@ type Parameters<R extends Route> =
   unknown extends RouteInput<R>
     ? [input?: Record<string, never>, options?: CallOptions]
     : [input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions];
-type Answer<R extends Route> = R['answers']['kind'] extends 'events'
+type Returned<R extends Route> = R['answers']['kind'] extends 'events'
   ? AsyncGenerator<RouteEvent<R>>
   : Promise<RouteOutput<R>>;
-type Operation<R extends Route> = ((...call: Parameters<R>) => Answer<R>) &
+type Operation<R extends Route> = ((...call: Parameters<R>) => Returned<R>) &
   ([RouteFrame<R>] extends [never]
     ? unknown
     : {

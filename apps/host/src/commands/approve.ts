@@ -26,7 +26,7 @@ interface Candidate {
   hash: string;
 }
 
-interface Parts {
+interface ApproveContext {
   client: Client;
   approvals: Approvals;
   output: Output;
@@ -44,17 +44,17 @@ export async function approve(named: string | undefined, options: ApproveOptions
   const device = { id, ...(name && { name }), platform: devicePlatform };
   const client = createClient({ baseUrl: config.url, apiKey: config.key, device });
   const approvals = openApprovals(join(config.stateDir, 'approvals.json'));
-  const parts: Parts = { client, approvals, output, deviceId: id, options };
-  if (options.revoke) return revoke(named, parts);
+  const context: ApproveContext = { client, approvals, output, deviceId: id, options };
+  if (options.revoke) return revoke(named, context);
   const candidates = await listCandidates(client);
-  if (options.list) return list(candidates, parts);
-  if (named !== undefined) return decide(find(candidates, named), parts);
+  if (options.list) return list(candidates, context);
+  if (named !== undefined) return decide(find(candidates, named), context);
   if (options.yes) throw new CommandError('--yes needs the schedule: svc host approve --yes <schedule>');
   let open = 0;
   for (const candidate of candidates) {
     if (!asksHere(candidate, id) || (await isApproved(candidate, approvals))) continue;
     open += 1;
-    await decide(candidate, parts);
+    await decide(candidate, context);
   }
   if (open === 0) output.log('no schedule asks for an approval on this host');
 }
@@ -92,8 +92,8 @@ async function isApproved({ schedule, hash }: Candidate, approvals: Approvals): 
   return approvals.isApproved(schedule.id, hash);
 }
 
-async function list(candidates: readonly Candidate[], parts: Parts): Promise<void> {
-  const { approvals, output, deviceId, options } = parts;
+async function list(candidates: readonly Candidate[], context: ApproveContext): Promise<void> {
+  const { approvals, output, deviceId, options } = context;
   const rows = [];
   for (const candidate of candidates) {
     const { schedule, hash } = candidate;
@@ -110,7 +110,7 @@ async function list(candidates: readonly Candidate[], parts: Parts): Promise<voi
 }
 
 /** Shows a command, asks, and notes the answer: here before there, so that no run comes that is refused here. */
-async function decide(candidate: Candidate, { client, approvals, output, options }: Parts): Promise<void> {
+async function decide(candidate: Candidate, { client, approvals, output, options }: ApproveContext): Promise<void> {
   const { schedule, hash } = candidate;
   if (schedule.command_hash !== hash) {
     throw new CommandError(
@@ -155,7 +155,10 @@ async function confirm(name: string): Promise<boolean> {
 }
 
 /** Takes an approval back: here first, so that it holds even when the gateway is out of reach. */
-async function revoke(named: string | undefined, { client, approvals, output, options }: Parts): Promise<void> {
+async function revoke(
+  named: string | undefined,
+  { client, approvals, output, options }: ApproveContext,
+): Promise<void> {
   if (named === undefined) throw new CommandError('--revoke needs the schedule: its id or name');
   const own = (await approvals.list()).map((approval) => ({
     schedule: { id: approval.schedule_id, name: approval.name },

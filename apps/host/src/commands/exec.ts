@@ -1,9 +1,8 @@
-import { uuid } from '@svc/contract';
+import { type HostOp, type HostOpArgs, hostOps, uuid } from '@svc/contract';
 import { type Client, createClient, SvcError } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
 import { devicePlatform } from '../ops/info.ts';
-import { shellResult } from '../ops/shell.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
@@ -35,9 +34,10 @@ export async function exec(target: string, words: readonly string[], options: Ex
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   try {
     const deviceId = await findHost(client, target, stop.signal);
-    const args = { command: commandLine(words), timeout_ms: timeoutMs, ...(options.cwd && { cwd: options.cwd }) };
+    const cwd = options.cwd && { cwd: options.cwd };
+    const args: HostOpArgs<'shell'> = { command: commandLine(words), timeout_ms: timeoutMs, ...cwd };
     const timeout_ms = Math.min(timeoutMs + relayMarginMs, maxRelayMs);
-    const body = { op: 'shell', args, timeout_ms };
+    const body = { op: 'shell' satisfies HostOp, args, timeout_ms };
     const answer = await client.hosts.exec({ params: { device_id: deviceId }, body }, { signal: stop.signal });
     if (!answer.ok && !options.json) throw new CommandError(`${target}: ${answer.error ?? 'failed'}`, relayFailedCode);
     if (options.json) output.json(answer);
@@ -52,7 +52,7 @@ export async function exec(target: string, words: readonly string[], options: Ex
 /** Writes what the command wrote and answers the exit code it stands for. */
 async function finish(result: unknown, json: boolean, output: Output): Promise<number> {
   if (result === undefined && json) return relayFailedCode;
-  const parsed = shellResult.safeParse(result);
+  const parsed = hostOps.shell.result.safeParse(result);
   if (!parsed.success)
     throw new CommandError('the host answered something that is not a shell result', relayFailedCode);
   const { stdout, stderr, timed_out, truncated, exit_code } = parsed.data;

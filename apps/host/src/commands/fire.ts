@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { createProcessGroups } from '../groups.ts';
-import { lockHolder } from '../lock.ts';
+import { lockHolder } from '@svc/process-lock';
 import { readCache, selectNative, wasReached, writeCache } from '../native/cache.ts';
 import { fireSlot, sendOutcomes } from '../native/slots.ts';
 import { createOutput, type Output } from '../output.ts';
@@ -52,7 +52,7 @@ export async function fire(id: string, options: FireOptions): Promise<void> {
   output.line(await fireSlot(id, cache, { journal, machine, policy, log: output.log, signal: stop.signal }));
 }
 
-interface Parts {
+interface FireContext {
   config: Config;
   output: Output;
   policy: PolicySource;
@@ -62,8 +62,8 @@ interface Parts {
 }
 
 /** Claims and does what is there for this machine; answers how many runs, undefined when the gateway is out of reach. */
-async function claimInPlaceOfDaemon(parts: Parts): Promise<number | undefined> {
-  const { config, output, policy, journal, machine, stop } = parts;
+async function claimInPlaceOfDaemon(context: FireContext): Promise<number | undefined> {
+  const { config, output, policy, journal, machine, stop } = context;
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
   const client = createClient({ baseUrl: config.url, apiKey: config.key, device });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@svc/sdk';
-import { isRunning } from '../lock.ts';
+import { isRunning } from '@svc/process-lock';
 import type { PolicySource } from '../policy.ts';
 import { describeFailure } from '../report.ts';
 import type { ClaimedRun, Machine } from '../runs/context.ts';

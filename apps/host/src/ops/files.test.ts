@@ -21,19 +21,6 @@ import { listDirectory } from './list.ts';
 import type { OpContext } from './op.ts';
 import { writeFile } from './write.ts';
 
-interface Read {
-  path: string;
-  content: string;
-  encoding: string;
-  bytes: number;
-  size: number;
-  truncated: boolean;
-}
-interface Listed {
-  entries: { name: string; type: string; bytes: number; mtime_ms: number }[];
-  truncated: boolean;
-}
-
 /** A root, a directory outside of it with a secret, and links from one to the other. */
 async function setUp(t: TestContext): Promise<{ root: string; outside: string; context: OpContext }> {
   const [root, outside] = [await temporaryDirectory(t), await temporaryDirectory(t)];
@@ -102,7 +89,7 @@ test('symlinks that stay inside the roots are followed', async (t) => {
   await writeFile({ path: 'alias/file', content: 'one' }, context);
   await symlink('real/file', join(root, 'alias-file'));
   await writeFile({ path: 'alias-file', content: 'two' }, context);
-  const result = await resultOf<Read>(readFile, { path: 'alias-file' }, context);
+  const result = await resultOf('read_file', { path: 'alias-file' }, context);
   assert.deepEqual([result.path, result.content], [join(root, 'real/file'), 'two']);
 });
 
@@ -130,8 +117,8 @@ test('a directory swapped for a symlink at any instant never lets a read or writ
   try {
     const isMet = () => seen.has('harmless') && seen.has('outside_roots');
     for (const end = performance.now() + 3000; performance.now() < end || !isMet(); ) {
-      await resultOf<Read>(readFile, { path: 'd/secret' }, context).then(({ content }) => note(content), noteError);
-      await resultOf<Listed>(listDirectory, { path: 'd' }, context).then(({ entries }) => {
+      await resultOf('read_file', { path: 'd/secret' }, context).then(({ content }) => note(content), noteError);
+      await resultOf('list_dir', { path: 'd' }, context).then(({ entries }) => {
         assert.ok(entries.every(({ bytes }) => bytes !== 'secret'.length));
       }, noteError);
       await writeFile({ path: 'd/made', content: 'x' }, context).catch(noteError);
@@ -177,7 +164,7 @@ test('text is read as utf8, other bytes as base64, and either on demand', async 
   const { root, context } = await setUp(t);
   await write(join(root, 'text'), 'häß€');
   await write(join(root, 'bytes'), Buffer.from([0xff, 0, 1]));
-  const get = (path: string, encoding?: string) => resultOf<Read>(readFile, { path, encoding }, context);
+  const get = (path: string, encoding?: string) => resultOf('read_file', { path, encoding }, context);
   assert.deepEqual(await get('text'), {
     path: join(root, 'text'),
     content: 'häß€',
@@ -198,7 +185,7 @@ test('a file read in pieces of any length comes back whole', async (t) => {
   for (const length of [1, 2, 3, 7, 64]) {
     const pieces: Buffer[] = [];
     for (let offset = 0, more = true; more; ) {
-      const piece = await resultOf<Read>(readFile, { path: 'file', offset, length }, context);
+      const piece = await resultOf('read_file', { path: 'file', offset, length }, context);
       pieces.push(Buffer.from(piece.content, piece.encoding as BufferEncoding));
       offset += piece.bytes;
       more = piece.truncated;
@@ -212,9 +199,9 @@ test('a read answers at most 8 MiB and never more than a result may hold', async
   await write(join(root, 'big'), Buffer.alloc(9 * 1024 * 1024, 'a'));
   await write(join(root, 'zeros'), Buffer.alloc(9 * 1024 * 1024));
   for (const encoding of ['utf8', 'base64']) {
-    const big = await resultOf<Read>(readFile, { path: 'big', encoding }, context);
+    const big = await resultOf('read_file', { path: 'big', encoding }, context);
     assert.deepEqual([big.bytes, big.size, big.truncated], [8 * 1024 * 1024, 9 * 1024 * 1024, true]);
-    const zeros = await resultOf<Read>(readFile, { path: 'zeros', encoding }, context);
+    const zeros = await resultOf('read_file', { path: 'zeros', encoding }, context);
     assert.ok(zeros.truncated && zeros.bytes > 0 && JSON.stringify(zeros).length < 12_000_000);
   }
 });
@@ -232,7 +219,7 @@ test('directories, FIFOs and devices are not read and hold nothing up', async (t
 
 test('a write answers size and SHA-256, keeps the mode of the file it replaces, and sets the one given', async (t) => {
   const { root, context } = await setUp(t);
-  const put = (args: object) => resultOf<{ path: string; bytes: number; sha256: string }>(writeFile, args, context);
+  const put = (args: object) => resultOf('write_file', args, context);
   const written = await put({ path: 'a/b/file', content: 'aGk=', encoding: 'base64', create_dirs: true, mode: '0640' });
   assert.deepEqual(written, {
     path: join(root, 'a/b/file'),
@@ -276,7 +263,7 @@ test('a listing names every entry with its own type, links not followed, names o
   await write(join(root, 'file'), 'abc');
   await symlink('/etc', join(root, 'link'));
   await write(Buffer.concat([Buffer.from(`${root}/z`), Buffer.from([0xff])]), '12');
-  const { entries, truncated } = await resultOf<Listed>(listDirectory, {}, contextOf(root));
+  const { entries, truncated } = await resultOf('list_dir', {}, contextOf(root));
   assert.deepEqual(
     entries.map(({ name, type }) => [name, type]),
     [
@@ -294,7 +281,7 @@ test('a listing names every entry with its own type, links not followed, names o
 test('a listing answers 10,000 entries and says that there are more', async (t) => {
   const root = await temporaryDirectory(t);
   execFileSync('bash', ['-c', 'seq 10001 | xargs touch'], { cwd: root });
-  const { entries, truncated } = await resultOf<Listed>(listDirectory, {}, contextOf(root));
+  const { entries, truncated } = await resultOf('list_dir', {}, contextOf(root));
   assert.deepEqual([entries.length, truncated], [10_000, true]);
 });
 
@@ -303,7 +290,7 @@ test('stat needs no read permission and follows links', async (t) => {
   await write(join(root, 'file'), 'abcd', { mode: 0o200 });
   await rename(join(root, 'file'), join(root, 'closed'));
   await symlink('closed', join(root, 'to-closed'));
-  const result = await resultOf<Record<string, unknown>>(statFile, { path: 'to-closed' }, context);
+  const result = await resultOf('stat', { path: 'to-closed' }, context);
   assert.deepEqual(
     [result['path'], result['type'], result['bytes'], result['mode']],
     [join(root, 'closed'), 'file', 4, 0o200],

@@ -1,32 +1,27 @@
 import { isUtf8 } from 'node:buffer';
 import { constants, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { z } from 'zod';
+import type { HostOpArgs, HostOpResult } from '@svc/contract';
 import { OpError } from '../failure.ts';
 import { inspectFlags, locateExisting, openInside } from '../places.ts';
 import { decodeWithin } from '../text.ts';
 import { defineOp } from './op.ts';
-import { systemText } from '../text.ts';
 
 /** Most bytes one `read_file` answers; as base64 they stay under the 12 MB of a result. */
 const maxBytes = 8 * 1024 * 1024;
 const maxJson = 11_500_000;
 
-/** How bytes travel as text. */
-export const encoding = z.enum(['utf8', 'base64']);
+type Read = HostOpResult<'read_file'>;
 
-/** Kind of a directory entry. */
-export type FileType = 'file' | 'directory' | 'symlink' | 'other';
-
-/** The kind that `stats` tells. */
-export function typeOf(stats: Stats): FileType {
+/** The kind of a directory entry. */
+export function typeOf(stats: Stats): HostOpResult<'stat'>['type'] {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'directory';
   return stats.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** `stat`: what is at a path, symlinks followed; `mode` is the number of its twelve permission bits. */
-export const statFile = defineOp(z.object({ path: systemText }), async ({ path }, { places }) => {
+/** `stat`. */
+export const statFile = defineOp('stat', async ({ path }, { places }) => {
   const real = await locateExisting(path, places);
   await using handle = await openInside(real, inspectFlags, places);
   const stats = await handle.stat();
@@ -39,32 +34,21 @@ export const statFile = defineOp(z.object({ path: systemText }), async ({ path }
   };
 });
 
-/**
- * `read_file`: `length` bytes from `offset`. Without `encoding` text comes as utf8 and everything else as base64;
- * `truncated` when the file goes on after what is answered (`offset` plus `bytes` is where).
- */
-export const readFile = defineOp(
-  z.object({
-    path: systemText,
-    offset: z.int().nonnegative().default(0),
-    length: z.int().nonnegative().optional(),
-    encoding: encoding.optional(),
-  }),
-  async (args, { places, signal }) => {
-    const real = await locateExisting(args.path, places);
-    // Non-blocking: opening a FIFO would wait for its writer.
-    const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-    await assertFile(real, places);
-    await using handle = await openInside(real, flags, places);
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new OpError('not_a_file');
-    const wanted = Math.min(args.length ?? maxBytes, maxBytes);
-    const read = await readBytes(handle, args.offset, wanted + 1, signal);
-    const bytes = read.subarray(0, wanted);
-    const decoded = decode(bytes, args.encoding, read.length > wanted);
-    return { path: real, ...decoded, size: stats.size, truncated: decoded.bytes < read.length };
-  },
-);
+/** `read_file`. */
+export const readFile = defineOp('read_file', async (args, { places, signal }) => {
+  const real = await locateExisting(args.path, places);
+  // Non-blocking: opening a FIFO would wait for its writer.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+  await assertFile(real, places);
+  await using handle = await openInside(real, flags, places);
+  const stats = await handle.stat();
+  if (!stats.isFile()) throw new OpError('not_a_file');
+  const wanted = Math.min(args.length ?? maxBytes, maxBytes);
+  const read = await readBytes(handle, args.offset, wanted + 1, signal);
+  const bytes = read.subarray(0, wanted);
+  const decoded = decode(bytes, args.encoding, read.length > wanted);
+  return { path: real, ...decoded, size: stats.size, truncated: decoded.bytes < read.length };
+});
 
 /** Looks before opening: to open some devices is already to act on them. */
 async function assertFile(real: string, places: Parameters<typeof openInside>[2]): Promise<void> {
@@ -91,7 +75,11 @@ async function readBytes(handle: FileHandle, offset: number, length: number, sig
   return buffer.subarray(0, filled);
 }
 
-function decode(buffer: Buffer, wanted: z.output<typeof encoding> | undefined, cut: boolean) {
+function decode(
+  buffer: Buffer,
+  wanted: HostOpArgs<'read_file'>['encoding'],
+  cut: boolean,
+): Pick<Read, 'content' | 'encoding' | 'bytes'> {
   if (wanted !== 'base64') {
     const { text, bytes } = decodeWithin(buffer, maxJson, cut);
     const whole = wanted === 'utf8' || isUtf8(buffer.subarray(0, bytes));

@@ -4,16 +4,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { HostOpResult } from '@svc/contract';
 import { contextOf, resultOf, temporaryDirectory } from '../testing.ts';
-import { gitState } from './git.ts';
 
-interface State {
-  branch: string | null;
-  dirty: boolean;
-  ahead: number | null;
-  behind: number | null;
-  worktrees: { path: string; branch: string | null; head: string | null }[];
-}
+type State = HostOpResult<'git_state'>;
 
 function git(cwd: string, ...args: string[]): string {
   const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'protocol.file.allow=always'];
@@ -29,7 +23,7 @@ async function repository(
   await writeFile(join(repo, 'file'), 'one');
   git(repo, 'add', '.');
   git(repo, 'commit', '-qm', 'one');
-  return { root, repo, state: (path = 'repo') => resultOf<State>(gitState, { path }, contextOf(root)) };
+  return { root, repo, state: (path = 'repo') => resultOf('git_state', { path }, contextOf(root)) };
 }
 
 test('branch, changes, distance from upstream and worktrees are told', async (t) => {

@@ -1,23 +1,14 @@
 import { stat } from 'node:fs/promises';
-import { z } from 'zod';
+import type { HostOpResult } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
 import { defineOp, type OpContext } from './op.ts';
-import { systemText } from '../text.ts';
 
-/** A checkout of the repository. `branch` is null when HEAD is detached, `head` null before the first commit. */
-interface Worktree {
-  path: string;
-  branch: string | null;
-  head: string | null;
-}
+type State = HostOpResult<'git_state'>;
 
-/**
- * `git_state`: `branch` is null when HEAD is detached; `dirty` counts untracked files; `ahead` and `behind` are null
- * without an upstream. Takes no lock and runs nothing that the repository's own configuration names.
- */
-export const gitState = defineOp(z.object({ path: systemText.default('.') }), async (args, context) => {
+/** `git_state`: takes no lock and runs nothing that the repository's own configuration names. */
+export const gitState = defineOp('git_state', async (args, context) => {
   const cwd = await locateExisting(args.path, context.places);
   if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
   const safe = await withoutFilters(cwd, context);
@@ -91,7 +82,7 @@ function gitError(result: GroupResult): OpError {
 }
 
 /** `git status --porcelain=v2 --branch -z`: headers start with `#`, every other entry is a change. */
-function parseStatus(text: string) {
+function parseStatus(text: string): Omit<State, 'worktrees'> {
   const entries = text.split('\0').filter((entry) => entry !== '');
   const header = (name: string) =>
     entries.find((entry) => entry.startsWith(`# branch.${name} `))?.slice(`# branch.${name} `.length);
@@ -106,7 +97,7 @@ function parseStatus(text: string) {
 }
 
 /** `git worktree list --porcelain -z`: attributes end with NUL, records with an empty one. */
-function parseWorktrees(text: string): Worktree[] {
+function parseWorktrees(text: string): State['worktrees'] {
   return text
     .split('\0\0')
     .filter((record) => record !== '')

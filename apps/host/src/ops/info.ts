@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, hostname, release, totalmem, type as systemType, uptime } from 'node:os';
-import { z } from 'zod';
-import { opNames } from './names.ts';
+import { hostOpNames } from '@svc/contract';
 import { defineOp } from './op.ts';
 
 /** What kind of device a host is to the gateway; prompts run by themselves on the freshest of this kind. */
 export const devicePlatform = 'desktop';
 
-/** `info`: who this host is and what it does. `uptime_s` is the machine's; `ops` are those the policy does not refuse. */
-export const info = defineOp(z.object({}), async (_, { name, policy }) => ({
+/** `info`. */
+export const info = defineOp('info', async (_, { name, policy }) => ({
   name,
   hostname: hostname(),
   platform: devicePlatform,
@@ -19,8 +18,8 @@ export const info = defineOp(z.object({}), async (_, { name, policy }) => ({
   uptime_s: Math.trunc(uptime()),
   cpus: availableParallelism(),
   memory_bytes: totalmem(),
-  roots: policy.roots,
-  ops: opNames.filter((op) => policy.decisions[op] !== 'refuse'),
+  roots: [...policy.roots],
+  ops: hostOpNames.filter((op) => policy.decisions[op] !== 'refuse'),
   capabilities: ['exec_cancel', 'base64', ...(policy.decisions.shell === 'ask' ? ['shell_approval'] : [])],
 }));
 

@@ -1,26 +1,20 @@
 import { constants } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
-import { z } from 'zod';
+import type { HostOpResult } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { anchorPath, locateExisting, openInside } from '../places.ts';
-import { type FileType, typeOf } from './files.ts';
+import { typeOf } from './files.ts';
 import { defineOp } from './op.ts';
-import { systemText } from '../text.ts';
 
 const maxEntries = 10_000;
 /** JSON bytes of all entries; names of control characters take six times their length. */
 const maxJson = 11_500_000;
 const parallel = 64;
 
-interface Entry {
-  name: string;
-  type: FileType;
-  bytes: number;
-  mtime_ms: number;
-}
+type Entry = HostOpResult<'list_dir'>['entries'][number];
 
-/** `list_dir`: the entries of a directory by name, symlinks not followed; at most 10,000, then `truncated`. */
-export const listDirectory = defineOp(z.object({ path: systemText.default('.') }), async (args, { places, signal }) => {
+/** `list_dir`. */
+export const listDirectory = defineOp('list_dir', async (args, { places, signal }) => {
   const real = await locateExisting(args.path, places);
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   await using handle = await openInside(real, flags, places).catch((error) => {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { type HostOp, type HostOpArgs, type HostOpResult, hostOps } from '@svc/contract';
 import { OpError, toOpError } from '../failure.ts';
 import type { ProcessGroups } from '../groups.ts';
 import type { Places } from '../places.ts';
@@ -20,17 +20,17 @@ export interface OpContext {
 }
 
 /** An operation: takes the arguments of the frame, answers `result`, throws `OpError`. */
-export type Op = (args: unknown, context: OpContext) => Promise<unknown>;
+export type Op<N extends HostOp = HostOp> = (args: unknown, context: OpContext) => Promise<HostOpResult<N>>;
 
-/** Makes an operation whose arguments are checked by `schema` first: `bad_args: <what>`. */
-export function defineOp<S extends z.ZodType>(
-  schema: S,
-  run: (args: z.output<S>, context: OpContext) => Promise<unknown>,
-): Op {
+/** Makes the operation `name` of the contract, which checks its arguments first: `bad_args: <what>`. */
+export function defineOp<N extends HostOp>(
+  name: N,
+  run: (args: HostOpArgs<N>, context: OpContext) => Promise<HostOpResult<N>>,
+): Op<N> {
   return async (args, context) => {
-    const parsed = schema.safeParse(args);
+    const parsed = hostOps[name].args.safeParse(args);
     if (parsed.success) {
-      return run(parsed.data, context).catch((error) => {
+      return run(parsed.data as HostOpArgs<N>, context).catch((error) => {
         throw toOpError(error);
       });
     }

@@ -3,19 +3,19 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { z } from 'zod';
+import type { HostOpResult } from '@svc/contract';
 import { withoutKey } from '../config.ts';
 import { createProcessGroups } from '../groups.ts';
 import { contextOf, isAlive, resultOf, temporaryDirectory, until } from '../testing.ts';
 import { testKey } from '../testing.gateway.ts';
 import type { OpContext } from './op.ts';
-import { shell, type shellResult } from './shell.ts';
+import { shell } from './shell.ts';
 
-type Result = z.output<typeof shellResult>;
+type Result = HostOpResult<'shell'>;
 
 async function run(test: TestContext, args: object, changes: Partial<OpContext> = {}): Promise<Result> {
   const root = await temporaryDirectory(test);
-  return resultOf<Result>(shell, args, contextOf(root, changes));
+  return resultOf('shell', args, contextOf(root, changes));
 }
 
 /** A command that starts a grandchild which ignores SIGTERM, writes its pid to `pid` and goes on for ever. */
@@ -45,7 +45,7 @@ test('standard input is empty', async (t) => {
 
 test('on timeout the whole process group dies, a grandchild that ignores SIGTERM included', async (t) => {
   const root = await temporaryDirectory(t);
-  const running = resultOf<Result>(shell, { command: `echo begun; ${stubborn}`, timeout_ms: 500 }, contextOf(root));
+  const running = resultOf('shell', { command: `echo begun; ${stubborn}`, timeout_ms: 500 }, contextOf(root));
   const pid = await pidIn(root);
   const result = await running;
   await until(() => !isAlive(pid), 'the command is dead');
@@ -66,7 +66,7 @@ test("the frame's timeout ends a command whose own timeout is longer", async (t)
   const frame = new AbortController();
   const root = await temporaryDirectory(t);
   const command = 'echo a; touch begun; sleep 60';
-  const running = resultOf<Result>(shell, { command, timeout_ms: 60_000 }, contextOf(root, { signal: frame.signal }));
+  const running = resultOf('shell', { command, timeout_ms: 60_000 }, contextOf(root, { signal: frame.signal }));
   await until(() => existsSync(join(root, 'begun')), 'the command runs');
   frame.abort('timeout');
   assert.deepEqual(await running, { exit_code: null, stdout: 'a\n', stderr: '', timed_out: true, truncated: false });
@@ -75,7 +75,7 @@ test("the frame's timeout ends a command whose own timeout is longer", async (t)
 test('groups that still run are killed at once when the daemon exits', async (t) => {
   const root = await temporaryDirectory(t);
   const groups = createProcessGroups();
-  const running = resultOf<Result>(shell, { command: stubborn }, contextOf(root, { groups }));
+  const running = resultOf('shell', { command: stubborn }, contextOf(root, { groups }));
   const pid = await pidIn(root);
   groups.killAll();
   assert.equal((await running).exit_code, 137);
@@ -84,7 +84,7 @@ test('groups that still run are killed at once when the daemon exits', async (t)
 
 test('a survivor that holds the pipe open does not hold up the answer, and lives on', async (t) => {
   const root = await temporaryDirectory(t);
-  const result = await resultOf<Result>(shell, { command: 'sleep 600 & echo $!' }, contextOf(root));
+  const result = await resultOf('shell', { command: 'sleep 600 & echo $!' }, contextOf(root));
   const survivor = Number(result.stdout);
   t.after(() => process.kill(survivor, 'SIGKILL'));
   assert.equal(result.exit_code, 0);
@@ -137,7 +137,7 @@ test('cwd starts at the first root, may be a directory below, and never lies out
   const context = contextOf(root);
   await mkdir(join(root, 'below'));
   await symlink('/etc', join(root, 'out'));
-  const pwd = async (cwd?: string) => (await resultOf<Result>(shell, { command: 'pwd', cwd }, context)).stdout.trim();
+  const pwd = async (cwd?: string) => (await resultOf('shell', { command: 'pwd', cwd }, context)).stdout.trim();
   assert.equal(await pwd(), root);
   assert.equal(await pwd('below'), join(root, 'below'));
   await assert.rejects(pwd('/etc'), { message: 'outside_roots' });

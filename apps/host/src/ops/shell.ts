@@ -1,37 +1,19 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { z } from 'zod';
+import type { HostOpResult } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, type Kept, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
 import { decodeWithin } from '../text.ts';
 import { defineOp } from './op.ts';
-import { systemText } from '../text.ts';
 
 const keepBytes = 1024 * 1024;
 /** JSON bytes of both streams: with the rest they stay under the 12 MB of a result. */
 const maxJson = 11_500_000;
 
-/** Arguments of `shell`. */
-export const shellArgs = z.object({
-  command: systemText,
-  cwd: systemText.optional(),
-  env: z.record(z.string().regex(/^[^=\0]+$/), z.string().regex(/^[^\0]*$/)).optional(),
-  timeout_ms: z.int().positive().max(2_147_483_647).optional(),
-});
-
-/** Result of `shell`; `exit_code` is null on timeout and 128+n when signal n ended the command. */
-export const shellResult = z.object({
-  exit_code: z.int().nullable(),
-  stdout: z.string(),
-  stderr: z.string(),
-  timed_out: z.boolean(),
-  truncated: z.boolean(),
-});
-
-/** `shell`: runs a command line in a process group of its own, which is killed whole on timeout and cancel. */
-export const shell = defineOp(shellArgs, async (args, context) => {
+/** `shell`. */
+export const shell = defineOp('shell', async (args, context) => {
   const cwd = await locateExisting(args.cwd ?? '.', context.places);
   if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
   const signals = [context.signal];
@@ -59,7 +41,7 @@ export const shell = defineOp(shellArgs, async (args, context) => {
   return shellAnswer(result);
 });
 
-function shellAnswer(result: GroupResult): z.output<typeof shellResult> {
+function shellAnswer(result: GroupResult): HostOpResult<'shell'> {
   const stdout = decodeWithin(result.stdout.bytes, roomBeside(result.stderr), result.stdout.cut);
   const stderr = decodeWithin(result.stderr.bytes, roomBeside(result.stdout), result.stderr.cut);
   const lost = stdout.bytes + stderr.bytes < result.stdout.bytes.length + result.stderr.bytes.length;

@@ -2,59 +2,37 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { z } from 'zod';
+import type { HostOpArgs } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { anchorFlags, assertInside, locate, openInside, type Places, within } from '../places.ts';
-import { encoding } from './files.ts';
 import { defineOp } from './op.ts';
-import { systemText } from '../text.ts';
 
-const permissions = z.union([
-  z.int().min(0).max(0o777),
-  z
-    .string()
-    .regex(/^0?[0-7]{3}$/, 'must be octal, such as "0644"')
-    .transform((text) => Number.parseInt(text, 8)),
-]);
+/** `write_file`. */
+export const writeFile = defineOp('write_file', async (args, { places, signal }) => {
+  const bytes = toBytes(args.content, args.encoding);
+  const { real } = await locate(args.path, places);
+  if (places.roots.includes(real)) throw new OpError('is_a_directory');
+  const parent = dirname(real);
+  await using directory = args.create_dirs
+    ? await makeDirectories(parent, places)
+    : await openInside(parent, anchorFlags, places);
+  const target = within(directory, parent, basename(real));
+  const replaced = await fileAt(target);
+  const temporary = within(directory, parent, `.svc-${randomUUID()}.tmp`);
+  try {
+    await writeNew(temporary, bytes, args.mode, replaced);
+    if (signal.aborted) throw new OpError(String(signal.reason));
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return { path: real, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+});
 
-/**
- * `write_file`: the file holds either its old content or all of the new one, at every instant. `mode` (a number or
- * octal text) defaults to that of the file replaced.
- */
-export const writeFile = defineOp(
-  z.object({
-    path: systemText,
-    content: z.string(),
-    encoding: encoding.default('utf8'),
-    mode: permissions.optional(),
-    create_dirs: z.boolean().default(false),
-  }),
-  async (args, { places, signal }) => {
-    const bytes = toBytes(args.content, args.encoding);
-    const { real } = await locate(args.path, places);
-    if (places.roots.includes(real)) throw new OpError('is_a_directory');
-    const parent = dirname(real);
-    await using directory = args.create_dirs
-      ? await makeDirectories(parent, places)
-      : await openInside(parent, anchorFlags, places);
-    const target = within(directory, parent, basename(real));
-    const replaced = await fileAt(target);
-    const temporary = within(directory, parent, `.svc-${randomUUID()}.tmp`);
-    try {
-      await writeNew(temporary, bytes, args.mode, replaced);
-      if (signal.aborted) throw new OpError(String(signal.reason));
-      await rename(temporary, target);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
-    return { path: real, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-  },
-);
-
-function toBytes(content: string, as: z.output<typeof encoding>): Buffer {
+function toBytes(content: string, as: HostOpArgs<'write_file'>['encoding']): Buffer {
   const bytes = Buffer.from(content, as);
-  // Node reads base64 leniently and would drop what it does not know.
+  // Node.js reads base64 leniently and would drop what it does not know.
   if (as === 'base64' && bytes.toString('base64') !== content) throw new OpError('bad_args: content: not base64');
   return bytes;
 }

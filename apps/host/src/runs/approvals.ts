@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { commandHashInput, shellSpec, uuid } from '@svc/contract';
 import { z } from 'zod';
 import { CommandError, errnoOf } from '../failure.ts';
-import { acquireLock, type Lock } from '../lock.ts';
+import type { Lock } from '@svc/process-lock';
+import { acquireLock } from '../lock.ts';
 import { writePrivate } from '../state.ts';
 
 const approvalsFile = z.object({

@@ -9,8 +9,8 @@ import type { OutputTail } from './tail.ts';
 /** A run that was claimed. */
 export type ClaimedRun = NonNullable<RouteOutput<typeof contract.scheduler.claim>['run']>;
 
-/** What a run is made of: all of a claimed run that an execution needs. */
-export type Work = Pick<ClaimedRun, 'id' | 'attempt' | 'schedule_id' | 'kind' | 'spec' | 'command_hash'>;
+/** What a run has to do: the fields of a claimed run that an execution needs. */
+export type RunTask = Pick<ClaimedRun, 'id' | 'attempt' | 'schedule_id' | 'kind' | 'spec' | 'command_hash'>;
 
 /** What every execution on this machine works with. */
 export interface Machine extends EnvironmentOptions {

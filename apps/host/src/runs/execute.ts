@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { toOpError } from '../failure.ts';
-import type { Execution, Work } from './context.ts';
+import type { Execution, RunTask } from './context.ts';
 import { runHttp } from './http.ts';
 import type { RunOutcome } from './journal.ts';
 import { runAgent, runShell } from './shell.ts';
@@ -11,15 +11,15 @@ const maxError = 2000;
 /** Beyond killing and draining: after that a run that hangs is left behind. */
 const hangMs = 3000;
 
-/** Does the work; never throws. What it wrote is in the outcome, scrubbed. */
-export async function execute(work: Work, execution: Execution, log: (text: string) => void): Promise<RunOutcome> {
+/** Executes a run; never throws. The outcome has what the run wrote, scrubbed. */
+export async function execute(task: RunTask, execution: Execution, log: (text: string) => void): Promise<RunOutcome> {
   let shown: OutputTail | undefined;
   const onTail = (tail: OutputTail) => {
     shown = tail;
     execution.onTail(tail);
   };
   const outcome = await Promise.race([
-    dispatch(work, { ...execution, onTail }).catch((error: unknown) => failureOf(error, work, execution, log)),
+    dispatch(task, { ...execution, onTail }).catch((error: unknown) => failureOf(error, task, execution, log)),
     hung(execution),
   ]);
   const hash = shown?.hash();
@@ -33,19 +33,19 @@ export async function execute(work: Work, execution: Execution, log: (text: stri
   };
 }
 
-async function dispatch(work: Work, execution: Execution): Promise<RunOutcome> {
-  if (work.kind === 'shell') return runShell(work, execution);
-  if (work.kind === 'agent') return runAgent(work, execution);
-  if (work.kind === 'http') return runHttp(work, execution);
-  return { ok: false, error: `this host does not run ${work.kind}` };
+async function dispatch(task: RunTask, execution: Execution): Promise<RunOutcome> {
+  if (task.kind === 'shell') return runShell(task, execution);
+  if (task.kind === 'agent') return runAgent(task, execution);
+  if (task.kind === 'http') return runHttp(task, execution);
+  return { ok: false, error: `this host does not run ${task.kind}` };
 }
 
-function failureOf(error: unknown, work: Work, { signal }: Execution, log: (text: string) => void): RunOutcome {
+function failureOf(error: unknown, task: RunTask, { signal }: Execution, log: (text: string) => void): RunOutcome {
   // When the end was ordered, that is the reason, whatever failed because of it.
   if (signal.aborted) return { ok: false, error: String(signal.reason) };
   if (error instanceof z.ZodError) return { ok: false, error: `spec: ${error.issues[0]?.message ?? 'malformed'}` };
   const failure = toOpError(error);
-  if (failure.message === 'internal_error') log(`run ${work.id} failed: ${String(failure.cause)}`);
+  if (failure.message === 'internal_error') log(`run ${task.id} failed: ${String(failure.cause)}`);
   return { ok: false, error: failure.message };
 }
 

@@ -1,6 +1,6 @@
 import { httpSpec } from '@svc/contract';
 import { OpError } from '../failure.ts';
-import { type Execution, reasonOf, type Work } from './context.ts';
+import { type Execution, reasonOf, type RunTask } from './context.ts';
 import type { RunOutcome } from './journal.ts';
 import { createScrubber } from './scrub.ts';
 import { createTail } from './tail.ts';
@@ -13,8 +13,8 @@ const mostBytes = 1_048_576;
  * Calls a webhook from this machine. Addresses of its own network are allowed: that a person chose this machine as the
  * target is how such an address is reached at all.
  */
-export async function runHttp(work: Work, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
-  const spec = httpSpec.parse(work.spec);
+export async function runHttp(task: RunTask, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
+  const spec = httpSpec.parse(task.spec);
   const tail = createTail(createScrubber(new Map([['key', machine.key]])));
   onTail(tail);
   try {

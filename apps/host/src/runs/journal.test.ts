@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { processStart } from '../lock.ts';
+import { processStart } from '@svc/process-lock';
 import { isAlive, temporaryDirectory, until } from '../testing.ts';
 import { openJournal, pruneJournal } from './journal.ts';
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { contract, type RouteInput, uuid } from '@svc/contract';
+import { isRunning, processStart, statFields } from '@svc/process-lock';
 import { z } from 'zod';
-import { isRunning, processStart } from '../lock.ts';
 import { writePrivate } from '../state.ts';
 
 /** How an attempt ended, as it is reported. */
@@ -183,9 +183,9 @@ function membersOf(group: number, mark: string): number[] {
   const pids = process.platform === 'linux' ? readdirSync('/proc').map(Number).filter(Number.isInteger) : [];
   return pids.filter((pid) => {
     try {
-      const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
-      return Number(fields[2]) === group && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark);
+      return (
+        Number(statFields(pid)[2]) === group && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark)
+      );
     } catch {
       return false;
     }

@@ -5,7 +5,7 @@ import { agentSpec, shellSpec } from '@svc/contract';
 import { errnoOf, OpError, toOpError } from '../failure.ts';
 import { locateExisting } from '../places.ts';
 import { hashCommand } from './approvals.ts';
-import type { Execution, Work } from './context.ts';
+import type { Execution, RunTask } from './context.ts';
 import { collectEnvironment } from './environment.ts';
 import { runVariable, type RunOutcome } from './journal.ts';
 import { runGuarded } from './process.ts';
@@ -14,14 +14,14 @@ import { createScrubber } from './scrub.ts';
 import { createTail } from './tail.ts';
 
 /** Runs a shell command that was approved on this machine. */
-export async function runShell(work: Work, execution: Execution): Promise<RunOutcome> {
-  const spec = shellSpec.parse(work.spec);
-  await requireApproval(work, hashCommand(spec), execution);
+export async function runShell(task: RunTask, execution: Execution): Promise<RunOutcome> {
+  const spec = shellSpec.parse(task.spec);
+  await requireApproval(task, hashCommand(spec), execution);
   const shell = spec.shell ?? 'sh';
   // A plain name or an absolute path: what a relative path means would depend on where it starts.
   if (!/^(\/|[\w.+-]+$)/.test(shell) || shell.includes('\u0000'))
     throw new OpError('shell: not a program name or path');
-  return runProgram(work, execution, {
+  return runProgram(task, execution, {
     program: shell,
     args: ['-c', spec.command],
     cwd: spec.cwd,
@@ -32,12 +32,12 @@ export async function runShell(work: Work, execution: Execution): Promise<RunOut
 }
 
 /** Runs the agent command of the policy file with the prompt on its standard input. */
-export async function runAgent(work: Work, execution: Execution): Promise<RunOutcome> {
+export async function runAgent(task: RunTask, execution: Execution): Promise<RunOutcome> {
   const { agent } = execution.policy;
   const [program, ...args] = agent?.command ?? [];
   if (!agent || program === undefined) throw new OpError('no agent command is configured on this host');
-  const spec = agentSpec.parse(work.spec);
-  return runProgram(work, execution, {
+  const spec = agentSpec.parse(task.spec);
+  return runProgram(task, execution, {
     program,
     args,
     cwd: agent.cwd,
@@ -61,20 +61,20 @@ interface Program {
   input: string | undefined;
 }
 
-async function requireApproval(work: Work, hash: string, { machine }: Execution): Promise<void> {
-  if (work.command_hash !== hash) throw new OpError('hash_mismatch: the command is not the one its hash was made of');
-  if (await machine.approvals.isApproved(work.schedule_id, hash)) return;
+async function requireApproval(task: RunTask, hash: string, { machine }: Execution): Promise<void> {
+  if (task.command_hash !== hash) throw new OpError('hash_mismatch: the command is not the one its hash was made of');
+  if (await machine.approvals.isApproved(task.schedule_id, hash)) return;
   throw new OpError('command_not_approved: run "svc host approve" on this host');
 }
 
-async function runProgram(work: Work, execution: Execution, wanted: Program): Promise<RunOutcome> {
+async function runProgram(task: RunTask, execution: Execution, wanted: Program): Promise<RunOutcome> {
   const { machine, signal } = execution;
   const cwd = await directoryOf(wanted.cwd ?? '.', execution);
-  const report = reportPath(machine.reportDirectory, work.id, work.attempt);
+  const report = reportPath(machine.reportDirectory, task.id, task.attempt);
   const own = {
-    [runVariable]: work.id,
-    SVC_RUN_ATTEMPT: String(work.attempt),
-    SVC_SCHEDULE_ID: work.schedule_id,
+    [runVariable]: task.id,
+    SVC_RUN_ATTEMPT: String(task.attempt),
+    SVC_SCHEDULE_ID: task.schedule_id,
     [reportVariable]: report,
   };
   const { env, secrets } = await collectEnvironment(wanted.names, { ...wanted.variables, ...own }, machine);

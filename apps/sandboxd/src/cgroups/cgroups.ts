@@ -23,7 +23,7 @@ export interface OpenControlGroups extends ControlGroups {
   removeAll(): Promise<void>;
 }
 
-/** A killed process can be in the kernel for a while (a disk that does not answer), not for ever. */
+/** A killed process can stay in the Linux kernel for a while (a disk that does not answer), not for ever. */
 const killMs = 10_000;
 const periodUs = 100_000;
 
@@ -55,7 +55,7 @@ export async function openControlGroups(options: ControlGroupsOptions): Promise<
 async function setLimits({ version, limits }: Hierarchy, path: string, wanted: Limits): Promise<void> {
   await mkdir(path, { recursive: true });
   const set = (file: string, value: number | string) => writeFile(join(path, file), String(value));
-  // Without swap in the kernel its files are missing, and nothing can be swapped.
+  // Without swap in the Linux kernel its files are missing, and nothing can be swapped.
   const try_ = (file: string, value: number | string) => set(file, value).catch(() => {});
   const quota = Math.max(1000, Math.round(wanted.cpus * periodUs));
   if (limits.includes('pids')) await set('pids.max', wanted.pids);
@@ -76,7 +76,7 @@ async function setLimits({ version, limits }: Hierarchy, path: string, wanted: L
   }
   if (limits.includes('cpu')) {
     await try_('cpu.cfs_period_us', periodUs);
-    // A kernel without CPU bandwidth has the shares alone.
+    // A Linux kernel without CPU bandwidth has the shares alone.
     await try_('cpu.cfs_quota_us', quota);
     await set('cpu.shares', Math.max(2, Math.round(wanted.cpus * 1024)));
   }
@@ -158,7 +158,7 @@ async function childrenOf(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-/** The kernel says busy for some milliseconds after the last process is gone. */
+/** Linux says busy for some milliseconds after the last process is gone. */
 async function removeDirectory(path: string): Promise<void> {
   for (const name of await childrenOf(path)) await removeDirectory(join(path, name));
   for (let tries = 0; await stat(path).catch(() => undefined); tries += 1) {

@@ -12,7 +12,7 @@ const deleteMs = 20_000;
 const settledMs = 60_000;
 const pollMs = 20;
 
-/** Enters the control group, and dies with the shim: an orphan would be nobody's. */
+/** Enters the control group, and dies with the shim: no one would end an orphan. */
 const started = (instance: Instance, words: string[]): string[] => [
   '/bin/sh',
   '-c',
@@ -95,7 +95,7 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
   };
 }
 
-/** Whether a `runsc checkpoint` of the container runs, whoever started it. */
+/** Whether a `runsc checkpoint` of the container runs, from this sandboxd or an earlier one. */
 async function isCheckpointing(id: string): Promise<boolean> {
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { NodeError } from '../error.ts';
 
-/** Not in Node's constants; the same on every processor that Node runs on under Linux. */
+/** Not in the constants of Node.js; the same on every processor that it runs on under Linux. */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -21,7 +21,7 @@ export function componentsOf(path: string): string[] {
   return components;
 }
 
-/** What is called `name` in an open directory. The kernel goes on from the descriptor, wherever the directory is now. */
+/** What is called `name` in an open directory. Linux goes on from the descriptor, wherever the directory is now. */
 export function inside(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
 }

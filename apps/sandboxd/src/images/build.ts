@@ -73,7 +73,7 @@ async function prepare(packages: SystemPackages, mirror: string | undefined, wor
   return from;
 }
 
-/** Node, npm and the libraries beside them from npm's registry, each checked against the lock file. */
+/** Node.js, npm and the libraries beside them from npm's registry, each checked against the lock file. */
 async function fetchModules(work: string): Promise<string> {
   const modules = join(work, 'node');
   await mkdir(modules);
@@ -150,7 +150,7 @@ async function debootstrap(
 
 /** Unpacks a tar into `rootfs`, and hashes and counts its bytes on the way. */
 export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked> {
-  // Nothing is awaited before the stream has its reader: Node drops what a child wrote when it ends without one.
+  // Nothing is awaited before the stream has its reader: Node.js drops what a child wrote when it ends without one.
   mkdirSync(rootfs, { mode: 0o755 });
   const child = spawn('tar', ['-x', '-p', '--numeric-owner', '--same-owner', '--xattrs', '-C', rootfs], {
     stdio: ['pipe', 'ignore', 'pipe'],

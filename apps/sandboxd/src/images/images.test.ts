@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -7,7 +7,6 @@ import type { ImageStatus, Template } from '@svc/sandboxd-api';
 import { temporaryDirectory } from '../parts.testing.ts';
 import type { TarBuilder } from './build.ts';
 import { createImages } from './images.ts';
-import { tryLock } from './lock.ts';
 import { type Recipe, recipes } from './recipes.ts';
 
 /** Makes a tar of a tree with one file, which holds `text`; `gate` holds it up half-way. */
@@ -134,20 +133,4 @@ test('one process builds, the others wait for its image and see how far it is', 
   gate.resolve();
   assert.equal((await joined).digest, (await built).digest);
   assert.deepEqual(second.built, []);
-});
-
-test('a lock is gone with the process that held it', async (t) => {
-  const path = join(await temporaryDirectory(t), 'lock');
-  const lock = await tryLock(path);
-  assert.ok(lock);
-  assert.equal(await tryLock(path), undefined);
-  await lock.release();
-  const script = `import { tryLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))};
-    if (!(await tryLock(${JSON.stringify(path)}))) process.exit(3);
-    process.kill(process.pid, 'SIGKILL');`;
-  assert.throws(() => execFileSync(process.execPath, ['--input-type=module', '-e', script]), { signal: 'SIGKILL' });
-  let again = await tryLock(path);
-  for (let i = 0; !again && i < 100; i += 1) again = await tryLock(path);
-  assert.ok(again);
-  await again.release();
 });

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Template, template, templateNames } from '@svc/contract';
 import type { ImageStatus } from '@svc/sandboxd-api';
 import { z } from 'zod';
+import { type Flock, tryFlock } from '@svc/process-lock';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
 import { type TarBuilder, unpackTar } from './build.ts';
-import { type FileLock, tryLock } from './lock.ts';
 import type { Progress } from './progress.ts';
 import { type Recipe, recipeHash, recipes } from './recipes.ts';
 import { createImageStore, type ImageStore, type StoredImage } from './store.ts';
@@ -33,7 +33,7 @@ export interface ImagesOptions {
 }
 
 /** A build under way here, or the last one's failure. */
-interface Work {
+interface Build {
   status: ImageStatus;
   listeners: Set<(status: ImageStatus) => void>;
   done: Promise<Image>;
@@ -73,7 +73,7 @@ class Shelf {
   readonly #hashes: Readonly<Record<Template, string>>;
   readonly #now: () => number;
   readonly #onProgress: ((status: ImageStatus) => void) | undefined;
-  readonly #works = new Map<Template, Work>();
+  readonly #builds = new Map<Template, Build>();
   readonly #found = new Map<Template, StoredImage>();
 
   constructor(options: ImagesOptions) {
@@ -100,8 +100,8 @@ class Shelf {
   }
 
   status(name: Template): ImageStatus {
-    const work = this.#works.get(name);
-    if (work?.status.state === 'building') return work.status;
+    const build = this.#builds.get(name);
+    if (build?.status.state === 'building') return build.status;
     const image = this.get(name);
     if (image) {
       const { digest, bytes } = image;
@@ -109,13 +109,13 @@ class Shelf {
     }
     const elsewhere = this.#elsewhere(name);
     if (elsewhere) return { template: name, state: 'building', ...elsewhere };
-    return work?.status ?? { template: name, state: 'absent', progress: 0, step: 'not built yet' };
+    return build?.status ?? { template: name, state: 'absent', progress: 0, step: 'not built yet' };
   }
 
   async ready(name: Template, waitMs: number): Promise<Image> {
     const image = this.get(name);
     if (image) return image;
-    const failed = this.#works.get(name);
+    const failed = this.#builds.get(name);
     if (failed?.failedAt !== undefined && this.#now() - failed.failedAt < retryMs) {
       throw new NodeError('sandbox_capacity', `image ${name} cannot be built: ${failed.status.step}`, {
         retryAfterS: Math.ceil(retryMs / 1000),
@@ -140,20 +140,20 @@ class Shelf {
   build(name: Template, onProgress?: (status: ImageStatus) => void): Promise<Image> {
     const image = this.get(name);
     if (image) return Promise.resolve(image);
-    let work = this.#works.get(name);
-    if (work?.status.state !== 'building') {
+    let build = this.#builds.get(name);
+    if (build?.status.state !== 'building') {
       const status: ImageStatus = { template: name, state: 'building', progress: 0, step: 'starting' };
       const done = Promise.withResolvers<Image>();
-      const started: Work = { status, listeners: new Set(), done: done.promise };
-      this.#works.set(name, started);
+      const started: Build = { status, listeners: new Set(), done: done.promise };
+      this.#builds.set(name, started);
       done.resolve(this.#obtain(name, started));
-      work = started;
+      build = started;
     }
     if (onProgress) {
-      work.listeners.add(onProgress);
-      onProgress(work.status);
+      build.listeners.add(onProgress);
+      onProgress(build.status);
     }
-    return work.done;
+    return build.done;
   }
 
   async prune(keep: ReadonlySet<string>): Promise<string[]> {
@@ -161,7 +161,7 @@ class Shelf {
     const spare = this.store.list().filter(({ digest }) => !current.has(digest) && !keep.has(digest));
     for (const { digest } of spare) await this.store.remove(digest);
     for (const name of template.options) {
-      const lock = await tryLock(this.#path(name, 'lock')).catch(() => undefined);
+      const lock = await tryFlock(this.#path(name, 'lock')).catch(() => undefined);
       if (!lock) continue;
       await this.store.sweep(name);
       await lock.release();
@@ -170,11 +170,11 @@ class Shelf {
   }
 
   /** Builds it under the lock of its template, or waits for the process that does. */
-  async #obtain(name: Template, work: Work): Promise<Image> {
+  async #obtain(name: Template, build: Build): Promise<Image> {
     const tell = (next: Partial<ImageStatus>) => {
-      work.status = { ...work.status, ...next };
-      for (const listener of work.listeners) listener(work.status);
-      this.#onProgress?.(work.status);
+      build.status = { ...build.status, ...next };
+      for (const listener of build.listeners) listener(build.status);
+      this.#onProgress?.(build.status);
     };
     try {
       await mkdir(this.#dir, { recursive: true, mode: 0o755 });
@@ -188,7 +188,7 @@ class Shelf {
         await lock?.release();
       }
     } catch (error) {
-      work.failedAt = this.#now();
+      build.failedAt = this.#now();
       const step = explain(error, this.#dir);
       tell({ state: 'failed', step });
       throw new NodeError('sandbox_capacity', `image ${name} cannot be built: ${step}`, { cause: error });
@@ -196,9 +196,9 @@ class Shelf {
   }
 
   /** The template's lock; undefined when another process finished the image meanwhile. */
-  async #locked(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<FileLock | undefined> {
+  async #locked(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<Flock | undefined> {
     for (;;) {
-      const lock = await tryLock(this.#path(name, 'lock'));
+      const lock = await tryFlock(this.#path(name, 'lock'));
       if (lock) return lock;
       if (this.get(name)) return undefined;
       const elsewhere = this.#elsewhere(name);
@@ -209,22 +209,22 @@ class Shelf {
 
   async #make(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<StoredImage> {
     await this.store.sweep(name);
-    const work = await this.store.begin(name);
+    const place = await this.store.begin(name);
     let latest: Progress = { progress: 0, step: 'starting' };
     const beat = setInterval(() => void this.#publish(name, latest), pollMs);
     try {
       let unpacked = { digest: '', bytes: 0 };
       const take = async (tar: Parameters<typeof unpackTar>[0]) => {
-        unpacked = await unpackTar(tar, join(work, 'rootfs'));
+        unpacked = await unpackTar(tar, join(place, 'rootfs'));
       };
-      await this.#builder.build(this.#recipes[name], work, take, (progress) => {
+      await this.#builder.build(this.#recipes[name], place, take, (progress) => {
         latest = progress;
         tell(progress);
       });
       // What the builder needed on the way is no part of the image.
-      await this.store.clean(work);
+      await this.store.clean(place);
       const built_at = new Date(this.#now()).toISOString();
-      return await this.store.commit(work, { template: name, ...unpacked, recipe: this.#hashes[name], built_at });
+      return await this.store.commit(place, { template: name, ...unpacked, recipe: this.#hashes[name], built_at });
     } finally {
       clearInterval(beat);
       await this.store.sweep(name);

@@ -1,11 +1,16 @@
 import { StringDecoder } from 'node:string_decoder';
+import { isOneCommand, oneCommand } from '@svc/contract';
 import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandboxd-api';
 import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
+import { type CellError, type GuestEnd, type GuestError, isRefusal } from '../wire/messages.ts';
 import { inTime, type Live } from './instances.ts';
 import type { Workspaces } from '../parts.ts';
 import { type Context, type Entry, entryOf, environmentOf, liveOf, occupy } from './context.ts';
+
+/** How a cell that was not refused ended. */
+type CellEnd = GuestEnd<'code'> & { error: CellError | null };
 
 /** Takes the events of a command; `done` when the reader wants more. */
 export interface ExecSink {
@@ -14,7 +19,7 @@ export interface ExecSink {
   signal: AbortSignal;
 }
 
-/** File systems keep times to a tick of the kernel; a file of the command's first instant is its own. */
+/** File systems keep times to a tick of the Linux kernel; a file of the command's first instant is its own. */
 const tickMs = 20;
 
 /** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
@@ -102,19 +107,19 @@ export async function exec(context: Context, id: string, request: ExecRequest, s
   }
 }
 
-/** The agent's last word about a command; undefined when the sandbox ended. */
+/** How the agent says that a command ended; undefined when the sandbox ended. */
 async function command(
   context: Context,
   entry: Entry,
   live: Live,
   request: ExecRequest,
   sink: ExecSink,
-): Promise<Record<string, unknown> | undefined> {
+): Promise<GuestEnd<'exec'> | undefined> {
   const { stdin, ...rest } = request;
   const hasInput = stdin !== undefined && stdin !== '';
   const decoders = { 1: new StringDecoder('utf8'), 2: new StringDecoder('utf8') };
-  const untold = new Set<unknown>(['start', 'stdout', 'stderr']);
-  const ended = Promise.withResolvers<Record<string, unknown> | undefined>();
+  const untold = new Set<'start' | 'stdout' | 'stderr'>(['start', 'stdout', 'stderr']);
+  const ended = Promise.withResolvers<GuestEnd<'exec'> | undefined>();
   const env = { ...environmentOf(context, entry), ...rest.env };
   const channel = live.client.open(
     { kind: 'exec', ...rest, env, ...(hasInput && { stdin: true }) },
@@ -124,22 +129,21 @@ async function command(
         if (data === '') done();
         else sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, done);
       },
-      event(payload) {
-        const what = payload['start'] ? 'start' : payload['truncated'];
+      event(event) {
+        const what = 'start' in event ? 'start' : event.truncated;
         // An event takes no credit: each is passed on once, however often an agent says it.
         if (!untold.delete(what)) return;
         if (what === 'start') sink.event({ type: 'start' }, () => {});
-        else sink.event({ type: 'truncated', stream: what as 'stdout' | 'stderr' }, () => {});
+        else sink.event({ type: 'truncated', stream: what }, () => {});
       },
-      close(payload, lost) {
+      close(end, lost) {
         // What a stream ended in the middle of.
         for (const stream of [1, 2] as const) {
           const data = decoders[stream].end();
           if (data !== '') sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, () => {});
         }
-        const refused = errorOf(payload);
-        if (refused) ended.reject(refused);
-        else ended.resolve(lost ? undefined : payload);
+        if (end.error) ended.reject(refusalOf(end.error));
+        else ended.resolve(lost ? undefined : end);
       },
       drain: () => feed(),
     },
@@ -171,7 +175,7 @@ function feeder(channel: Channel, input: Buffer | undefined): () => void {
 async function last(
   context: Context,
   entry: Entry,
-  end: Record<string, unknown> | undefined,
+  end: GuestEnd<'exec'> | undefined,
   since: number,
   sink: ExecSink,
 ): Promise<void> {
@@ -180,24 +184,12 @@ async function last(
   const { instance } = entry.record;
   if (await context.workspaces.isTooLarge(instance, Date.now() - since)) throw tooLarge();
   const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since, sink.signal);
-  const code = end['exit_code'];
-  sink.event(
-    {
-      type: 'exit',
-      exit_code: typeof code === 'number' ? code : null,
-      timed_out: end['timed_out'] === true,
-      duration_ms: Number(end['duration_ms']),
-      outputs,
-    },
-    () => {},
-  );
+  const { exit_code, timed_out, duration_ms } = end;
+  sink.event({ type: 'exit', exit_code, timed_out, duration_ms, outputs }, () => {});
 }
 
 function refuse(request: ExecRequest): void {
-  const forms = [request.cmd, request.shell, request.code].filter((form) => form !== undefined);
-  if (forms.length !== 1 || (request.code === undefined) !== (request.language === undefined)) {
-    throw new NodeError('bad_request', 'exactly one of cmd, shell and code with language');
-  }
+  if (!isOneCommand(request)) throw new NodeError('bad_request', oneCommand);
   if (request.cmd?.length === 0) throw new NodeError('bad_request', 'cmd is empty');
   const names = Object.keys(request.env);
   if (names.some((name) => /^(?:SVC|CLOUD)_|[=\0]|^$/.test(name))) {
@@ -205,12 +197,9 @@ function refuse(request: ExecRequest): void {
   }
 }
 
-function errorOf(payload: Record<string, unknown>): NodeError | undefined {
-  const error = payload['error'] as { code?: unknown; message?: unknown } | null | undefined;
-  // A cell's own error has a name, a refusal has a code.
-  if (typeof error?.code !== 'string') return undefined;
-  const code = Object.hasOwn(nodeErrors, error.code) ? (error.code as NodeErrorCode) : 'internal_error';
-  return new NodeError(code, typeof error.message === 'string' ? error.message : '');
+/** The agent's refusal, under a code that exists. */
+function refusalOf({ code, message }: GuestError): NodeError {
+  return new NodeError(Object.hasOwn(nodeErrors, code) ? (code as NodeErrorCode) : 'internal_error', message);
 }
 
 /** Runs a cell in the Python kernel. */
@@ -227,7 +216,7 @@ export async function runCode(
   const bytes = { 1: 0, 2: 0 };
   const began = Date.now();
   try {
-    const ended = Promise.withResolvers<Record<string, unknown>>();
+    const ended = Promise.withResolvers<CellEnd>();
     const channel = live.client.open(
       { kind: 'code', ...request, env: environmentOf(context, entry) },
       {
@@ -236,34 +225,43 @@ export async function runCode(
           if (bytes[stream] <= mostText) text[stream].push(Buffer.from(chunk));
           done();
         },
-        close(payload, lost) {
-          const refused = lost ? new NodeError('sandbox_not_running', 'the sandbox ended') : errorOf(payload);
-          if (refused) ended.reject(refused);
-          else ended.resolve(payload);
+        close(end, lost) {
+          const { error } = end;
+          if (lost) ended.reject(new NodeError('sandbox_not_running', 'the sandbox ended'));
+          else if (isRefusal(error)) ended.reject(refusalOf(error));
+          else ended.resolve({ ...end, error });
         },
       },
     );
     const error = { name: 'TimeoutError', value: 'the sandbox did not end the cell in time', traceback: '' };
-    const late = { error, duration_ms: request.timeout_ms, execution_count: 0, kernel_restarted: true, images: [] };
-    const guard = { context, instance: live.instance.id, channel, signal, timeoutMs: request.timeout_ms };
-    const answer = await guarded({ ...guard, late }, ended.promise);
+    const { timeout_ms } = request;
+    const late = {
+      result: null,
+      error,
+      images: [],
+      duration_ms: timeout_ms,
+      execution_count: 0,
+      kernel_restarted: true,
+    };
+    const guard = { context, instance: live.instance.id, channel, signal, timeoutMs: timeout_ms };
+    const end = await guarded({ ...guard, late }, ended.promise);
     if (await context.workspaces.isTooLarge(entry.record.instance, Date.now() - began)) throw tooLarge();
     return {
       stdout: Buffer.concat(text[1]).toString(),
       stderr: Buffer.concat(text[2]).toString(),
-      result: (answer['result'] as string | null | undefined) ?? null,
-      error: (answer['error'] as CodeResult['error'] | undefined) ?? null,
-      duration_ms: Number(answer['duration_ms']),
-      execution_count: Number(answer['execution_count']),
-      kernel_restarted: answer['kernel_restarted'] === true,
-      images: answer['images'] as string[],
+      result: end.result,
+      error: end.error,
+      duration_ms: end.duration_ms,
+      execution_count: end.execution_count,
+      kernel_restarted: end.kernel_restarted,
+      images: end.images,
     };
   } finally {
     release();
   }
 }
 
-/** Starts the kernel anew; the files stay. */
+/** Starts the Python kernel anew; the files stay. */
 export async function resetKernel(context: Context, id: string): Promise<void> {
   const entry = entryOf(context, id);
   const live = liveOf(entry);

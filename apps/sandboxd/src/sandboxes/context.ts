@@ -114,7 +114,7 @@ export function enter(context: Context, record: SandboxRecord, live: Live | unde
   return entry;
 }
 
-/** When the shim goes without being told to: the sandbox is stopped, and nothing of it but its files stays. */
+/** When the shim ends unasked, the sandbox is stopped; only its files stay. */
 export function watch(context: Context, entry: Entry, live: Live): void {
   void live.client.closed.then(async () => {
     if (entry.live !== live || entry.record.status !== 'running') return;

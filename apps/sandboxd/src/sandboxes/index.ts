@@ -20,7 +20,7 @@ import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims } from './shims.ts';
 
-/** What a node is made of; whoever starts it chooses the parts. */
+/** What a node is made of; its starter chooses the parts. */
 export interface NodeParts {
   images: Images;
   workspaces: Workspaces;

@@ -45,7 +45,7 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** What the kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
+/** What the Python kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
 /** The template whose sandboxes wait restored. */
 export const pooled = templateNames.find((name) => templates[name].warm) as Template;

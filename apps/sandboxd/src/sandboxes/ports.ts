@@ -20,18 +20,16 @@ export function openPort(context: Context, id: string, port: number): Promise<Du
           else returned.push(done);
         },
         eof: () => stream.push(null),
-        event: (payload) => {
-          if (payload['connected']) resolve(stream);
-        },
+        event: () => resolve(stream),
         drain() {
           const go = waiting;
           waiting = undefined;
           go?.();
         },
-        close(payload, lost) {
+        close({ error }, lost) {
           entry.ports.delete(stream);
           reject(new NodeError(lost ? 'sandbox_not_running' : 'not_found', 'nothing listens on this port'));
-          if (payload['error'] === undefined) stream.push(null);
+          if (error === undefined) stream.push(null);
           // What was read before stays to be read; writing has nobody left.
           if (stream.readableLength === 0) stream.destroy();
           else stream.once('end', () => stream.destroy());

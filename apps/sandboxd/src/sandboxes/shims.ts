@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { ShimSpec } from '../shim/spec.ts';
 
-/** Starts shims; some wait in store, since Node takes 40 to 150 ms to start. */
+/** Starts shims; some wait in store, since Node.js takes 40 to 150 ms to start. */
 export interface Shims {
   /** Gives a shim its sandbox; settles once it listens. */
   start(spec: ShimSpec): Promise<void>;

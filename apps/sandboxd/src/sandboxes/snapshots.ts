@@ -54,7 +54,7 @@ async function save(context: Context, entry: Entry, live: Live, target: string, 
   try {
     const { deleted } = await inTime(live.client.ask({ kind: 'freeze' }), askMs);
     // gVisor would write a snapshot that cannot be read.
-    if (!Array.isArray(deleted) || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
+    if (!deleted || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
     await context.drivers[entry.record.backend].checkpoint(live.instance, target, leave);
     return true;
   } catch (error) {
@@ -221,7 +221,7 @@ async function discard(context: Context, { backend }: SandboxRecord, instance: s
   }
 }
 
-/** One child of a fork; what fails is told, and nothing of it stays. */
+/** Starts one child of a fork; a child that fails answers why, and nothing of it stays. */
 async function born(
   context: Context,
   parent: SandboxRecord,

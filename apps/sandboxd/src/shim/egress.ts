@@ -8,6 +8,7 @@ import {
   parseJson,
   windowBytes,
 } from '../wire/frames.ts';
+import type { EgressEnd, EgressEvent, EgressRequest } from '../wire/messages.ts';
 import type { Dialed } from './dial.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ShimSpec } from './spec.ts';
@@ -50,7 +51,7 @@ export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): 
   return {
     receive({ channel, type, payload }) {
       if (type === frameType.open) {
-        if (payload.length > mostOpen) toGuest(encodeJson(channel, frameType.close, { reason: 'no host name' }));
+        if (payload.length > mostOpen) toGuest(closing(channel, { reason: 'no host name' }));
         else void open(shared, channel, parseJson(payload)).catch(() => refuse(shared, channel, 'failed', true));
         return;
       }
@@ -73,23 +74,30 @@ export function createEgress(spec: ShimSpec, toGuest: (frame: Buffer) => void): 
   };
 }
 
+const closing = (channel: number, end: EgressEnd): Buffer => encodeJson(channel, frameType.close, end);
+
 function refuse(shared: Shared, channel: number, reason: string, failed: boolean): void {
   const tunnel = shared.tunnels.get(channel);
   if (!tunnel) return;
   shared.tunnels.delete(channel);
   tunnel.socket?.destroy();
-  shared.toGuest(encodeJson(channel, frameType.close, { reason, failed }));
+  shared.toGuest(closing(channel, { reason, failed }));
 }
 
-async function open(shared: Shared, channel: number, asked: Record<string, unknown>): Promise<void> {
+/** `asked` is what the agent says: each field may be anything. */
+async function open(
+  shared: Shared,
+  channel: number,
+  asked: { [Field in keyof EgressRequest]?: unknown },
+): Promise<void> {
   const { tunnels } = shared;
-  const host = (typeof asked['host'] === 'string' ? asked['host'] : '').toLowerCase().replace(/\.$/, '');
+  const host = (typeof asked.host === 'string' ? asked.host : '').toLowerCase().replace(/\.$/, '');
   const tunnel: Tunnel = { gate: createGate(host), socket: undefined, credit: windowBytes, unread: 0, early: [] };
   tunnels.get(channel)?.socket?.destroy();
   tunnels.set(channel, tunnel);
   if (Math.max(tunnels.size, shared.dialing + 1) > mostTunnels)
     return refuse(shared, channel, 'too many connections', false);
-  const dialed = await reach(shared, host, Number(asked['port']));
+  const dialed = await reach(shared, host, Number(asked.port));
   if ('reason' in dialed) {
     if (tunnels.get(channel) === tunnel) refuse(shared, channel, dialed.reason, dialed.failed);
     return;
@@ -100,7 +108,8 @@ async function open(shared: Shared, channel: number, asked: Record<string, unkno
   }
   tunnel.socket = dialed.socket;
   attach(shared, channel, tunnel, dialed.socket);
-  shared.toGuest(encodeJson(channel, frameType.event, { connected: true }));
+  const connected: EgressEvent = { connected: true };
+  shared.toGuest(encodeJson(channel, frameType.event, connected));
   for (const bytes of tunnel.early.splice(0)) pass(shared, channel, tunnel, bytes);
 }
 

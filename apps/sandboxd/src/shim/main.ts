@@ -7,8 +7,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createDecoder, encodeFrame, encodeJson, type Frame, frameType, parseJson } from '../wire/frames.ts';
+import type { ShimMessage, ShimReply } from '../wire/messages.ts';
 import { createEgress, type EgressTable } from './egress.ts';
-import type { ShimEnd, ShimMessage, ShimSpec } from './spec.ts';
+import type { ShimEnd, ShimSpec } from './spec.ts';
 
 /** A timer takes at most 2^31 - 1 ms; a sandbox may live for 7 days, which fits, but a test's clock may not. */
 const longestTimer = 2_000_000_000;
@@ -36,7 +37,7 @@ interface Held {
 
 /**
  * Waits for a spec on standard input, so that sandboxd can have shims in store; without one it ends with sandboxd. From
- * the spec on it depends on nobody.
+ * the spec on it depends on no other process.
  */
 function main(): void {
   let text = '';
@@ -130,14 +131,14 @@ function tellGuest({ child }: Held, frame: Buffer): void {
   if ((child.stdin?.writableLength ?? 0) > mostUntaken) child.kill('SIGKILL');
 }
 
-/** Reads from the guest while both that it speaks to keep up. */
+/** Pauses the guest's output while either reader, the guest or sandboxd, is behind. */
 function pace({ child, connection }: Held): void {
   const waiting = Math.max(child.stdin?.writableLength ?? 0, connection?.writableLength ?? 0);
   if (waiting > mostWaiting) child.stdout?.pause();
   else child.stdout?.resume();
 }
 
-/** Gives up every channel of a connection that is gone: a command nobody listens to is ended. */
+/** Gives up every channel of a connection that is gone: a command without a listener is ended. */
 function drop(held: Held): void {
   for (const channel of held.toConnection.keys()) tellGuest(held, encodeJson(channel, frameType.close, {}));
   held.toConnection.clear();
@@ -185,7 +186,8 @@ function obey(held: Held, message: ShimMessage): void {
     arm(held);
   }
   if (message.stop) end(held, 'stopped');
-  held.connection?.write(encodeJson(0, frameType.event, { ok: true }));
+  const reply: ShimReply = { ok: true };
+  held.connection?.write(encodeJson(0, frameType.event, reply));
 }
 
 /** Ends the sandbox at `expiresAt`. */

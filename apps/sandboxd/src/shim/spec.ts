@@ -1,4 +1,4 @@
-import type { Egress } from '@svc/sandboxd-api';
+import type { Egress, EgressPreset } from '@svc/sandboxd-api';
 
 /** What the machine's operator lets sandboxes reach at all. */
 export interface EgressRules {
@@ -6,10 +6,10 @@ export interface EgressRules {
   allowHosts: string[];
   ports: number[];
   /** The hosts that a preset stands for. */
-  presets: { pypi: string[]; npm: string[] };
+  presets: Record<EgressPreset, string[]>;
 }
 
-/** Everything that a shim is told; one line of JSON on its standard input. */
+/** What a shim needs to start its sandbox; one line of JSON on its standard input. */
 export interface ShimSpec {
   /** Starts the sandbox; its standard input and output are the agent's. */
   command: string[];
@@ -29,11 +29,4 @@ export interface ShimEnd {
   reason: 'expired' | 'stopped' | 'exited';
   code: number | null;
   signal: string | null;
-}
-
-/** What sandboxd tells a running shim; each is answered. */
-export interface ShimMessage {
-  expires_at?: number;
-  egress?: Egress;
-  stop?: true;
 }

@@ -15,7 +15,7 @@ test('an agent that sends more than its window allows loses the channel, and no 
   const closed = Promise.withResolvers<Record<string, unknown>>();
   let taken = 0;
   client.open(
-    {},
+    { kind: 'port', port: 1 },
     {
       data: (bytes) => {
         taken += bytes.length;
@@ -26,7 +26,7 @@ test('an agent that sends more than its window allows loses the channel, and no 
   assert.equal(((await closed.promise)['error'] as { code: string }).code, 'internal_error');
   assert.equal(taken, 4 * windowBytes);
   assert.equal(await cancelled.promise, 1);
-  assert.deepEqual(await client.ask({}), { fine: true });
+  assert.deepEqual(await client.ask({ kind: 'ping' }), { fine: true });
 });
 
 test('what a reader returns is counted again, so that a long stream arrives whole', async (t) => {
@@ -41,7 +41,7 @@ test('what a reader returns is counted again, so that a long stream arrives whol
   let taken = 0;
   const end = await new Promise((resolve) => {
     client.open(
-      {},
+      { kind: 'port', port: 1 },
       {
         data(bytes, _stream, done) {
           taken += bytes.length;
@@ -61,7 +61,7 @@ test('no credit of an agent lets more than a window be under way', async (t) => 
   await new Promise<void>((resolve) => {
     let drains = 0;
     const channel = client.open(
-      {},
+      { kind: 'port', port: 1 },
       {
         close() {},
         drain() {

@@ -9,15 +9,24 @@ import {
   parseJson,
   windowBytes,
 } from './frames.ts';
+import {
+  type GuestEnd,
+  type GuestEvent,
+  type GuestKind,
+  type GuestRequest,
+  readEnd,
+  readEvent,
+  type ShimMessage,
+} from './messages.ts';
 
-/** What the owner of a channel hears. */
-export interface ChannelHandlers {
+/** What the owner of a channel hears of a request of kind `K`. */
+export interface ChannelHandlers<K extends GuestKind> {
   /** Bytes of stream 1 or 2; `done` returns the credit, once they are passed on. */
   data?(bytes: Buffer, stream: 1 | 2, done: () => void): void;
   eof?(): void;
-  event?(payload: Record<string, unknown>): void;
-  /** The last word; `lost` when the sandbox went away instead of answering. */
-  close(payload: Record<string, unknown>, lost: boolean): void;
+  event?(event: GuestEvent<K>): void;
+  /** The end of the request; `lost` when the sandbox went away instead of answering: then `end` holds defaults. */
+  close(end: GuestEnd<K>, lost: boolean): void;
   /** There is credit again. */
   drain?(): void;
 }
@@ -33,18 +42,28 @@ export interface Channel {
 
 /** A connection to a shim. */
 export interface ShimClient {
-  open(request: object, handlers: ChannelHandlers): Channel;
-  /** A conversation of one question and one answer; rejects when the sandbox went away. */
-  ask(request: object): Promise<Record<string, unknown>>;
+  open<K extends GuestKind>(request: GuestRequest<K>, handlers: ChannelHandlers<K>): Channel;
+  /** A request whose only answer is its end; rejects when the sandbox went away, not when the agent refuses. */
+  ask<K extends GuestKind>(request: GuestRequest<K>): Promise<GuestEnd<K>>;
   /** Tells the shim something and waits until it has acted. */
-  tell(message: object): Promise<Record<string, unknown>>;
+  tell(message: ShimMessage): Promise<void>;
   /** Settles when the connection ended: the shim is gone, or another sandboxd took over. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
-interface Entry {
-  handlers: ChannelHandlers;
+/** The handlers of a channel, behind the schemas of its kind. */
+interface Hearer {
+  data: ((bytes: Buffer, stream: 1 | 2, done: () => void) => void) | undefined;
+  eof(): void;
+  event(payload: Record<string, unknown>): void;
+  close(payload: Record<string, unknown>, lost: boolean): void;
+  drain(): void;
+}
+
+/** What this end knows of a channel that is open. */
+interface OpenChannel {
+  hearer: Hearer;
   credit: number;
   /** Bytes of data whose credit was not returned. */
   unread: number;
@@ -63,13 +82,13 @@ export async function connectShim(path: string): Promise<ShimClient> {
 }
 
 function createClient(socket: Socket): ShimClient {
-  const entries = new Map<number, Entry>();
-  const told: ((answer: Record<string, unknown> | undefined) => void)[] = [];
+  const channels = new Map<number, OpenChannel>();
+  const told: ((isAnswered: boolean) => void)[] = [];
   const ended = Promise.withResolvers<void>();
   let next = 1;
   const decode = createDecoder((frame) => {
-    if (frame.channel === 0) told.shift()?.(parseJson(frame.payload));
-    else receive(frame, entries, socket);
+    if (frame.channel === 0) told.shift()?.(true);
+    else receive(frame, channels, socket);
   });
   socket.on('data', (chunk: Buffer) => {
     try {
@@ -80,36 +99,37 @@ function createClient(socket: Socket): ShimClient {
   });
   socket.on('error', () => {});
   socket.on('close', () => {
-    for (const answer of told.splice(0)) answer(undefined);
-    const lost = [...entries.values()];
-    entries.clear();
-    for (const { handlers } of lost) handlers.close({}, true);
+    for (const answer of told.splice(0)) answer(false);
+    const lost = [...channels.values()];
+    channels.clear();
+    for (const { hearer } of lost) hearer.close({}, true);
     ended.resolve();
   });
-  const open = (request: object, handlers: ChannelHandlers): Channel => {
+  const open = <K extends GuestKind>(request: GuestRequest<K>, handlers: ChannelHandlers<K>): Channel => {
     const number = next;
     next += 2;
+    const hearer = hearerOf(request.kind, handlers);
     if (socket.destroyed) {
-      queueMicrotask(() => handlers.close({}, true));
+      queueMicrotask(() => hearer.close({}, true));
       return { write: () => true, eof() {}, cancel() {} };
     }
-    const entry: Entry = { handlers, credit: windowBytes, unread: 0 };
-    entries.set(number, entry);
+    const opened: OpenChannel = { hearer, credit: windowBytes, unread: 0 };
+    channels.set(number, opened);
     socket.write(encodeJson(number, frameType.open, request));
-    return channelOf(number, entry, entries, socket);
+    return channelOf(number, opened, channels, socket);
   };
   return {
     open,
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        const close: ChannelHandlers['close'] = (payload, lost) =>
-          lost ? reject(new Error('the sandbox went away')) : resolve(payload);
-        open(request, { close });
+    ask: <K extends GuestKind>(request: GuestRequest<K>) =>
+      new Promise<GuestEnd<K>>((resolve, reject) => {
+        open<K>(request, {
+          close: (end, lost) => (lost ? reject(new Error('the sandbox went away')) : resolve(end)),
+        });
       }),
     tell: (message) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) return reject(new Error('the sandbox went away'));
-        told.push((answer) => (answer ? resolve(answer) : reject(new Error('the sandbox went away'))));
+        told.push((isAnswered) => (isAnswered ? resolve() : reject(new Error('the sandbox went away'))));
         socket.write(encodeJson(0, frameType.event, message));
       }),
     closed: ended.promise,
@@ -117,54 +137,67 @@ function createClient(socket: Socket): ShimClient {
   };
 }
 
-function channelOf(number: number, entry: Entry, entries: Map<number, Entry>, socket: Socket): Channel {
-  const isOpen = (): boolean => entries.get(number) === entry;
+function hearerOf<K extends GuestKind>(kind: K, handlers: ChannelHandlers<K>): Hearer {
+  return {
+    data: handlers.data && ((bytes, stream, done) => handlers.data?.(bytes, stream, done)),
+    eof: () => handlers.eof?.(),
+    event(payload) {
+      const event = readEvent(kind, payload);
+      if (event !== undefined) handlers.event?.(event);
+    },
+    close: (payload, lost) => handlers.close(readEnd(kind, payload), lost),
+    drain: () => handlers.drain?.(),
+  };
+}
+
+function channelOf(number: number, opened: OpenChannel, channels: Map<number, OpenChannel>, socket: Socket): Channel {
+  const isOpen = (): boolean => channels.get(number) === opened;
   return {
     write(bytes) {
       if (!isOpen()) return true;
-      entry.credit -= bytes.length;
+      opened.credit -= bytes.length;
       socket.write(encodeFrame(number, frameType.data, bytes));
-      return entry.credit > 0;
+      return opened.credit > 0;
     },
     eof() {
       if (isOpen()) socket.write(encodeFrame(number, frameType.eof, Buffer.alloc(0)));
     },
     cancel() {
       if (!isOpen()) return;
-      entries.delete(number);
+      channels.delete(number);
       socket.write(encodeJson(number, frameType.close, {}));
     },
   };
 }
 
 /** Ends a channel whose agent does not wait for its reader. */
-function giveUp(channel: number, { handlers }: Entry, entries: Map<number, Entry>, socket: Socket): void {
-  entries.delete(channel);
+function giveUp(channel: number, { hearer }: OpenChannel, channels: Map<number, OpenChannel>, socket: Socket): void {
+  channels.delete(channel);
   socket.write(encodeJson(channel, frameType.close, {}));
-  handlers.close({ error: { code: 'internal_error', message: 'the sandbox sent more than it may' } }, false);
+  hearer.close({ error: { code: 'internal_error', message: 'the sandbox sent more than it may' } }, false);
 }
 
-function receive({ channel, type, payload }: Frame, entries: Map<number, Entry>, socket: Socket): void {
-  const entry = entries.get(channel);
-  if (!entry) return;
-  const { handlers } = entry;
+function receive({ channel, type, payload }: Frame, channels: Map<number, OpenChannel>, socket: Socket): void {
+  const opened = channels.get(channel);
+  if (!opened) return;
+  const { hearer } = opened;
   if (type === frameType.data || type === frameType.data2) {
     const bytes = payload.length;
-    entry.unread += bytes;
-    if (entry.unread > mostUnread) return giveUp(channel, entry, entries, socket);
+    opened.unread += bytes;
+    if (opened.unread > mostUnread) return giveUp(channel, opened, channels, socket);
     const done = (): void => {
-      entry.unread -= bytes;
-      if (entries.get(channel) === entry) socket.write(encodeCredit(channel, bytes));
+      opened.unread -= bytes;
+      if (channels.get(channel) === opened) socket.write(encodeCredit(channel, bytes));
     };
-    if (handlers.data) handlers.data(payload, type === frameType.data ? 1 : 2, done);
+    if (hearer.data) hearer.data(payload, type === frameType.data ? 1 : 2, done);
     else done();
-  } else if (type === frameType.eof) handlers.eof?.();
-  else if (type === frameType.event) handlers.event?.(parseJson(payload));
+  } else if (type === frameType.eof) hearer.eof();
+  else if (type === frameType.event) hearer.event(parseJson(payload));
   else if (type === frameType.credit) {
-    entry.credit = Math.min(windowBytes, entry.credit + payload.readUInt32BE(0));
-    if (entry.credit > 0) handlers.drain?.();
+    opened.credit = Math.min(windowBytes, opened.credit + payload.readUInt32BE(0));
+    if (opened.credit > 0) hearer.drain();
   } else if (type === frameType.close) {
-    entries.delete(channel);
-    handlers.close(parseJson(payload), false);
+    channels.delete(channel);
+    hearer.close(parseJson(payload), false);
   }
 }

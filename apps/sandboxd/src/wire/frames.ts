@@ -1,6 +1,6 @@
 /**
  * Frames between sandboxd, the shim and the guest agent: u32 length, u32 channel, u8 type, payload (big endian). The
- * same as in `guest/mux.py`.
+ * same as in `guest/mux.py`. What their JSON may be is in `messages.ts`.
  */
 
 /** Channel 0 is between sandboxd and the shim; odd ones are opened outside, even ones inside. */
@@ -35,11 +35,12 @@ export function encodeCredit(channel: number, bytes: number): Buffer {
   return encodeFrame(channel, frameType.credit, payload);
 }
 
-/** Parses the JSON of a frame; `{}` for what is none: the other end may be code that lies. */
+/** Parses the JSON object of a frame; `{}` when it is none: the other end may be code that lies. */
 export function parseJson(payload: Buffer): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(payload.toString());
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : {};
   } catch {
     return {};
   }

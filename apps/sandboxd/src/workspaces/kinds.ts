@@ -41,7 +41,7 @@ export const volumes: Readonly<
 };
 
 /**
- * The best first: XFS when the kernel keeps its quotas; else btrfs, whose quotas come with it (some kernels are built
+ * The best first: XFS when Linux keeps its quotas; else btrfs, whose quotas come with it (some Linux kernels are built
  * with XFS and without its quotas); else XFS with none.
  */
 export async function kindsOfThisKernel(): Promise<{ kind: VolumeKind; limited: boolean }[]> {

@@ -9,7 +9,7 @@ export interface VolumeOptions {
   sizeBytes: number;
   /** What it leaves free of the disk it is on. */
   reserveBytes: number;
-  /** File system, instead of the best that this kernel has. */
+  /** File system, instead of the best that Linux has here. */
   kind?: VolumeKind;
 }
 

@@ -39,7 +39,7 @@ const defaultLimits = { bytes: mostBytes + 64 * 1024 ** 2, inodes: 200_000 };
 /** Opens the workspaces of a machine: on a volume with quotas and shared blocks where it can be had, else plain. */
 export async function openWorkspaces(given: WorkspaceOptions): Promise<WorkspaceStore> {
   await mkdir(given.dir, { recursive: true, mode: 0o700 });
-  // As the kernel's list of mounts says it.
+  // As the list of mounts in /proc says it.
   const options = { ...given, dir: await realpath(given.dir) };
   const volume = options.plain ? { reason: 'plain directories were asked for' } : await mountVolume(options);
   const limits = options.limits ?? defaultLimits;

@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 
-/** A held lock; the kernel gives it back when this process dies, however it dies. */
-export interface FileLock {
+/** A held lock; Linux frees it when this process dies, however it dies. */
+export interface Flock {
+  /** Settles once another process can take it. */
   release(): Promise<void>;
 }
 
 /**
- * Takes the lock of a file, shared with every process of the machine; undefined when another holds it. Node has no
- * `flock`: the command holds it for as long as its stdin, our end of a pipe, is open.
+ * Takes the `flock` of a file, shared with every process of the machine; undefined when another holds it. Node.js
+ * has no `flock`: the command holds it for as long as its stdin, our end of a pipe, is open.
  */
-export async function tryLock(path: string): Promise<FileLock | undefined> {
+export async function tryFlock(path: string): Promise<Flock | undefined> {
   const child = spawn('flock', ['-n', '-E', '75', path, 'sh', '-c', 'echo; exec cat >/dev/null'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     // A signal to our group ends this process in its own time, and the lock with it.
