@@ -5,7 +5,11 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { type Json, openSandboxes, type SandboxesTest } from '../apps/server/src/testing.sandboxes.ts';
+import {
+  type Json,
+  openSandboxes,
+  type SandboxesTest,
+} from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 
 const skip = process.env['SVC_TEST_SANDBOXD'] === undefined ? 'no sandboxes on this machine' : false;
 /** What guards the files is the same for both; on gVisor it takes twice as long. */

@@ -9,7 +9,7 @@ import {
   type SandboxesTest,
   startNode,
   type TestNode,
-} from '../apps/server/src/testing.sandboxes.ts';
+} from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 import { openWorld, type World } from './escapes/world.ts';
 
 /** A try of `escapes/corpus.json`: what prints ESCAPED on its standard output has got out. */

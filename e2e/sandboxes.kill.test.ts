@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { HttpAnswer } from '../apps/server/src/testing.ts';
 import { until } from '../apps/server/src/testing.ts';
-import type { Json } from '../apps/server/src/testing.sandboxes.ts';
+import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 import { killAll } from './platform.ts';
 import {
   instanceOf,

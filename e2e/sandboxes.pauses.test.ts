@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../apps/server/src/testing.sandboxes.ts';
+import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 import { killAll } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes as skip } from './sandboxes.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hangMs, until } from '../apps/server/src/testing.ts';
-import type { Json } from '../apps/server/src/testing.sandboxes.ts';
+import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 import { killAll } from './platform.ts';
 import {
   instanceOf,

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { cpSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { http, type HttpAnswer, until } from '../apps/server/src/testing.ts';
-import type { Json } from '../apps/server/src/testing.sandboxes.ts';
+import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 import { freePort, type Platform, startPlatform, temporaryFolder } from './platform.ts';
 
 const program = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');

@@ -25,7 +25,7 @@ export async function startTestNode(
     if (built.status !== 0) throw new Error(`the image ${template} was not built (see above)`);
   }
   process.env['SVC_TEST_IMAGES'] = testImages;
-  const { startNode } = await import('../apps/server/src/testing.sandboxes.ts');
+  const { startNode } = await import('../apps/server/src/features/sandboxes/sandboxes.testing.ts');
   const { until } = await import('../apps/server/src/testing.ts');
   const node = await startNode({ images: testImages, args: ['--log-level', 'warn'] });
   process.env['SVC_TEST_SANDBOXD'] = node.socket;

@@ -14,7 +14,7 @@ export interface Lanes {
 
 /** A test that imports one of these needs the node or its images. */
 const sandboxHelpers = new Set([
-  'apps/server/src/testing.sandboxes.ts',
+  'apps/server/src/features/sandboxes/sandboxes.testing.ts',
   'apps/sandboxd/src/testing.ts',
   'e2e/sandboxes.ts',
 ]);

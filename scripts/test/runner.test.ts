@@ -110,7 +110,7 @@ describe('the test runner', () => {
       'apps/sandboxd/src/x/c.test.ts': `import { startDaemon } from '../testing.ts';`,
       'apps/sandboxd/src/testing.ts': '',
       'apps/server/src/features/d/d.test.ts': `import { help } from './d.testing.ts';`,
-      'apps/server/src/features/d/d.testing.ts': `import { nodeOfTests } from '../../testing.sandboxes.ts';`,
+      'apps/server/src/features/d/d.testing.ts': `import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';`,
     });
     const outside = ['e2e/b.test.ts', 'apps/sandboxd/src/x/c.test.ts'];
     const plain = ['packages/a/src/a.test.ts'];

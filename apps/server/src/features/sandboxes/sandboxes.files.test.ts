@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, openSandboxes } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes } from './sandboxes.testing.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
 import { collect as collectAll } from '../artifacts/index.ts';

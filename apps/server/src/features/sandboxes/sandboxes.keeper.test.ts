@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type TestClock, testClock } from '../../kernel/clock.ts';
 import { startGateway, until } from '../../testing.ts';
-import { type Json, openSandboxes, sandboxesTest, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes, sandboxesTest, type SandboxesTest } from './sandboxes.testing.ts';
 
 const hour = 3_600_000;
 

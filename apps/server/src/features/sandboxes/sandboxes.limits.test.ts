@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
 import { contract } from '@svc/contract';
-import { type Json, openSandboxes, startNode, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes, startNode, type SandboxesTest } from './sandboxes.testing.ts';
 import { issueKey } from '../keys/index.ts';
 
 const long = (length: number): string => 'a'.repeat(length);

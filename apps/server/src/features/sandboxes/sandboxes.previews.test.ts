@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
 import { until } from '../../testing.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { execFrame, sandbox as sandboxShape } from '@svc/contract';
 import { until } from '../../testing.ts';
-import { type Json, openSandboxes, type SandboxesTest } from '../../testing.sandboxes.ts';
+import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import {
-  hour,
-  type Json,
-  minute,
-  newDevice,
-  openScheduler,
-  type SchedulerTest,
-  second,
-} from '../../testing.scheduler.ts';
+import { hour, type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
 
 describe('scheduler: what people are told', () => {
   let t: SchedulerTest;

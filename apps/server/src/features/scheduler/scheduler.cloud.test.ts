@@ -6,7 +6,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { startGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { trustCertificate } from '../../testing.tls.ts';
-import { type Json, openScheduler, type SchedulerTest } from '../../testing.scheduler.ts';
+import { type Json, openScheduler, type SchedulerTest } from './scheduler.testing.ts';
 
 describe('scheduler: webhooks of the cloud', () => {
   let t: SchedulerTest;

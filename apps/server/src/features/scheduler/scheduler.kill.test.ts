@@ -10,7 +10,7 @@ import { createAccount, http, startGateway, type TestDatabase, testDatabase, unt
 /** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 24);
 const lanes = 4;
-const ticker = join(import.meta.dirname, '../../testing.ticker.ts');
+const ticker = join(import.meta.dirname, 'scheduler.ticker.testing.ts');
 
 describe('scheduler: tickers that are killed', () => {
   let database: TestDatabase;

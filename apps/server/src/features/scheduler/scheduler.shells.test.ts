@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { nodeOfTests } from '../../testing.sandboxes.ts';
-import { type Json, openScheduler } from '../../testing.scheduler.ts';
+import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';
+import { type Json, openScheduler } from './scheduler.testing.ts';
 
 describe('scheduler: shell commands in the cloud', () => {
   const t = shared(() => openScheduler({ settings: { SVC_SANDBOXD_SOCKET: nodeOfTests() } }));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { runStates } from '@svc/contract';
 import { openDatabase, type Sql } from '../../kernel/db/db.ts';
-import { newDevice } from '../../testing.scheduler.ts';
+import { newDevice } from './scheduler.testing.ts';
 import { type TestDatabase, testDatabase } from '../../testing.ts';
 import { claimForHost, renewLease } from './scheduler.claims.sql.ts';
 import { changeRun, findRun, insertRuns, type RunRow } from './scheduler.sql.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from '../../testing.scheduler.ts';
+import { type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
 import { createAccount } from '../../testing.ts';
 
 describe('scheduler: hosts and targets', () => {

@@ -10,7 +10,7 @@ import {
   type SchedulerTest,
   second,
   shell,
-} from '../../testing.scheduler.ts';
+} from './scheduler.testing.ts';
 import { until } from '../../testing.ts';
 
 describe('scheduler: life of a run', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Json, minute, openScheduler } from '../../testing.scheduler.ts';
+import { type Json, minute, openScheduler } from './scheduler.testing.ts';
 import { startGateway } from '../../testing.ts';
 import { Scheduler } from './index.ts';
 import { tickSchedules } from './scheduler.ticker.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, newDevice, openScheduler, type SchedulerTest, shell } from '../../testing.scheduler.ts';
+import { type Json, newDevice, openScheduler, type SchedulerTest, shell } from '../scheduler/scheduler.testing.ts';
 import { http } from '../../testing.ts';
 
 const device = newDevice();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, newDevice, openScheduler } from '../../testing.scheduler.ts';
+import { type Json, newDevice, openScheduler } from '../scheduler/scheduler.testing.ts';
 
 describe('schedules: preview and templates', () => {
   // Friday evening before the clocks of Bucharest go forward.

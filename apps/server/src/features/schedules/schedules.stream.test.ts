@@ -10,7 +10,7 @@ import {
   second,
   schedulerTest,
   shell,
-} from '../../testing.scheduler.ts';
+} from '../scheduler/scheduler.testing.ts';
 import { clientOf, startGateway, type TestGateway, until } from '../../testing.ts';
 
 /** An open stream and the frames that came. */

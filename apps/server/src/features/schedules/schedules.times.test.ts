@@ -9,7 +9,7 @@ import {
   openScheduler,
   type SchedulerTest,
   second,
-} from '../../testing.scheduler.ts';
+} from '../scheduler/scheduler.testing.ts';
 
 describe('schedules: when they are due', () => {
   let t: SchedulerTest;

@@ -1,14 +1,14 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, testDataDir } from './config.ts';
-import { Sandboxes } from './features/sandboxes/index.ts';
-import { schedulerFeature } from './features/scheduler/feature.ts';
-import { Scheduler } from './features/scheduler/index.ts';
-import { findRunning } from './postgres/embedded.ts';
-import { createLog } from './kernel/log.ts';
-import { openKernel } from './resources.ts';
-import { masterKey } from './testing.ts';
+import { loadConfig, testDataDir } from '../../config.ts';
+import { Sandboxes } from '../sandboxes/index.ts';
+import { schedulerFeature } from './feature.ts';
+import { Scheduler } from './index.ts';
+import { findRunning } from '../../postgres/embedded.ts';
+import { createLog } from '../../kernel/log.ts';
+import { openKernel } from '../../resources.ts';
+import { masterKey } from '../../testing.ts';
 
 // A process that does nothing but tick, for tests that kill it. Its argument is a test database.
 const [database = ''] = process.argv.slice(2);

@@ -5,9 +5,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
-import type { SettingName } from './config.ts';
-import { testSandboxes } from './config.ts';
-import type { Clock } from './kernel/clock.ts';
+import type { SettingName } from '../../config.ts';
+import { testSandboxes } from '../../config.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import {
   createAccount,
   http,
@@ -18,7 +18,7 @@ import {
   type TestGateway,
   testDatabase,
   until,
-} from './testing.ts';
+} from '../../testing.ts';
 
 /** The tests look into bodies of every shape. */
 export type Json = HttpAnswer['body'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { SettingName } from './config.ts';
-import { type TestClock, testClock } from './kernel/clock.ts';
+import type { SettingName } from '../../config.ts';
+import { type TestClock, testClock } from '../../kernel/clock.ts';
 import {
   createAccount,
   http,
@@ -12,7 +12,7 @@ import {
   type TestGateway,
   testDatabase,
   until,
-} from './testing.ts';
+} from '../../testing.ts';
 
 /** The tests look into bodies of every shape. */
 export type Json = HttpAnswer['body'];
