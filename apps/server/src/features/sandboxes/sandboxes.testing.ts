@@ -107,7 +107,7 @@ export function sandboxesTest(
   };
 }
 
-const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
+const program = resolve(import.meta.dirname, '../../../../sandboxd/src/main.ts');
 
 /** A node agent of a test. */
 export interface TestNode {
