@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { execFrame, sandbox as sandboxShape } from '@svc/contract';
-import { until } from '../../testing.ts';
+import { isSvcError } from '@svc/sdk';
+import { clientOf, until } from '../../testing.ts';
 import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -138,6 +139,19 @@ describe('sandboxes', () => {
       }
       await t.call('PUT', `/v1/sandboxes/${box.id}/files/go`);
       assert.equal((await first).exit_code, 0);
+    });
+
+    test('the SDK answers an exec whole, or in frames as they come', async () => {
+      const client = clientOf(t.gateway, t.account.key);
+      const call = { params: { id: box.id }, body: { shell: 'echo one; echo two >&2; exit 3' } };
+      const whole = await client.sandboxes.exec(call);
+      assert.deepEqual([whole.exit_code, whole.stdout, whole.stderr], [3, 'one\n', 'two\n']);
+      const frames = await Array.fromAsync(client.sandboxes.exec.frames(call));
+      assert.equal(frames[0]?.type, 'start');
+      const last = frames.at(-1);
+      assert.ok(last?.type === 'exit' && last.exit_code === 3 && last.receipt.template === 'svc-base');
+      const missing = client.sandboxes.exec.frames({ ...call, params: { id: randomUUID() } });
+      await assert.rejects(missing.next(), (error: unknown) => isSvcError(error, 'not_found'));
     });
 
     test('output comes in frames: start, chunks, one exit with the receipt', async () => {
