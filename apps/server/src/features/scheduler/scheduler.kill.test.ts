@@ -21,7 +21,7 @@ describe('scheduler: tickers that are killed', () => {
   after(() => database.drop());
 
   test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, {
-    timeout: 60_000 + 10_000 * kills,
+    timeout: 60_000 + 30_000 * kills,
   }, async (t) => {
     const gateway = await startGateway(database);
     const account = await createAccount(gateway);
