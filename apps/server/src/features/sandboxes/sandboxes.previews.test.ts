@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { before, describe, test } from 'node:test';
@@ -234,5 +235,16 @@ describe('previews', () => {
     assert.equal(first, 502);
     for (const { drop } of all) drop();
     await until(async () => (await fetch(url)).status === 200);
+  });
+
+  test('a gateway of the version before, which asks the old schema, still stores and finds previews', async () => {
+    const { sql } = t.gateway.kernel;
+    const token = Buffer.from(randomUUID());
+    await sql`
+      insert into previews.previews (token_hash, account_id, sandbox_id, port, expires_at)
+      values (${token}, ${t.account.id}, ${randomUUID()}, 3000, now() + interval '1 minute')`;
+    assert.equal((await sql`select 1 from sandboxes.previews where token_hash = ${token}`).length, 1);
+    await sql`delete from previews.previews where token_hash = ${token}`;
+    assert.equal((await sql`select 1 from sandboxes.previews where token_hash = ${token}`).length, 0);
   });
 });
