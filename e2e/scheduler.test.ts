@@ -51,7 +51,7 @@ describe('schedules on real machines', () => {
     assert.match(stdout, /approved [0-9a-f]{64}/);
   }
 
-  async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 60_000): Promise<T> {
+  async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 150_000): Promise<T> {
     for (const end = performance.now() + ms; performance.now() < end; await sleep(100)) {
       const found = await look();
       if (found !== undefined) return found;
@@ -177,14 +177,10 @@ describe('schedules on real machines', () => {
     await approve('second', schedule.id);
     assert.equal(await first.daemon.end('SIGKILL'), 'SIGKILL');
     await until(async () => (existsSync(`/proc/${pid}`) ? undefined : true), 'the command went with its daemon');
-    const finished = await until(
-      async () => {
-        const { runs } = await client().schedules.runs({ params: { id: schedule.id }, query: { limit: 5 } });
-        return runs.find(({ state }) => state === 'succeeded');
-      },
-      'another machine finished it',
-      150_000,
-    );
+    const finished = await until(async () => {
+      const { runs } = await client().schedules.runs({ params: { id: schedule.id }, query: { limit: 5 } });
+      return runs.find(({ state }) => state === 'succeeded');
+    }, 'another machine finished it');
     assert.deepEqual(
       [finished.attempt, finished.device_id, finished.log_tail],
       [2, second.deviceId, 'finished by 2\n'],

@@ -99,7 +99,7 @@ async function runLane({ queue, testMs, out }: Lane): Promise<number> {
 }
 
 async function end(): Promise<void> {
-  for (const family of families) family.kill();
+  for (const family of families) family.killWhole();
   if (node && 'close' in node) await node.close();
   await stopPostgres(postgres);
   rmSync(dataDir, { recursive: true, force: true });

@@ -45,13 +45,13 @@ export class Family {
   /** Kills those that run, and looks for new ones no more. */
   kill(): void {
     clearInterval(this.#looking);
-    for (const { pid } of this.living()) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It ended meanwhile.
-      }
-    }
+    for (const { pid } of this.living()) kill(pid);
+  }
+
+  /** The same with the process itself: first, so that it tells nothing of what it lost. */
+  killWhole(): void {
+    kill(this.#root);
+    this.kill();
   }
 
   #look(): void {
@@ -71,6 +71,14 @@ export class Family {
         found = true;
       }
     }
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended meanwhile.
   }
 }
 
