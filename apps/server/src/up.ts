@@ -61,7 +61,8 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   await closeHttp(app);
   await node?.stop();
   await opened.close();
-  clearTimeout(limit);
+  // Not cleared: a database connection that hangs must not keep the process.
+  limit.unref();
 }
 
 async function serve(app: App, kernel: Kernel): Promise<void> {
@@ -112,5 +113,6 @@ async function closeHttp(app: App): Promise<void> {
   const closing = app.http.close();
   const limit = setTimeout(() => app.http.server.closeAllConnections(), lastRequestsMs);
   await closing;
-  clearTimeout(limit);
+  // Not cleared: a database connection that hangs must not keep the process.
+  limit.unref();
 }

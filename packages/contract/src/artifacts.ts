@@ -11,7 +11,7 @@ export const artifacts = {
     summary: 'The bytes behind a signed link, which is valid for 1 h; as an attachment',
     params: z.object({ id: uuid }),
     query: z.object({ expires: text(20).default(''), signature: text(100).default('') }),
-    answers: bytes(),
+    answers: bytes(0, '*/*'),
     errors: ['bad_request', 'forbidden', 'not_found', 'unavailable'],
   }),
 };

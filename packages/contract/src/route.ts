@@ -35,7 +35,8 @@ export class Json<S extends z.ZodType = z.ZodType, F extends z.ZodType | undefin
 
   /** The same with a further status that an operation may answer. */
   or<T extends z.ZodType>(status: number, schema: T): Json<S | T, F> {
-    return new Json<S | T, F>(this.status, { ...this.statuses, [status]: schema }, this.frames);
+    const framesOf = this.framesOf as (body: z.output<S | T>) => object[];
+    return new Json<S | T, F>(this.status, { ...this.statuses, [status]: schema }, this.frames, framesOf);
   }
 
   /** The same, answered in frames when the client asks for them; `framesOf` tells a whole answer in frames. */
@@ -54,8 +55,11 @@ export const nothing = { kind: 'nothing' } as const;
 /** Text, such as `OK`. */
 export const plain = <S extends z.ZodType<string>>(schema: S) => ({ kind: 'text', schema }) as const;
 
-/** Bytes. `most` bounds those of a request, which the operation reads as they come; past it the answer is 413. */
-export const bytes = (most = 0) => ({ kind: 'bytes', most }) as const;
+/**
+ * Bytes, of a media type. `most` bounds those of a request, which the operation reads as they come; past it the answer
+ * is 413.
+ */
+export const bytes = (most = 0, type = 'application/octet-stream') => ({ kind: 'bytes', most, type }) as const;
 
 /** A body of any content type, or none; the operation sees its first `kept` bytes, unparsed. */
 export const anything = (kept: number) => ({ kind: 'anything', kept }) as const;

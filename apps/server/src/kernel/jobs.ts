@@ -50,6 +50,9 @@ export function openJobs(target: DatabaseTarget, log: Log): Jobs {
       await boss.start();
       started = true;
       for (const definition of definitions) await register(boss, definition, kernel);
+      // What a version before repeated and this one does not know.
+      const names = new Set(definitions.map(({ name }) => name));
+      for (const { name } of await boss.getSchedules()) if (!names.has(name)) await boss.unschedule(name);
     },
     async close() {
       if (started) await boss.stop({ graceful: true, timeout: closeTimeoutMs, close: false });

@@ -101,4 +101,32 @@ describe('loop', () => {
     clock.advance(10_000);
     assert.equal(state.began, 1);
   });
+
+  test('a loop without a period runs when it is woken, and tries again what failed', async () => {
+    const clock = testClock();
+    let began = 0;
+    const loop = startLoop(
+      { clock, log: createLog('silent') },
+      {
+        name: 'test',
+        work() {
+          began += 1;
+          // Before the first await: a failure like others.
+          if (began === 1) throw new Error('at once');
+          return Promise.resolve();
+        },
+      },
+    );
+    clock.advance(60_000);
+    assert.equal(began, 0);
+    loop.wake();
+    await turn();
+    assert.equal(began, 1);
+    clock.advance(1_000);
+    await turn();
+    assert.equal(began, 2);
+    clock.advance(60_000);
+    assert.equal(began, 2);
+    await loop.stop();
+  });
 });

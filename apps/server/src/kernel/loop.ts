@@ -1,6 +1,9 @@
 import type { Cancel, Clock } from './clock.ts';
 import type { Log } from './log.ts';
 
+/** A loop without a period tries what failed again after this. */
+const retryMs = 1_000;
+
 /** Work that runs once at a time, now and then and when it is woken. */
 export interface Loop {
   /** Runs now; when it runs already, once more right after. Does nothing after `stop`. */
@@ -28,13 +31,15 @@ export function startLoop(
       isWoken = false;
       cancelEarly();
       try {
-        const nextMs = await work();
+        // `try`: a throw before the first await is a failure like others.
+        const nextMs = await Promise.try(work);
         if (typeof nextMs === 'number' && nextMs < (everyMs ?? Infinity) && !isStopped)
           cancelEarly = clock.after(nextMs, wake);
       } catch (err) {
         log.warn({ err, loop: name }, 'a loop failed; it runs again in its time');
         // Woken or not: what fails at once must not run in circles.
         isWoken = false;
+        if (!isStopped) cancelEarly = clock.after(everyMs ?? retryMs, wake);
       }
       if (!isWoken || isStopped) break;
     }

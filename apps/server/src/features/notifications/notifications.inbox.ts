@@ -28,7 +28,16 @@ export class InboxStreams {
     if (this.#sending) return;
     this.#sending = true;
     try {
-      while (this.#waiting.length > 0) await this.#sendWaiting(this.#waiting.splice(0, batch));
+      while (this.#waiting.length > 0) {
+        const changes = this.#waiting.splice(0, batch);
+        try {
+          await this.#sendWaiting(changes);
+        } catch (err) {
+          this.#kernel.log.warn({ err }, 'changes of inboxes were not read; their streams end');
+          const accounts = changes.flatMap(({ readAll, ids = [] }) => [...(readAll ? [readAll] : []), ...ids]);
+          for (const { accountId } of accounts) this.broadcast.end(accountId);
+        }
+      }
     } finally {
       this.#sending = false;
     }

@@ -133,7 +133,7 @@ function successes(answers: Answers, schemas: Schemas): JsonSchema {
   });
   if (answers.kind === 'nothing') return { 204: { description: 'Done; no body' } };
   if (answers.kind === 'text') return ok('Success', 'text/plain', schemas.output(answers.schema));
-  if (answers.kind === 'bytes') return ok('The bytes', 'application/octet-stream', binary);
+  if (answers.kind === 'bytes') return ok('The bytes', answers.type, binary);
   if (answers.kind === 'json') return jsonAnswers(answers, schemas);
   const description = `Named events: ${Object.keys(answers.schemas).join(', ')}; \`: ping\` comments every 15 s`;
   // OpenAPI 3.1 has no keyword for the frames of a stream: the schema of its content describes them.

@@ -92,7 +92,7 @@ describe('broadcast', () => {
     await left.close();
     // A gateway that was killed keeps its row until its lease runs out.
     const dead = randomUUID();
-    await sql`insert into kernel.gateways (id, lease_until) values (${dead}, now() + interval '1 second')`;
+    await sql`insert into kernel.gateways (id, lease_until) values (${dead}, now() + interval '10 seconds')`;
     assert.equal(first.stream.closed, false);
     await until(() => first.stream.closed, 30_000);
     const second = fakeStream();
@@ -104,5 +104,26 @@ describe('broadcast', () => {
       return row?.['lease_until'] !== looked[0]?.['lease_until'];
     }, 30_000);
     assert.equal(second.stream.closed, false, 'one death is told once');
+  });
+
+  test('a stream that was opened after a gateway had died misses none of its messages, and goes on', async () => {
+    const topic = `t.${randomUUID()}`;
+    const here = await open(a, topic);
+    const { sql } = a.kernel;
+    // Its last renewal was 8 s ago: it has been dead for at least 5.
+    const dead = randomUUID();
+    await sql`insert into kernel.gateways (id, lease_until) values (${dead}, now() + interval '2 seconds')`;
+    const opened = fakeStream();
+    here.follow('x', opened.stream);
+    const lease = async () =>
+      (await sql`select lease_until from kernel.gateways where id = ${a.kernel.gateways.id}`)[0]?.['lease_until'];
+    await until(
+      async () => (await sql`select 1 from kernel.gateways where id = ${dead} and lease_until < now()`).length > 0,
+    );
+    for (let renewals = 0; renewals < 2; renewals += 1) {
+      const before = await lease();
+      await until(async () => (await lease()) !== before);
+    }
+    assert.equal(opened.stream.closed, false);
   });
 });

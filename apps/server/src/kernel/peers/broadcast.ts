@@ -8,6 +8,8 @@ export interface Broadcast<M> {
   publish(db: Db, message: M): Promise<void>;
   /** Adds a stream of the account until it ends. */
   follow(accountId: string, stream: EventStream): void;
+  /** Ends the account's streams here: a frame of theirs was lost. */
+  end(accountId: string): void;
   /** Whether a stream of the account is open here. */
   isFollowed(accountId: string): boolean;
   /** Writes a frame to the account's streams here. */
@@ -21,28 +23,35 @@ export interface Broadcast<M> {
  * truth: when messages may have been missed (a bus that was down, a gateway that died between its commit and its
  * message), the streams end, and clients come back and read the list.
  */
-export function createBroadcast<M>({ bus, gateways }: Pick<Kernel, 'bus' | 'gateways'>, topic: string): Broadcast<M> {
-  const streams = new Map<string, Set<EventStream>>();
+export function createBroadcast<M>(
+  { bus, gateways, clock }: Pick<Kernel, 'bus' | 'gateways' | 'clock'>,
+  topic: string,
+): Broadcast<M> {
+  /** By account; each with the instant since which it follows. */
+  const streams = new Map<string, Map<EventStream, number>>();
   return {
     publish: (db, message) => bus.publish(db, topic, message),
     follow(accountId, stream) {
-      const own = streams.get(accountId) ?? new Set();
-      streams.set(accountId, own.add(stream));
+      const own = streams.get(accountId) ?? new Map<EventStream, number>();
+      streams.set(accountId, own.set(stream, clock.monotonic()));
       stream.onClose(() => {
         own.delete(stream);
         if (own.size === 0 && streams.get(accountId) === own) streams.delete(accountId);
       });
+    },
+    end(accountId) {
+      for (const stream of streams.get(accountId)?.keys() ?? []) stream.end();
     },
     isFollowed: (accountId) => streams.has(accountId),
     send(accountId, event, data) {
       const own = streams.get(accountId);
       if (!own) return;
       const json = JSON.stringify(data);
-      for (const stream of own) stream.sendText(event, json);
+      for (const stream of own.keys()) stream.sendText(event, json);
     },
     async start(deliver) {
-      gateways.onLost(() => {
-        for (const own of streams.values()) for (const stream of own) stream.end();
+      gateways.onLost((before) => {
+        for (const own of streams.values()) for (const [stream, since] of own) if (since <= before) stream.end();
       });
       await bus.subscribe(topic, (message) => deliver(message as M));
     },

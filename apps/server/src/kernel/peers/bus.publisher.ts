@@ -1,11 +1,14 @@
+import type { Clock } from '../clock.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from '../db/db.ts';
 
 /** Channels of ours in a database that others may use too. */
 export const channelPrefix = 'svc:';
-/** What Postgres carries in one message, less its closing NUL. */
-const mostBytes = 7_999;
+/** What Postgres carries in one message, less its closing NUL and what tells equal ones apart. */
+const mostBytes = 7_980;
 /** Messages that wait while one statement is under way; a database that hangs must not fill the memory. */
 const mostWaitingBytes = 4 * 1024 * 1024;
+/** A statement that takes this long has a connection that is dead without a word. */
+const hungMs = 5_000;
 
 interface Message {
   channel: string;
@@ -26,13 +29,17 @@ export function payloadOf(payload: unknown): string {
  * that waits for no disk, as nobody relies on a message, and what comes while a statement runs shares the next one.
  */
 export class Publisher {
-  readonly #sql: Sql;
+  readonly #target: DatabaseTarget;
+  readonly #clock: Clock;
+  #sql: Sql;
   #waiting: Message[] = [];
   #waitingBytes = 0;
   #isSending = false;
 
-  constructor(target: DatabaseTarget) {
-    this.#sql = openDatabase(target, 1, { idle_timeout: 0, max_lifetime: null, fetch_types: false });
+  constructor(target: DatabaseTarget, clock: Clock) {
+    this.#target = target;
+    this.#clock = clock;
+    this.#sql = this.#connect();
   }
 
   /** Sends JSON text; resolves once that is done, fails when it was not. Messages of one process keep their order. */
@@ -47,39 +54,52 @@ export class Publisher {
     return message.done.promise;
   }
 
-  /** Lets what is under way end. */
+  /** Gives what is under way a second to end. */
   async close(): Promise<void> {
     await this.#sql.end({ timeout: 1 });
+  }
+
+  #connect(): Sql {
+    return openDatabase(this.#target, 1, { idle_timeout: 0, max_lifetime: null, fetch_types: false });
   }
 
   async #send(): Promise<void> {
     this.#isSending = true;
     while (this.#waiting.length > 0) {
-      const batch = this.#take();
+      const batch = this.#waiting.splice(0);
+      this.#waitingBytes = 0;
+      const sql = this.#sql;
+      const cancel = this.#clock.after(hungMs, () => {
+        // The statement fails, and the next one goes out on another connection.
+        this.#sql = this.#connect();
+        void sql.end({ timeout: 0 }).catch(() => {});
+      });
       try {
-        const messages = JSON.stringify(batch.map(({ channel, text }) => ({ channel, text })));
-        // Of a set of functions in one list Postgres runs each row's in turn: the order of the messages.
-        await this.#sql`
+        // Postgres calls the function row by row: the order of the messages.
+        await sql`
           select set_config('synchronous_commit', 'off', true), pg_notify(m.channel, m.text)
-          from json_to_recordset(${messages}::json) as m(channel text, text text)`;
+          from json_to_recordset(${JSON.stringify(toldApart(batch))}::json) as m(channel text, text text)`;
         for (const { done } of batch) done.resolve();
       } catch (error) {
         for (const { done } of batch) done.reject(error);
       }
+      cancel();
     }
     this.#isSending = false;
   }
+}
 
-  /** What waits, up to a message that says the same as an earlier one: Postgres would send the two as one. */
-  #take(): Message[] {
-    const seen = new Set<string>();
-    const repeated = this.#waiting.findIndex(({ channel, text }) => {
-      const known = seen.has(channel + text);
-      seen.add(channel + text);
-      return known;
-    });
-    const batch = this.#waiting.splice(0, repeated < 0 ? this.#waiting.length : repeated);
-    for (const { text } of batch) this.#waitingBytes -= text.length;
-    return batch;
-  }
+/**
+ * Postgres sends equal messages of one transaction once. Each further one gets white space of its own at its end, which
+ * JSON ignores: its number, of up to eight signs to the base of four.
+ */
+function toldApart(batch: readonly Message[]): { channel: string; text: string }[] {
+  const seen = new Map<string, number>();
+  return batch.map(({ channel, text }) => {
+    const key = `${channel} ${text}`;
+    const times = seen.get(key) ?? 0;
+    seen.set(key, times + 1);
+    const mark = times === 0 ? '' : times.toString(4).replace(/\d/g, (digit) => ' \n\t\r'[Number(digit)] as string);
+    return { channel, text: text + mark };
+  });
 }

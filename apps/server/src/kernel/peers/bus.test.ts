@@ -208,6 +208,32 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     await until(() => missed === 1);
   });
 
+  test('a publisher whose connection hangs holds up no commit for long, is replaced, and every process hears of it', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    const [bus, other] = await Promise.all([
+      openPostgresBus(database.target, systemClock, quiet),
+      openPostgresBus(plain.target, systemClock, quiet),
+    ]);
+    t.after(() => Promise.all([bus.close(), other.close()]).then(() => proxy.close()));
+    let missed = 0;
+    other.onRestored(() => {
+      missed += 1;
+    });
+    const topic = `t.${randomUUID()}`;
+    const { heard } = await listen(other, topic);
+    await bus.publish(sql, topic, 'before');
+    await until(() => heard.length === 1);
+    proxy.freeze();
+    // Answered though nothing comes back.
+    await inTransaction(sql, (tx) => bus.publish(tx, topic, 'hangs'));
+    await proxy.restore();
+    await until(() => missed > 0);
+    await until(async () => {
+      await bus.publish(sql, topic, 'after').catch(() => {});
+      return heard.includes('after');
+    });
+  });
+
   test('messages that come while one is sent share the next statement, in their order and none as one', async (t) => {
     const bus = await openPostgresBus(plain.target, systemClock, quiet);
     t.after(() => bus.close());

@@ -101,12 +101,15 @@ class PostgresBus implements Bus {
   readonly #restored: (() => void)[] = [];
   #isUp = false;
   #isClosed = false;
+  #isTellingLost = false;
+  /** How often the listening connection was closed. */
+  #closes = 0;
 
   constructor(target: DatabaseTarget, clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
     this.#subscriptions = new Subscriptions(log);
-    this.#publisher = new Publisher(target);
+    this.#publisher = new Publisher(target, clock);
     this.#listener = openDatabase(target, 1, {
       idle_timeout: 0,
       max_lifetime: null,
@@ -160,14 +163,18 @@ class PostgresBus implements Bus {
   }
 
   #onClose(): void {
+    this.#closes += 1;
     if (this.#isUp && !this.#isClosed) this.#clock.after(reconnectMs, () => void this.#listenAgain());
     this.#isUp = false;
   }
 
   async #listenAgain(): Promise<void> {
     if (this.#isClosed || this.#isUp) return;
+    const closes = this.#closes;
     try {
       for (const topic of [lost, ...this.#subscriptions.topics()]) await this.#listen(topic);
+      // A connection that broke between two LISTENs hears only the later ones.
+      if (closes !== this.#closes) throw new Error('the connection broke again');
       this.#onMissed();
       this.#isUp = true;
       this.#log.info('bus reconnected');
@@ -190,7 +197,17 @@ class PostgresBus implements Bus {
 
   /** Tells every process that it may miss a message, as soon as that is possible. */
   #tellLost(): void {
-    if (this.#isClosed) return;
-    this.#publisher.send(lost, 'null').catch(() => this.#clock.after(reconnectMs, () => this.#tellLost()));
+    if (this.#isClosed || this.#isTellingLost) return;
+    this.#isTellingLost = true;
+    const again = (): void => {
+      this.#isTellingLost = false;
+      this.#tellLost();
+    };
+    this.#publisher.send(lost, 'null').then(
+      () => {
+        this.#isTellingLost = false;
+      },
+      () => this.#clock.after(reconnectMs, again),
+    );
   }
 }

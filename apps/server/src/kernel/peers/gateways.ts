@@ -7,6 +7,8 @@ import type { Log } from '../log.ts';
 const leaseSeconds = 10;
 const renewEveryMs = 2_000;
 const echoLimitMs = 5_000;
+/** A renewal may come this late in a gateway that lives. */
+const deathSlackMs = 1_000;
 /** A revocation answers within this even when a gateway was killed a moment ago (design: kernel). */
 const announceTimeoutMs = 1_000;
 const joined = 'gateways.joined';
@@ -43,12 +45,13 @@ export class Gateways {
   readonly #announced = new Map<string, (payload: unknown) => void>();
   readonly #waiting = new Map<string, (gatewayId: string) => void>();
   readonly #missedHandlers: (() => void)[] = [];
-  readonly #lostHandlers: (() => void)[] = [];
+  readonly #lostHandlers: ((before: number) => void)[] = [];
   /** Gateways whose lease ran out and whose rows are still there. */
   #dead = new Set<string>();
   #lastEcho: number;
   #peers = 0;
   #stopRenewing = (): void => {};
+  #renewing: Promise<void> | undefined;
 
   private constructor(resources: Resources, leased: boolean) {
     this.#resources = resources;
@@ -67,7 +70,7 @@ export class Gateways {
       });
       await gateways.#renew();
       await gateways.announce(joined, null);
-      gateways.#stopRenewing = resources.clock.every(renewEveryMs, () => void gateways.#renew());
+      gateways.#stopRenewing = resources.clock.every(renewEveryMs, () => gateways.#renewOnce());
     }
     return gateways;
   }
@@ -84,10 +87,11 @@ export class Gateways {
   }
 
   /**
-   * Calls `handler` when messages may never come: the bus was down, or a gateway died, maybe between a commit and the
-   * message of it. Whatever follows messages looks at the rows again.
+   * Calls `handler` when messages may never come: the bus was down, or a gateway died, maybe between a commit and its
+   * message. They were sent, or were to be, before the instant that `handler` is given (`clock.monotonic()`): what
+   * follows messages since then misses none.
    */
-  onLost(handler: () => void): void {
+  onLost(handler: (before: number) => void): void {
     this.#lostHandlers.push(handler);
   }
 
@@ -116,8 +120,8 @@ export class Gateways {
       if (missing.size === 0) resolve();
     });
     const cancel = clock.after(announceTimeoutMs, resolve);
-    await bus.publish(sql, topic, { nonce, replyTo: this.id, payload } satisfies Announcement);
-    await promise;
+    const sent = bus.publish(sql, topic, { nonce, replyTo: this.id, payload } satisfies Announcement);
+    await Promise.race([sent.then(() => promise), promise]);
     cancel();
     this.#waiting.delete(nonce);
     if (missing.size === 0) return;
@@ -153,6 +157,8 @@ export class Gateways {
   async close(): Promise<void> {
     const { sql, log } = this.#resources;
     this.#stopRenewing();
+    // One under way would bring the lease back.
+    await this.#renewing;
     if (!this.#leased) return;
     try {
       await sql`delete from kernel.gateways where id = ${this.id}`;
@@ -165,7 +171,7 @@ export class Gateways {
     const { bus, clock } = this.#resources;
     bus.onRestored(() => {
       this.#onMissed();
-      this.#onLost();
+      this.#onLost(clock.monotonic());
     });
     this.onMessage('echo', () => {
       if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
@@ -185,19 +191,28 @@ export class Gateways {
     for (const handler of this.#missedHandlers) handler();
   }
 
-  #onLost(): void {
-    for (const handler of this.#lostHandlers) handler();
+  #onLost(before: number): void {
+    for (const handler of this.#lostHandlers) handler(before);
+  }
+
+  /** Not while a renewal is under way: a connection that hangs must not collect them. */
+  #renewOnce(): void {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
   }
 
   async #renew(): Promise<void> {
-    const { sql, log } = this.#resources;
+    const { sql, clock, log } = this.#resources;
     try {
       const others = await renewLease(sql, this.id);
       this.#peers = others.filter(({ live }) => live).length;
-      const dead = new Set(others.filter(({ live }) => !live).map(({ id }) => id));
-      const died = dead.difference(this.#dead).size > 0;
-      this.#dead = dead;
-      if (died) this.#onLost();
+      const dead = others.filter(({ live }) => !live);
+      const died = dead.filter(({ id }) => !this.#dead.has(id));
+      this.#dead = new Set(dead.map(({ id }) => id));
+      // It lived until its last renewal, and died before the next one was due.
+      const lived = Math.min(...died.map(({ silent_ms }) => silent_ms)) - renewEveryMs - deathSlackMs;
+      if (died.length > 0) this.#onLost(clock.monotonic() - lived);
       if (await takeMissed(sql, this.id)) this.#onMissed();
       await this.send(sql, this.id, 'echo', null);
     } catch (err) {
@@ -206,16 +221,25 @@ export class Gateways {
   }
 }
 
+/** Another gateway: whether its lease holds, and how long ago it renewed it. */
+interface Peer {
+  id: string;
+  live: boolean;
+  silent_ms: number;
+}
+
 /** Renews the lease, drops leases long dead, answers the other gateways; one that left by itself has no row. */
-async function renewLease(sql: Sql, id: string): Promise<{ id: string; live: boolean }[]> {
-  return sql<{ id: string; live: boolean }[]>`
+async function renewLease(sql: Sql, id: string): Promise<Peer[]> {
+  return sql<Peer[]>`
     with renewed as (
       insert into kernel.gateways (id, lease_until) values (${id}, now() + make_interval(secs => ${leaseSeconds}))
       on conflict (id) do update set lease_until = excluded.lease_until
     ), dropped as (
       delete from kernel.gateways where lease_until < now() - interval '1 minute'
     )
-    select id, lease_until > now() as live from kernel.gateways where id <> ${id}`;
+    select id, lease_until > now() as live,
+      extract(epoch from now() - lease_until)::float8 * 1000 + ${leaseSeconds * 1000}::int as silent_ms
+    from kernel.gateways where id <> ${id}`;
 }
 
 async function markMissed(sql: Sql, ids: string[]): Promise<void> {
