@@ -107,27 +107,27 @@ async function openBody(options: ClientOptions, route: Route, input: Input, call
   return body;
 }
 
-function headersOf({ apiKey, device }: ClientOptions, call: CallOptions): Record<string, string> {
+function headersOf({ apiKey, device }: ClientOptions): Record<string, string> {
   return {
     ...(apiKey && { authorization: `Bearer ${apiKey}` }),
     ...(device && { 'x-svc-device': device.id }),
     ...(device?.name && { 'x-svc-device-name': encodeHeader(device.name) }),
     ...(device?.platform && { 'x-svc-device-platform': encodeHeader(device.platform) }),
-    ...(call.idempotencyKey && { 'idempotency-key': call.idempotencyKey }),
-    ...call.headers,
   };
 }
 
 async function send(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<Response> {
-  const headers = headersOf(options, call);
+  const headers = new Headers(headersOf(options));
   const init: RequestInit = { method: route.method, headers };
   if (route.takes?.kind === 'bytes') {
-    headers['content-type'] = 'application/octet-stream';
+    headers.set('content-type', 'application/octet-stream');
     init.body = input.body as Uint8Array<ArrayBuffer>;
   } else if (input.body !== undefined) {
-    headers['content-type'] = 'application/json';
+    headers.set('content-type', 'application/json');
     init.body = JSON.stringify(input.body);
   }
+  if (call.idempotencyKey) headers.set('idempotency-key', call.idempotencyKey);
+  for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
   if (call.signal) init.signal = call.signal;
   const url = options.baseUrl.replace(/\/+$/, '') + path(route, input.params ?? {}) + search(input.query ?? {});
   let response: Response;

@@ -13,9 +13,9 @@ export interface Loop {
 }
 
 /**
- * Runs `work` every `everyMs` (unset: never by itself) and at each `wake`, never twice at the same time. `work` may answer in how many
- * milliseconds it wants to run next, when that is sooner. A failure is logged with `name`; the next run comes in its time.
- * The first run is the first wake or the first period, whichever is earlier.
+ * Runs `work` every `everyMs` (unset: never by itself) and at each `wake`, never twice at the same time. `work` may answer
+ * in how many milliseconds it wants to run next, when that is sooner. A failure is logged with `name`; the next run comes
+ * in its time. The first run is the first wake or the first period, whichever is earlier.
  */
 export function startLoop(
   { clock, log }: { clock: Clock; log: Log },

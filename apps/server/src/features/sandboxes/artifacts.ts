@@ -4,6 +4,7 @@ import { collect } from '../artifacts/index.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { outputsOf, runningSandbox } from './sandboxes.running.ts';
 
+/** Collects what the sandbox hands out, and answers each file with a signed link. */
 export const artifacts = (nodes: Nodes) =>
   operation(contract.sandboxes.artifacts, async (context, { params }) => {
     const running = await runningSandbox(context, nodes, params.id);

@@ -3,6 +3,7 @@ import { Answer, operation } from '../../kernel/feature.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 
+/** The bytes of a file of the workspace, as an attachment. */
 export const readFile = (nodes: Nodes) =>
   operation(contract.sandboxes.readFile, async (context, { params: { id, path } }) => {
     const { node, audit } = await runningSandbox(context, nodes, id);

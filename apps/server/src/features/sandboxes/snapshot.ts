@@ -5,6 +5,7 @@ import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 
+/** Packs the workspace of a v1 sandbox into a stored archive. */
 export const snapshot = (nodes: Nodes) =>
   operation(contract.sandboxes.snapshot, async ({ kernel, actor, db }, { params: { id }, body: { name } }) => {
     const { row, node, audit } = await runningSandbox({ db, actor }, nodes, id);

@@ -5,6 +5,7 @@ import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 import { nextGeneration } from './sandboxes.sql.ts';
 
+/** Writes a file of the workspace, whole or not at all. */
 export const writeFile = (nodes: Nodes) =>
   operation(contract.sandboxes.writeFile, async (context, { params: { id, path } }) => {
     if (path === '') throw badRequest('path: is required', { path: ['is required'] });

@@ -1,3 +1,5 @@
+// Guards and effects that the moves of a run are put together from. Each says in words, for the README, what it asks or
+// changes; `scheduler.states.ts` is the table.
 import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
 
 /** How long a claim or a heartbeat holds a run (document 2, Limits). */

@@ -82,8 +82,8 @@ function openSocket({ path, host, port }: { path?: string | false; host: string[
 
 /**
  * Runs `work` in one transaction; what `onCommit` was given runs once it is committed, and is waited for. When the
- * connection breaks it is over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a socket that is gone, which
- * ends the process, or to the session that takes its place.
+ * connection breaks it is over at once: postgres.js would go on to send `rollback`, or whatever `work` does next, to a
+ * socket that is gone, which ends the process, or to the session that takes its place.
  */
 export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
   let committed: AfterCommit[] = [];

@@ -70,7 +70,10 @@ async function answerInFrames(exchange: Exchange, frames: Frames, work: () => Pr
   }
 }
 
-/** An event stream: `run` may refuse by throwing until it opens the stream; from then on frames flow until either side ends it. */
+/**
+ * An event stream: `run` may refuse by throwing until it opens the stream; from then on frames flow until either side
+ * ends it.
+ */
 async function answerEvents(exchange: Exchange, context: Context, input: unknown): Promise<FastifyReply> {
   const { kernel, operation, reply } = exchange;
   if (reply.request.method === 'HEAD')

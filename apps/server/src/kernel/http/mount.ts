@@ -23,7 +23,8 @@ const requestLimit = 'requests';
 
 /**
  * Registers every operation of the features. A request passes, in order: key (401), subscription (402), scopes (403),
- * spend cap (429), the feature's gate (403), rate (429), body and its schema (400), device, idempotency, the operation, the response schema.
+ * spend cap (429), the feature's gate (403), rate (429), body and its schema (400), device, idempotency, the operation,
+ * the response schema.
  */
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
   for (const feature of features) {
