@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
+import { until } from '../../testing.ts';
 import { type Json, openSandboxes } from './sandboxes.testing.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
@@ -124,7 +125,8 @@ describe('files of sandboxes', () => {
     sent.write(new Uint8Array(1_048_576), () => sent.destroy());
     await new Promise<void>((resolve) => sent.once('close', () => resolve()));
     assert.equal(await (await get('/kept')).text(), 'before');
-    assert.equal((await t.exec(box, 'ls -A | grep -c "^[.]"')).stdout, '0\n');
+    // The node hears of the break a moment after the client has made it.
+    await until(async () => (await t.exec(box, 'ls -A | grep -c "^[.]"')).stdout === '0\n');
   });
 
   test('artifacts are collected with type, hash, verdict and a link that serves them as attachments', async () => {
