@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
+import { arrayTypes } from './db/arrays.ts';
 import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db/db.ts';
 import type { Log } from './log.ts';
 
@@ -33,7 +34,7 @@ const closeTimeoutMs = 5_000;
  * whole transactions in one text, which a pool of several connections refuses.
  */
 export function openJobs(target: DatabaseTarget, log: Log): Jobs {
-  const pool = openDatabase(target, 1, { types: { json: jsonType } });
+  const pool = openDatabase(target, 1, { types: { json: jsonType, ...arrayTypes({}) } });
   const boss = new PgBoss({ db: ownAdapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
   let started = false;

@@ -24,6 +24,8 @@ export interface Proxy {
   port: number;
   /** Cuts every connection and refuses new ones. */
   cut(): Promise<void>;
+  /** Cuts as soon as the server has sent this many packets. */
+  cutAfter(packets: number): void;
   /** Freezes every connection, new ones too: bytes neither come nor go, nobody is told. */
   freeze(): void;
   restore(): Promise<void>;
@@ -36,6 +38,7 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
   let server: Server | undefined;
   let port = 0;
   let frozen = false;
+  let packetsLeft = Infinity;
   const listen = async (): Promise<void> => {
     server = createServer((near) => {
       const far = connect(target);
@@ -52,6 +55,10 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
         if (frozen) one.pause();
         else one.pipe(other);
       }
+      far.on('data', () => {
+        packetsLeft -= 1;
+        if (packetsLeft <= 0) setImmediate(() => void cut());
+      });
     });
     if (path === undefined) server.listen(port, '127.0.0.1');
     else server.listen(path);
@@ -72,11 +79,15 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
       return port;
     },
     cut,
+    cutAfter(packets) {
+      packetsLeft = packets;
+    },
     freeze() {
       frozen = true;
       for (const socket of sockets) socket.pause().unpipe();
     },
     async restore() {
+      packetsLeft = Infinity;
       frozen = false;
       if (!server) await listen();
     },

@@ -84,6 +84,45 @@ describe('database', () => {
     await sql.end({ timeout: 1 });
   });
 
+  test('a connection that breaks while it is made fails its query, and ends no process', async (t) => {
+    const { database, proxy } = await proxyDatabase(plain);
+    t.after(() => proxy.close());
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    t.after(() => process.off('unhandledRejection', note));
+    // Cut after 0, 1, 2, … of the packets that a new connection takes, until it lives to answer.
+    for (let packets = 0, answered = false; !answered; packets++) {
+      const sql = openDatabase(database.target, 1);
+      proxy.cutAfter(packets);
+      answered = await within(sql`select 1`.then(() => 'ok', String)).then((answer) => answer === 'ok');
+      await proxy.cut();
+      await sql.end({ timeout: 0 });
+      await proxy.restore();
+    }
+    assert.deepEqual(unhandled, []);
+  });
+
+  test('arrays come and go as lists, with what is hard to write in them', async () => {
+    const sql = openDatabase(plain.target, 1);
+    const texts = ['', 'null', 'a,b', '{"}', '\\', 'ș', ' '];
+    const [row] = await sql`
+      select ${[...texts, null]}::text[] as texts, ${[[1], [2]]}::int[] as nested, ${[]}::uuid[] as none,
+        ${[1, 2 ** 40]}::bigint[] as big, ${['2026-03-29T01:30:00.500Z']}::timestamptz[] as instants,
+        array[true, false] as flags, array[1, null]::smallint[] as small`;
+    assert.deepEqual(row, {
+      texts: [...texts, null],
+      nested: [[1], [2]],
+      none: [],
+      big: [1, 2 ** 40],
+      instants: ['2026-03-29T01:30:00.500Z'],
+      flags: [true, false],
+      small: [1, null],
+    });
+    await assert.rejects(sql`select ${[undefined] as never}::text[]`, TypeError);
+    await sql.end({ timeout: 1 });
+  });
+
   test('bigints come as numbers, instants as RFC 3339 in UTC whatever the server thinks, JSON as values', async () => {
     const sql = openDatabase(plain.target, 1);
     const [row] = await sql`

@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
+import { arrayTypes } from './arrays.ts';
 import { DatabaseSocket, startupPadding } from './socket.ts';
 import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
 
@@ -37,6 +38,16 @@ export const jsonType = {
 /** Opens a pool of at most `max` connections. Nothing is connected until the first query. */
 export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.Options<{}> = {}): Sql {
   const parts = connectionOptions(target);
+  const types = {
+    bigint: { to: 20, from: [20], parse: Number, serialize: String },
+    json: jsonType,
+    instant: {
+      to: 1184,
+      from: [1184],
+      parse: instantOf,
+      serialize: (value: string | Date) => new Date(value).toISOString(),
+    },
+  };
   const options = {
     max,
     onnotice: () => {},
@@ -44,16 +55,8 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
     socket: openSocket,
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
-    types: {
-      bigint: { to: 20, from: [20], parse: Number, serialize: String },
-      json: jsonType,
-      instant: {
-        to: 1184,
-        from: [1184],
-        parse: instantOf,
-        serialize: (value: string | Date) => new Date(value).toISOString(),
-      },
-    },
+    fetch_types: false,
+    types: { ...types, ...arrayTypes(types) },
     ...extra,
   };
   return (parts.length === 2

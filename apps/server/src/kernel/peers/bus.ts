@@ -113,7 +113,6 @@ class PostgresBus implements Bus {
     this.#listener = openDatabase(target, 1, {
       idle_timeout: 0,
       max_lifetime: null,
-      fetch_types: false,
       onnotify: (channel: string, text: string) => this.#deliver(channel.slice(channelPrefix.length), text),
       onclose: () => this.#onClose(),
     } as object);
