@@ -5,7 +5,7 @@ import pino from 'pino';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
 import { lockNode } from './node-lock.ts';
-import { defaultRegistries, registriesOf } from './registries.ts';
+import { defaultPypiHosts, npmHosts, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
@@ -25,7 +25,7 @@ interface Options {
   allowHosts: string;
   ports: string;
   pypiHosts: string;
-  npmHosts: string;
+  npmHosts?: string;
   logLevel: string;
   systemPackages: boolean;
   tied?: true;
@@ -52,12 +52,11 @@ function commandLine(): Command {
     .option(
       '--pypi-hosts <names>',
       'what the preset pypi reaches: its index (host or address), then other hosts',
-      defaultRegistries.pypi,
+      defaultPypiHosts,
     )
     .option(
       '--npm-hosts <names>',
-      'what the preset npm reaches: its registry (host or address), then other hosts',
-      defaultRegistries.npm,
+      "what the preset npm reaches: its registry (host or address), then other hosts (default: npm's own setting)",
     )
     .option('--log-level <level>', 'as of pino', 'info')
     .option('--no-system-packages', 'install nothing with apt')
@@ -81,8 +80,11 @@ async function run(options: Options): Promise<void> {
   const lock = await lockNode(dir);
   const { systemPackages } = options;
   const images = resolve(options.images ?? join(dir, 'images'));
-  const registries = registriesOf({ pypi: listOf(options.pypiHosts), npm: listOf(options.npmHosts) });
-  const parts = await openParts({ dir, images, systemPackages, log });
+  const [parts, npm] = await Promise.all([
+    openParts({ dir, images, systemPackages, log }),
+    options.npmHosts === undefined ? npmHosts(log) : listOf(options.npmHosts),
+  ]);
+  const registries = registriesOf({ pypi: listOf(options.pypiHosts), npm });
   const serving = await serve(parts, {
     dir,
     socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),

@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { defaultRegistries, registriesOf } from './registries.ts';
+import { defaultPypiHosts, npmHosts, registriesOf } from './registries.ts';
 import { skip, startDaemon, until } from './testing.ts';
 
-test('tools are told of a registry only where it is another than theirs', () => {
-  const defaults = { pypi: defaultRegistries.pypi.split(','), npm: defaultRegistries.npm.split(',') };
-  assert.deepEqual(registriesOf(defaults).env, { pypi: {}, npm: {} });
+test('pip is told of an index only where it is another than its own', () => {
+  assert.deepEqual(registriesOf({ pypi: defaultPypiHosts.split(','), npm: [] }).env, { pypi: {}, npm: {} });
   assert.deepEqual(
     registriesOf({ pypi: ['http://mirror.example:8081/py/simple/', 'files.example'], npm: ['n.example'] }),
     {
@@ -19,6 +18,20 @@ test('tools are told of a registry only where it is another than theirs', () => 
       },
     },
   );
+});
+
+test("the preset npm is what npm is set to on this machine, without this machine's password", async (t) => {
+  const before = process.env['npm_config_registry'];
+  t.after(() => {
+    if (before === undefined) delete process.env['npm_config_registry'];
+    else process.env['npm_config_registry'] = before;
+  });
+  process.env['npm_config_registry'] = 'http://n.example:4873/npm/';
+  assert.deepEqual(await npmHosts(assert.fail), ['http://n.example:4873/npm/']);
+  // Some versions of npm say an address with a password as it is, others refuse.
+  process.env['npm_config_registry'] = 'http://me:secret@n.example:4873/npm/';
+  const hosts = await npmHosts((message) => assert.match(message, /^npm does not say/));
+  assert.doesNotMatch(hosts.join(), /secret/);
 });
 
 describe('a node with registries of its own', { skip }, () => {

@@ -1,11 +1,23 @@
 import type { EgressPreset } from '@svc/sandboxd-api';
+import { runOk } from './run.ts';
 import type { EgressRules } from './shim/spec.ts';
 
-/** The registries that the presets stand for where the operator names none. */
-export const defaultRegistries: Record<EgressPreset, string> = {
-  pypi: 'pypi.org,files.pythonhosted.org',
-  npm: 'registry.npmjs.org',
-};
+/** What the preset pypi reaches where the operator names nothing. */
+export const defaultPypiHosts = 'pypi.org,files.pythonhosted.org';
+
+/** What the preset npm reaches where the operator names nothing: the registry that npm is set to on this machine. */
+export async function npmHosts(log: (message: string, details: object) => void): Promise<string[]> {
+  try {
+    const said = await runOk('npm', ['config', 'get', 'registry'], { timeoutMs: 20_000 });
+    const registry = new URL(said.trim());
+    // Sandboxes are told of it: never with this machine's name and password.
+    [registry.username, registry.password] = ['', ''];
+    return [registry.href];
+  } catch (err) {
+    log('npm does not say which registry it uses; the egress preset npm reaches nothing', { err });
+    return [];
+  }
+}
 
 /** What a preset makes of the operator's setting. */
 export interface Registries {
@@ -17,7 +29,7 @@ export interface Registries {
 
 /**
  * Reads `--pypi-hosts` and `--npm-hosts`: the registry first, as a host or as its whole address, then the hosts that its
- * files come from. Tools are told of it when it is another than theirs. Throws for an address that is none.
+ * files come from. npm is told of it, pip when it is another than its own. Throws for an address that is none.
  */
 export function registriesOf(given: Record<EgressPreset, readonly string[]>): Registries {
   const [pypi, npm] = [addressOf(given.pypi[0], 'simple/'), addressOf(given.npm[0], '')];
@@ -26,7 +38,7 @@ export function registriesOf(given: Record<EgressPreset, readonly string[]>): Re
     hosts: { pypi: given.pypi.map(hostOf), npm: given.npm.map(hostOf) },
     env: {
       pypi: pypi && pypi.host !== 'pypi.org' ? { PIP_INDEX_URL: pypi.href, ...insecure } : {},
-      npm: npm && npm.host !== 'registry.npmjs.org' ? { npm_config_registry: npm.href } : {},
+      npm: npm ? { npm_config_registry: npm.href } : {},
     },
   };
 }

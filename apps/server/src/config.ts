@@ -81,7 +81,9 @@ const settings = {
   SVC_SANDBOX_PYPI_HOSTS: list
     .default(['pypi.org', 'files.pythonhosted.org'])
     .describe('what the egress preset `pypi` reaches'),
-  SVC_SANDBOX_NPM_HOSTS: list.default(['registry.npmjs.org']).describe('what the egress preset `npm` reaches'),
+  SVC_SANDBOX_NPM_HOSTS: list
+    .optional()
+    .describe("what the egress preset `npm` reaches; default: the registry of npm's configuration on this machine"),
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list

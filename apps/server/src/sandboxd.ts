@@ -95,7 +95,7 @@ function argumentsOf(
     ports: fetchPorts.join(','),
     'allow-hosts': fetchAllowHosts.join(',') || undefined,
     'pypi-hosts': sandboxes.pypiHosts.join(','),
-    'npm-hosts': sandboxes.npmHosts.join(','),
+    'npm-hosts': sandboxes.npmHosts?.join(','),
     'log-level': logLevel,
   };
   const given = Object.entries(flags).flatMap(([name, value]) =>
