@@ -229,6 +229,19 @@ describe('the platform as a person runs it', () => {
     assert.ok((await usageCount()) >= before + 20);
   });
 
+  test('SIGTERM ends it though its database hangs, and the next start goes on with that database', async () => {
+    const postmaster = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    const hung = [postmaster, ...childrenOf(postmaster)];
+    for (const pid of hung) process.kill(pid, 'SIGSTOP');
+    try {
+      assert.equal(await platform.end(), 0);
+    } finally {
+      for (const pid of hung) process.kill(pid, 'SIGCONT');
+    }
+    platform = await startPlatform(dataDir, platform.port, ownSandboxes);
+    assert.ok((await client().keys.list()).keys.length > 0);
+  });
+
   test('commands work while the platform is down, and leave nothing running', async () => {
     assert.equal(await platform.end(), 0);
     const keys = await svcJson('keys', 'list', '--email', 'owner@localhost');
@@ -237,3 +250,6 @@ describe('the platform as a person runs it', () => {
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
   });
 });
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);

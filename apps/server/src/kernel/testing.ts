@@ -4,7 +4,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestDatabase, until } from '../testing.ts';
+import { type TestDatabase, testDatabase, until } from '../testing.ts';
+import { systemClock } from './clock.ts';
+import { openDatabase, type Sql } from './db/db.ts';
+import { createLog } from './log.ts';
+import { type Bus, openPostgresBus } from './peers/bus.ts';
 
 /** Runs `work`, which needs one window of rates for itself: once more when a minute ended under it. */
 export async function withinOneMinute(work: () => Promise<void>): Promise<void> {
@@ -20,7 +24,7 @@ export async function withinOneMinute(work: () => Promise<void>): Promise<void> 
 }
 
 /** A relay in front of a server, so that a test can take the server away from one process only. */
-export interface Proxy {
+export interface Proxy extends AsyncDisposable {
   port: number;
   /** Cuts every connection and refuses new ones. */
   cut(): Promise<void>;
@@ -92,13 +96,18 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
       if (!server) await listen();
     },
     close: cut,
+    [Symbol.asyncDispose]: cut,
   };
 }
 
-/** A test database reached through a proxy of its own. */
-export async function proxyDatabase(
-  database: TestDatabase,
-): Promise<{ database: Pick<TestDatabase, 'target'>; proxy: Proxy }> {
+/** A test database reached through a proxy of its own; disposing closes the proxy. */
+export interface ProxiedDatabase extends AsyncDisposable {
+  database: Pick<TestDatabase, 'target'>;
+  proxy: Proxy;
+}
+
+/** Puts a proxy before a test database. */
+export async function proxyDatabase(database: TestDatabase): Promise<ProxiedDatabase> {
   const { target } = database;
   if (!('embedded' in target)) throw new Error('test databases are embedded');
   const { embedded } = target;
@@ -112,7 +121,34 @@ export async function proxyDatabase(
   return {
     database: { target: { embedded: { ...embedded, socketDir }, database: target.database } },
     proxy: { ...proxy, close },
+    [Symbol.asyncDispose]: close,
   };
+}
+
+/** A test database and a pool on it. */
+export interface TestPool extends AsyncDisposable {
+  database: TestDatabase;
+  sql: Sql;
+}
+
+/** Opens a test database with a pool of at most `max` connections, for tests without a gateway; see `shared`. */
+export async function openTestPool(max: number): Promise<TestPool> {
+  const database = await testDatabase();
+  const sql = openDatabase(database.target, max);
+  return {
+    database,
+    sql,
+    async [Symbol.asyncDispose]() {
+      await sql.end({ timeout: 1 });
+      await database.drop();
+    },
+  };
+}
+
+/** The bus over LISTEN/NOTIFY, which a test closes by `using`. */
+export async function openTestBus({ target }: Pick<TestDatabase, 'target'>): Promise<Bus & AsyncDisposable> {
+  const bus = await openPostgresBus(target, systemClock, createLog('silent'));
+  return { ...bus, [Symbol.asyncDispose]: () => bus.close() };
 }
 
 const natsServer = '/usr/sbin/nats-server';
@@ -120,7 +156,7 @@ const natsServer = '/usr/sbin/nats-server';
 export const withoutNats: string | false = existsSync(natsServer) ? false : `${natsServer} is not installed`;
 
 /** A NATS server of a test's own. */
-export interface TestNats {
+export interface TestNats extends AsyncDisposable {
   url: string;
   port: number;
   /** Kills it and starts another one at the same port. */
@@ -159,6 +195,7 @@ export async function startNats(): Promise<TestNats> {
       await start();
     },
     close: kill,
+    [Symbol.asyncDispose]: kill,
   };
 }
 

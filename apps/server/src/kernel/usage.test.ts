@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { type TestDatabase, testDatabase, until } from '../testing.ts';
+import { describe, test } from 'node:test';
+import { until } from '../testing.ts';
 import { testClock } from './clock.ts';
-import { openDatabase, type Sql } from './db/db.ts';
-import { proxyDatabase } from './testing.ts';
+import { openDatabase } from './db/db.ts';
+import { openTestPool, proxyDatabase } from './testing.ts';
 import { createLog } from './log.ts';
 import { createUsageRecorder, type UsageRecord } from './usage.ts';
+import { shared } from '../testing.shared.ts';
 
 const quiet = createLog('silent');
 
 describe('usage recorder', () => {
-  let database: TestDatabase;
-  let sql: Sql;
-  before(async () => {
-    database = await testDatabase();
-    sql = openDatabase(database.target, 2);
-  });
-  after(async () => {
-    await sql.end({ timeout: 1 });
-    await database.drop();
-  });
+  const { database, sql } = shared(() => openTestPool(2));
   const record = (keyId: string, change: Partial<UsageRecord> = {}): UsageRecord => ({
     at: Date.now(),
     accountId: randomUUID(),

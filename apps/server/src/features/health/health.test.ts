@@ -8,40 +8,37 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { contract, type RouteOutput } from '@svc/contract';
 import { testClock } from '../../kernel/clock.ts';
-import { proxyDatabase } from '../../kernel/testing.ts';
-import { http, startGateway, type TestDatabase, type TestGateway, testDatabase, until } from '../../testing.ts';
+import { openTestPool, proxyDatabase } from '../../kernel/testing.ts';
+import { http, startGateway, type TestGateway, testDatabase, until } from '../../testing.ts';
 import { probeProviders } from './health.jobs.ts';
+import { shared } from '../../testing.shared.ts';
 
 describe('health', () => {
-  let plain: TestDatabase;
+  const { database: plain } = shared(() => openTestPool(1));
   let folder: string;
   let providersFile: string;
 
   before(async () => {
-    plain = await testDatabase();
     folder = mkdtempSync(join(tmpdir(), 'svc-health-'));
     providersFile = join(folder, 'providers.json');
   });
   after(async () => {
     rmSync(folder, { recursive: true, force: true });
-    await plain.drop();
   });
   const providers = (value: unknown): void =>
     writeFileSync(providersFile, typeof value === 'string' ? value : JSON.stringify(value));
   const get = (gateway: TestGateway, path: string) => http(gateway.url, path);
 
-  test('live names every feature mounted, in no more than a record', async (t) => {
-    const gateway = await startGateway(plain);
-    t.after(() => gateway.close());
+  test('live names every feature mounted, in no more than a record', async () => {
+    await using gateway = await startGateway(plain);
     const { status, body } = await get(gateway, '/health');
     assert.equal(status, 200);
     assert.deepEqual(body, { ok: true, features: gateway.app.features.map(({ name }) => name) });
     assert.ok(body.features.includes('hosts') && body.features.includes('keys'));
   });
 
-  test('ready is 200 with every check well, and needs no key', async (t) => {
-    const gateway = await startGateway(plain);
-    t.after(() => gateway.close());
+  test('ready is 200 with every check well, and needs no key', async () => {
+    await using gateway = await startGateway(plain);
     const { status, body } = await get(gateway, '/health/ready');
     assert.equal(status, 200);
     assert.deepEqual(body, {
@@ -51,11 +48,11 @@ describe('health', () => {
     });
   });
 
-  test('without the database live answers, ready is a 503 with the record, and both recover', async (t) => {
+  test('without the database live answers, ready is a 503 with the record, and both recover', async () => {
     providers({ lanes: [{ id: 'one', kind: 'openai' }] });
-    const { database, proxy } = await proxyDatabase(plain);
-    const gateway = await startGateway(database, { settings: { SVC_PROVIDERS: providersFile } });
-    t.after(() => gateway.close().then(() => proxy.close()));
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using gateway = await startGateway(database, { settings: { SVC_PROVIDERS: providersFile } });
     await proxy.cut();
     const { status, body } = await get(gateway, '/health/ready');
     assert.equal(status, 503);
@@ -104,10 +101,9 @@ describe('health', () => {
     assert.equal((await get(gateway, '/health')).status, 200);
   });
 
-  test('ready is 503 when a migration of this version is missing, and when the key look-up would fail', async (t) => {
-    const own = await testDatabase();
-    const gateway = await startGateway(own);
-    t.after(() => gateway.close().then(() => own.drop()));
+  test('ready is 503 when a migration of this version is missing, and when the key look-up would fail', async () => {
+    await using own = await testDatabase();
+    await using gateway = await startGateway(own);
     const { sql } = gateway.kernel;
     await sql`update kernel.migrations set name = 'x' || name where name like '0004%'`;
     const missing = await get(gateway, '/health/ready');
@@ -119,9 +115,10 @@ describe('health', () => {
     assert.doesNotMatch(JSON.stringify(broken.body), /hash|column|relation/);
   });
 
-  test('a providers file that is missing or broken makes ready 503 and status not ok, nothing else', async (t) => {
-    const gateway = await startGateway(plain, { settings: { SVC_PROVIDERS: providersFile, SVC_LOG_LEVEL: 'silent' } });
-    t.after(() => gateway.close());
+  test('a providers file that is missing or broken makes ready 503 and status not ok, nothing else', async () => {
+    await using gateway = await startGateway(plain, {
+      settings: { SVC_PROVIDERS: providersFile, SVC_LOG_LEVEL: 'silent' },
+    });
     rmSync(providersFile, { force: true });
     const broken = ['{', '[]', '{"lanes":[{}]}', '{"lanes":[{"id":"a","kind":"b","base_url":"nowhere"}]}', 'null'];
     for (const text of [undefined, ...broken]) {
@@ -151,8 +148,7 @@ describe('health', () => {
       search: [{ id: 'gone', kind: 'searx', base_url: 'http://127.0.0.1:1' }],
       mail: [{ id: 'unprobed', kind: 'smtp' }],
     });
-    const gateway = await startGateway(plain, { settings: { SVC_PROVIDERS: providersFile } });
-    t.after(() => gateway.close());
+    await using gateway = await startGateway(plain, { settings: { SVC_PROVIDERS: providersFile } });
     const catalog = async () => (await get(gateway, '/status')).body;
     assert.ok(
       (await catalog()).providers.every(({ healthy }: { healthy: boolean }) => healthy),

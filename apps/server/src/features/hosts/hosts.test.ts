@@ -3,17 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { startNats, withoutNats } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
-import {
-  clientOf,
-  createAccount,
-  http,
-  openHost,
-  openTest,
-  startGateway,
-  testDatabase,
-  type TestGateway,
-  until,
-} from '../../testing.ts';
+import { clientOf, http, openHost, openTest, startGateway, type TestGateway, until } from '../../testing.ts';
 
 describe('hosts relay over two gateways', () => {
   const { gateway: a, second: b, account, database } = shared(() => openTest({ gateways: 2 }));
@@ -301,17 +291,10 @@ describe('hosts relay over two gateways', () => {
 });
 
 describe('hosts relay over NATS', { skip: withoutNats }, () => {
-  test('calls, results, cancellations and replaced streams cross gateways as over LISTEN/NOTIFY', async (t) => {
-    const nats = await startNats();
-    const database = await testDatabase();
-    const settings = { SVC_NATS_URL: nats.url };
-    const [a, b] = [await startGateway(database, { settings }), await startGateway(database, { settings })];
-    t.after(async () => {
-      for (const gateway of [a, b]) await gateway.close();
-      await database.drop();
-      await nats.close();
-    });
-    const account = await createAccount(a);
+  test('calls, results, cancellations and replaced streams cross gateways as over LISTEN/NOTIFY', async () => {
+    await using nats = await startNats();
+    await using open = await openTest({ gateways: 2, settings: { SVC_NATS_URL: nats.url } });
+    const { gateway: a, second: b, account } = open;
     const host = await openHost(b, account);
     const params = { device_id: host.deviceId };
     for (const poster of [clientOf(b, account.key, host.deviceId), clientOf(a, account.key, host.deviceId)]) {

@@ -206,8 +206,7 @@ describe('the keeper of sandboxes', () => {
       select gen_random_uuid(), ${t.account.id}, ${randomUUID()}, ${node}, state, 'v2', 'svc-base', '{"mode":"none"}', '{}',
         now(), now() + interval '1 day' from unnest(array['paused', 'running']) as state
       returning id, state`;
-    const database = t.database;
-    const gateway = await startGateway(database, {
+    await using gateway = await startGateway(t.database, {
       clock: later,
       settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' },
     });
@@ -232,7 +231,7 @@ describe('the keeper of sandboxes', () => {
 
   test('sandboxes of a node that nobody reaches for a minute are stopped', async () => {
     const later = testClock(Date.now());
-    const gateway = await startGateway(t.database, {
+    await using gateway = await startGateway(t.database, {
       clock: later,
       settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' },
     });
@@ -256,6 +255,5 @@ describe('the keeper of sandboxes', () => {
       later.leap(15_000);
       return (await here.call('GET', `/v1/sandboxes/${id}`)).body.status === 'stopped';
     });
-    await gateway.close();
   });
 });

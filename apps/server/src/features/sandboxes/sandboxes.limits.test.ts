@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, startGateway, testDatabase } from '../../testing.ts';
+import { createAccount, http, openTest } from '../../testing.ts';
 import { contract } from '@svc/contract';
 import { type Json, openSandboxes, startNode, type SandboxesTest } from './sandboxes.testing.ts';
 import { issueKey } from '../keys/index.ts';
@@ -373,9 +373,8 @@ describe('limits of sandboxes', () => {
   });
 
   test('where no node runs, creating says what to do and reading still works: 503', async () => {
-    const database = await testDatabase();
-    const lonely = await startGateway(database, { settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' } });
-    const account = await createAccount(lonely);
+    await using open = await openTest({ settings: { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' } });
+    const { gateway: lonely, account } = open;
     const ask = (method: string, path: string, body?: unknown) =>
       http(lonely.url, path, { method, key: account.key, ...(body !== undefined && { body }) });
     for (const [path, body] of [
@@ -394,7 +393,5 @@ describe('limits of sandboxes', () => {
     const [id] = await pretend(here, 1, { state: 'running' });
     assert.deepEqual(codeOf(await ask('POST', `/v1/sandboxes/${id}/exec`, { shell: 'id' })), [503, 'sandbox_capacity']);
     assert.equal((await ask('DELETE', `/v1/sandboxes/${id}`)).body.status, 'destroyed');
-    await lonely.close();
-    await database.drop();
   });
 });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { type TestClock, testClock } from '../../kernel/clock.ts';
-import { openDatabase, type Sql } from '../../kernel/db/db.ts';
-import { type TestDatabase, testDatabase } from '../../testing.ts';
+import { describe, test } from 'node:test';
+import { testClock } from '../../kernel/clock.ts';
 import {
   createRow,
   finishIn,
@@ -14,6 +12,8 @@ import {
   sandboxMoves,
 } from './sandboxes.moves.ts';
 import { type SandboxRow, type State, takeSandbox } from './sandboxes.sql.ts';
+import { openTestPool } from '../../kernel/testing.ts';
+import { shared } from '../../testing.shared.ts';
 
 const keyId = randomUUID();
 const second = 1_000;
@@ -52,18 +52,8 @@ function random(seed: number): () => number {
 }
 
 describe('sandboxes: the table of moves', () => {
-  let database: TestDatabase;
-  let sql: Sql;
-  let clock: TestClock;
-  before(async () => {
-    clock = testClock(Date.parse('2026-11-23T09:00:00Z'));
-    database = await testDatabase();
-    sql = openDatabase(database.target);
-  });
-  after(async () => {
-    await sql.end();
-    await database.drop();
-  });
+  const clock = testClock(Date.parse('2026-11-23T09:00:00Z'));
+  const { sql } = shared(() => openTestPool(10));
 
   const create = (backend: 'v1' | 'v2' = 'v2') =>
     createRow(sql, clock, {

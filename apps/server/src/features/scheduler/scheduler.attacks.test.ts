@@ -11,7 +11,7 @@ import {
   second,
   shell,
 } from './scheduler.testing.ts';
-import { until } from '../../testing.ts';
+import { startGateway, until } from '../../testing.ts';
 import { Scheduler } from './index.ts';
 import { tickChains, tickRuns, tickSchedules } from './scheduler.ticker.ts';
 
@@ -454,8 +454,7 @@ describe('scheduler: attacks', () => {
   });
 
   test('drain answers claims that wait', async () => {
-    const { startGateway } = await import('../../testing.ts');
-    const gateway = await startGateway(t.database, { clock: t.clock });
+    await using gateway = await startGateway(t.database, { clock: t.clock });
     const waiting = Array.from({ length: 10 }, async () => {
       const answer = await fetch(`${gateway.url}/v1/scheduler/claim`, {
         method: 'POST',
@@ -471,7 +470,6 @@ describe('scheduler: attacks', () => {
     await until(async () => (await t.call('GET', '/v1/scheduler/hosts')).body.hosts.length === 10);
     await gateway.app.drain();
     for (const answer of await Promise.all(waiting)) assert.deepEqual(answer, [200, { run: null }]);
-    await gateway.close();
   });
 
   test('one account’s 100 waiting claims are woken by one run, and one gets it', async () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase } from '../../kernel/db/db.ts';
-import { createAccount, http, startGateway, type TestDatabase, testDatabase, until } from '../../testing.ts';
+import { createAccount, http, startGateway, until } from '../../testing.ts';
+import { openTestPool } from '../../kernel/testing.ts';
 
 /** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 24);
@@ -13,17 +13,12 @@ const lanes = 4;
 const ticker = join(import.meta.dirname, 'scheduler.ticker.testing.ts');
 
 describe('scheduler: tickers that are killed', () => {
-  let database: TestDatabase;
-
-  before(async () => {
-    database = await testDatabase();
-  });
-  after(() => database.drop());
-
   test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, {
     timeout: 60_000 + 30_000 * kills,
-  }, async (t) => {
-    const gateway = await startGateway(database);
+  }, async () => {
+    await using pool = await openTestPool(lanes);
+    const { database, sql } = pool;
+    await using gateway = await startGateway(database);
     const account = await createAccount(gateway);
     const trigger = { type: 'cron', expr: '* * * * * *' };
     for (let n = 0; n < 20; n += 1) {
@@ -40,8 +35,6 @@ describe('scheduler: tickers that are killed', () => {
     }
     await gateway.close();
     const name = 'database' in database.target ? database.target.database : '';
-    const sql = openDatabase(database.target, lanes);
-    t.after(() => sql.end({ timeout: 1 }));
     const isBehind = async (): Promise<boolean> =>
       (await sql`select 1 from schedules.schedules where next_run_at < now() - interval '30 seconds' limit 1`).length >
       0;
@@ -50,7 +43,7 @@ describe('scheduler: tickers that are killed', () => {
       while (left-- > 0) await killOne(name, isBehind);
     };
     await Promise.all(Array.from({ length: lanes }, lane));
-    const last = await startGateway(database);
+    await using last = await startGateway(database);
     const end = new Date();
     await until(async () => {
       const behind = await last.kernel.sql`select 1 from schedules.schedules where next_run_at <= ${end} limit 1`;
@@ -60,7 +53,6 @@ describe('scheduler: tickers that are killed', () => {
       select count(*)::int as runs, count(distinct scheduled_for)::int as distinct,
         extract(epoch from max(scheduled_for) - min(scheduled_for))::int + 1 as seconds
       from scheduler.runs group by schedule_id`;
-    await last.close();
     assert.equal(schedules.length, 20);
     for (const { runs, seconds, distinct } of schedules) assert.deepEqual([runs, distinct], [seconds, seconds]);
     assert.ok((schedules[0]?.runs ?? 0) > 5);

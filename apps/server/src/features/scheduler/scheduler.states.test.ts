@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runStates } from '@svc/contract';
-import { openDatabase, type Sql } from '../../kernel/db/db.ts';
 import { newDevice } from './scheduler.testing.ts';
-import { type TestDatabase, testDatabase } from '../../testing.ts';
 import { claimForHost, renewLease } from './scheduler.claims.sql.ts';
 import { changeRun, findRun, insertRuns, type RunRow } from './scheduler.sql.ts';
 import { byTime, columnsFor, isFinal, move, type RunMove, runMoves, type Step } from './scheduler.states.ts';
+import { openTestPool } from '../../kernel/testing.ts';
+import { shared } from '../../testing.shared.ts';
 
 const now = Date.parse('2026-11-23T09:00:00Z');
 const at = (ms: number): string => new Date(now + ms).toISOString();
@@ -112,16 +112,7 @@ const steps: Record<Exclude<RunMove, 'create'>, Step[]> = {
 };
 
 describe('scheduler: the table of moves', () => {
-  let database: TestDatabase;
-  let sql: Sql;
-  before(async () => {
-    database = await testDatabase();
-    sql = openDatabase(database.target);
-  });
-  after(async () => {
-    await sql.end();
-    await database.drop();
-  });
+  const { sql } = shared(() => openTestPool(10));
 
   test('every move of every state is in the table or refused, and each line of the table is made', () => {
     const made = new Set<string>();

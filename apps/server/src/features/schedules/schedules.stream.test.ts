@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import {
   hour,
   type Json,
@@ -12,6 +12,7 @@ import {
   shell,
 } from '../scheduler/scheduler.testing.ts';
 import { clientOf, startGateway, type TestGateway, until } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
 
 /** An open stream and the frames that came. */
 interface Watch {
@@ -44,22 +45,20 @@ async function watch(gateway: TestGateway, key: string): Promise<Watch> {
 }
 
 describe('schedules: live stream', () => {
-  let base: SchedulerTest;
-  let two: TestGateway;
+  const { base, two } = shared(async () => {
+    await using opening = new AsyncDisposableStack();
+    const first = opening.use(await openScheduler());
+    const second = opening.use(await startGateway(first.database, { clock: first.clock }));
+    opening.defer(() => Promise.all([...watches, stranger].map((each) => each.close())).then(() => {}));
+    const stack = opening.move();
+    return { base: first, two: second, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  });
   /** The same account, spoken to through each gateway. */
   let t: SchedulerTest;
   let u: SchedulerTest;
   let watches: Watch[];
   let stranger: Watch;
 
-  before(async () => {
-    base = await openScheduler();
-    two = await startGateway(base.database, { clock: base.clock });
-  });
-  after(async () => {
-    await two.close();
-    await base.close();
-  });
   beforeEach(async () => {
     await Promise.all((watches ?? []).map((each) => each.close()));
     await stranger?.close();
@@ -68,10 +67,6 @@ describe('schedules: live stream', () => {
     const other = await base.fresh();
     watches = [await watch(t.gateway, t.account.key), await watch(two, t.account.key)];
     stranger = await watch(t.gateway, other.account.key);
-  });
-  after(async () => {
-    await Promise.all(watches.map((each) => each.close()));
-    await stranger.close();
   });
 
   const brief = ({ op, state, attempt }: Json): string =>

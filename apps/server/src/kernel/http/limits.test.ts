@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { type TestDatabase, testDatabase } from '../../testing.ts';
+import { describe, test } from 'node:test';
 import { systemClock, testClock } from '../clock.ts';
-import { openDatabase, type Sql } from '../db/db.ts';
+import { openDatabase } from '../db/db.ts';
 import { createRateLimiter, rateHeaders, type RateLimiter, rateLimitExceeded, type RateState } from './limits.ts';
-import { withinOneMinute } from '../testing.ts';
+import { openTestPool, withinOneMinute } from '../testing.ts';
+import { shared } from '../../testing.shared.ts';
 
 describe('rate limits', () => {
-  let database: TestDatabase;
-  let pools: Sql[];
-  let gateways: RateLimiter[];
-
-  before(async () => {
-    database = await testDatabase();
-    pools = [openDatabase(database.target, 5), openDatabase(database.target, 5)];
-    gateways = pools.map((sql) => createRateLimiter(sql, systemClock));
-  });
-  after(async () => {
-    for (const pool of pools) await pool.end({ timeout: 1 });
-    await database.drop();
+  const { sql, gateways } = shared(async () => {
+    await using opening = new AsyncDisposableStack();
+    const { database, sql: first } = opening.use(await openTestPool(5));
+    const other = opening.adopt(openDatabase(database.target, 5), (pool) => pool.end({ timeout: 1 }));
+    const limiters = [first, other].map((pool) => createRateLimiter(pool, systemClock));
+    const stack = opening.move();
+    return { sql: first, gateways: limiters, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
   const limitOf = (perMinute: number) => ({ name: 'test', perMinute });
   const allowed = (states: readonly RateState[]): number => states.filter((state) => state.allowed).length;
@@ -71,7 +66,7 @@ describe('rate limits', () => {
 
   test('the window of a new minute is full again, and nothing leased in the old one counts in it', async () => {
     const clock = testClock();
-    const limiter = createRateLimiter(pools[0] as Sql, clock);
+    const limiter = createRateLimiter(sql, clock);
     await withinOneMinute(async () => {
       const subject = randomUUID();
       const limit = limitOf(3);
@@ -87,7 +82,7 @@ describe('rate limits', () => {
         ],
       );
       // The database's minute ends: its rows move into the past, the clock turns past the end.
-      await (pools[0] as Sql)`update kernel.rate_windows set starts_at = starts_at - interval '1 minute'`;
+      await sql`update kernel.rate_windows set starts_at = starts_at - interval '1 minute'`;
       clock.advance(60_000);
       assert.deepEqual((({ allowed, remaining }) => [allowed, remaining])(await limiter.take(limit, subject)), [
         true,
@@ -121,14 +116,12 @@ describe('rate limits', () => {
 
   test('a database that is away refuses nobody for good: the next look-up works', async () => {
     await withinOneMinute(async () => {
-      const sql = openDatabase(database.target, 1);
       const limiter = createRateLimiter(sql, systemClock);
       const subject = randomUUID();
       await sql`alter table kernel.rate_windows rename to away`;
       await assert.rejects(Promise.resolve(limiter.take(limitOf(5), subject)));
       await sql`alter table kernel.away rename to rate_windows`;
       assert.equal((await limiter.take(limitOf(5), subject)).allowed, true);
-      await sql.end({ timeout: 1 });
     });
   });
 });

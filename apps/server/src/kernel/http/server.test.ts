@@ -2,24 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { errorEnvelope } from '@svc/contract';
 import { issueKey } from '../../features/keys/index.ts';
 import { updateAccount } from '../../features/accounts/accounts.sql.ts';
 import { shared } from '../../testing.shared.ts';
-import {
-  createAccount,
-  hangMs,
-  http,
-  type HttpAnswer,
-  openTest,
-  startGateway,
-  type TestDatabase,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { createAccount, hangMs, http, type HttpAnswer, openTest, startGateway, until } from '../../testing.ts';
 import { testClock } from '../clock.ts';
-import { proxyDatabase, withinOneMinute } from '../testing.ts';
+import { openTestPool, proxyDatabase, withinOneMinute } from '../testing.ts';
 
 const mib = 1024 * 1024;
 
@@ -356,16 +346,12 @@ describe('errors over HTTP', () => {
 });
 
 describe('a gateway without its database', () => {
-  let plain: TestDatabase;
-  before(async () => {
-    plain = await testDatabase();
-  });
-  after(() => plain.drop());
+  const { database: plain } = shared(() => openTestPool(1));
 
-  test('503 with Retry-After while it cannot be reached, liveness unharmed, and 200 once it is back', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const gateway = await startGateway(database);
-    t.after(() => gateway.close().then(() => proxy.close()));
+  test('503 with Retry-After while it cannot be reached, liveness unharmed, and 200 once it is back', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using gateway = await startGateway(database);
     const { key } = await createAccount(gateway);
     assert.equal((await http(gateway.url, '/v1/devices', { key })).status, 200);
     await proxy.cut();
@@ -381,20 +367,20 @@ describe('a gateway without its database', () => {
     for (let i = 0; i < 20; i++) assert.equal((await http(gateway.url, '/v1/devices', { key })).status, 200);
   });
 
-  test('closes in order though the database is gone', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const gateway = await startGateway(database);
-    t.after(() => proxy.close());
+  test('closes in order though the database is gone', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using gateway = await startGateway(database);
     const { key } = await createAccount(gateway);
     assert.equal((await http(gateway.url, '/v1/devices', { key })).status, 200);
     await proxy.cut();
     await gateway.close();
   });
 
-  test('answers every one of many requests at once when the connections break under them, and recovers', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const gateway = await startGateway(database);
-    t.after(() => gateway.close().then(() => proxy.close()));
+  test('answers every one of many requests at once when the connections break under them, and recovers', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using gateway = await startGateway(database);
     const { key } = await createAccount(gateway);
     const burst = () =>
       Promise.all(

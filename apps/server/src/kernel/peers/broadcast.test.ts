@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import {
-  createAccount,
-  startGateway,
-  type TestDatabase,
-  type TestGateway,
-  testDatabase,
-  until,
-} from '../../testing.ts';
+import { describe, test } from 'node:test';
+import { createAccount, openTest, startGateway, type TestGateway, until } from '../../testing.ts';
 import { createBroadcast } from './broadcast.ts';
 import { inTransaction } from '../db/db.ts';
 import type { EventStream } from '../http/sse.ts';
+import { shared } from '../../testing.shared.ts';
 
 /** A stream that keeps what it was sent. */
 function fakeStream() {
@@ -39,20 +33,7 @@ function fakeStream() {
 }
 
 describe('broadcast', () => {
-  let database: TestDatabase;
-  let a: TestGateway;
-  let b: TestGateway;
-
-  before(async () => {
-    database = await testDatabase();
-    a = await startGateway(database);
-    b = await startGateway(database);
-  });
-  after(async () => {
-    await a.close();
-    await b.close();
-    await database.drop();
-  });
+  const { database, gateway: a, second: b } = shared(() => openTest({ gateways: 2 }));
 
   const open = async (gateway: TestGateway, topic: string) => {
     const broadcast = createBroadcast<{ account: string; n: number }>(gateway.kernel, topic);
@@ -85,7 +66,7 @@ describe('broadcast', () => {
     const topic = `t.${randomUUID()}`;
     const here = await open(a, topic);
     const { sql } = a.kernel;
-    const left = await startGateway(database);
+    await using left = await startGateway(database);
     const first = fakeStream();
     here.follow('x', first.stream);
     await until(async () => a.kernel.gateways.hasPeers());

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { type TestDatabase, testDatabase, until } from '../../testing.ts';
-import { type Bus, openPostgresBus } from './bus.ts';
+import { describe, test } from 'node:test';
+import { until } from '../../testing.ts';
+import { type Bus } from './bus.ts';
 import { openNatsBus } from './bus.nats.ts';
 import { systemClock } from '../clock.ts';
-import { inTransaction, openDatabase, type Sql } from '../db/db.ts';
-import { openProxy, proxyDatabase, startNats, type TestNats, withoutNats } from '../testing.ts';
+import { inTransaction } from '../db/db.ts';
+import { openProxy, openTestBus, openTestPool, proxyDatabase, startNats, withoutNats } from '../testing.ts';
 import { createLog } from '../log.ts';
+import { shared } from '../../testing.shared.ts';
 
 const quiet = createLog('silent');
+
+async function openTestNatsBus(url: string): Promise<Bus & AsyncDisposable> {
+  const bus = await openNatsBus(url, quiet);
+  return { ...bus, [Symbol.asyncDispose]: () => bus.close() };
+}
 
 /** Subscribes and answers what came, and a promise of the next message. */
 async function listen(bus: Bus, topic: string) {
@@ -20,26 +26,15 @@ async function listen(bus: Bus, topic: string) {
 
 for (const kind of ['LISTEN/NOTIFY', 'NATS'] as const) {
   describe(`bus over ${kind}`, { skip: kind === 'NATS' && withoutNats }, () => {
-    let database: TestDatabase;
-    let nats: TestNats | undefined;
-    let sql: Sql;
-    let a: Bus;
-    let b: Bus;
-
-    const open = (): Promise<Bus> =>
-      nats ? openNatsBus(nats.url, quiet) : openPostgresBus(database.target, systemClock, quiet);
-    before(async () => {
-      database = await testDatabase();
-      sql = openDatabase(database.target, 3);
-      if (kind === 'NATS') nats = await startNats();
-      [a, b] = [await open(), await open()];
-    });
-    after(async () => {
-      await a.close();
-      await b.close();
-      await sql.end({ timeout: 1 });
-      await nats?.close();
-      await database.drop();
+    const { sql, a, b } = shared(async () => {
+      await using opening = new AsyncDisposableStack();
+      const pool = opening.use(await openTestPool(3));
+      const url = kind === 'NATS' ? opening.use(await startNats()).url : undefined;
+      const open = async () =>
+        opening.use(await (url === undefined ? openTestBus(pool.database) : openTestNatsBus(url)));
+      const buses = { a: await open(), b: await open() };
+      const stack = opening.move();
+      return { sql: pool.sql, ...buses, [Symbol.asyncDispose]: () => stack.disposeAsync() };
     });
     /** Passes a marker behind all that was published before: what has not come by then never will. */
     async function settle(bus: Bus): Promise<void> {
@@ -138,20 +133,23 @@ for (const kind of ['LISTEN/NOTIFY', 'NATS'] as const) {
 }
 
 describe('bus over LISTEN/NOTIFY after a loss', () => {
-  let plain: TestDatabase;
-  let sql: Sql;
-  before(async () => {
-    plain = await testDatabase();
-    sql = openDatabase(plain.target, 2);
-  });
-  after(async () => {
-    await sql.end({ timeout: 1 });
-    await plain.drop();
-  });
+  const { database: plain, sql } = shared(() => openTestPool(2));
 
-  test('is down at once when its connection is ended, then listens to every topic again', async (t) => {
-    const bus = await openPostgresBus(plain.target, systemClock, quiet);
-    t.after(() => bus.close());
+  /** A bus behind a proxy, another that is not, and how often the other was told that it may have missed something. */
+  async function openTwo() {
+    await using opening = new AsyncDisposableStack();
+    const { database, proxy } = opening.use(await proxyDatabase(plain));
+    const [bus, other] = [opening.use(await openTestBus(database)), opening.use(await openTestBus(plain))];
+    let count = 0;
+    other.onRestored(() => {
+      count += 1;
+    });
+    const stack = opening.move();
+    return { bus, other, proxy, missed: () => count, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+
+  test('is down at once when its connection is ended, then listens to every topic again', async () => {
+    await using bus = await openTestBus(plain);
     const topics = Array.from({ length: 5 }, () => `t.${randomUUID()}`);
     const all: { heard: unknown[] }[] = [];
     for (const topic of topics) all.push(await listen(bus, topic));
@@ -166,10 +164,10 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     }
   });
 
-  test('survives a server that cannot be reached for a while, and hears topics subscribed meanwhile', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const bus = await openPostgresBus(database.target, systemClock, quiet);
-    t.after(() => bus.close().then(() => proxy.close()));
+  test('survives a server that cannot be reached for a while, and hears topics subscribed meanwhile', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { proxy } = proxied;
+    await using bus = await openTestBus(proxied.database);
     const topic = `t.${randomUUID()}`;
     const early = await listen(bus, topic);
     await proxy.cut();
@@ -188,37 +186,21 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     await until(() => again.heard.length === 1);
   });
 
-  test('a message that is lost after its commit: every process hears that it may miss some', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const [bus, other] = await Promise.all([
-      openPostgresBus(database.target, systemClock, quiet),
-      openPostgresBus(plain.target, systemClock, quiet),
-    ]);
-    t.after(() => Promise.all([bus.close(), other.close()]).then(() => proxy.close()));
-    let missed = 0;
-    other.onRestored(() => {
-      missed += 1;
-    });
+  test('a message that is lost after its commit: every process hears that it may miss some', async () => {
+    await using between = await openTwo();
+    const { bus, proxy, missed } = between;
     await inTransaction(sql, async (tx) => {
       await bus.publish(tx, `t.${randomUUID()}`, 1);
       await proxy.cut();
     });
-    assert.equal(missed, 0);
+    assert.equal(missed(), 0);
     await proxy.restore();
-    await until(() => missed === 1);
+    await until(() => missed() === 1);
   });
 
-  test('a publisher whose connection hangs holds up no commit for long, is replaced, and every process hears of it', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const [bus, other] = await Promise.all([
-      openPostgresBus(database.target, systemClock, quiet),
-      openPostgresBus(plain.target, systemClock, quiet),
-    ]);
-    t.after(() => Promise.all([bus.close(), other.close()]).then(() => proxy.close()));
-    let missed = 0;
-    other.onRestored(() => {
-      missed += 1;
-    });
+  test('a publisher whose connection hangs holds up no commit for long, is replaced, and every process hears of it', async () => {
+    await using between = await openTwo();
+    const { bus, other, proxy, missed } = between;
     const topic = `t.${randomUUID()}`;
     const { heard } = await listen(other, topic);
     await bus.publish(sql, topic, 'before');
@@ -227,16 +209,15 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
     // Answered though nothing comes back.
     await inTransaction(sql, (tx) => bus.publish(tx, topic, 'hangs'));
     await proxy.restore();
-    await until(() => missed > 0);
+    await until(() => missed() > 0);
     await until(async () => {
       await bus.publish(sql, topic, 'after').catch(() => {});
       return heard.includes('after');
     });
   });
 
-  test('messages that come while one is sent share the next statement, in their order and none as one', async (t) => {
-    const bus = await openPostgresBus(plain.target, systemClock, quiet);
-    t.after(() => bus.close());
+  test('messages that come while one is sent share the next statement, in their order and none as one', async () => {
+    await using bus = await openTestBus(plain);
     const topic = `t.${randomUUID()}`;
     const { heard } = await listen(bus, topic);
     const sent = Array.from({ length: 500 }, (_, i) => (i % 7 === 0 ? 'same' : i));
@@ -247,23 +228,16 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
 });
 
 describe('bus over NATS after a loss', { skip: withoutNats }, () => {
-  let database: TestDatabase;
-  let sql: Sql;
-  let nats: TestNats;
-  before(async () => {
-    database = await testDatabase();
-    sql = openDatabase(database.target, 1);
-    nats = await startNats();
-  });
-  after(async () => {
-    await nats.close();
-    await sql.end({ timeout: 1 });
-    await database.drop();
+  const { sql, nats } = shared(async () => {
+    await using opening = new AsyncDisposableStack();
+    const { sql: pool } = opening.use(await openTestPool(1));
+    const server = opening.use(await startNats());
+    const stack = opening.move();
+    return { sql: pool, nats: server, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
 
-  test('is down when the server is killed, up when it is back, and messages flow again', async (t) => {
-    const bus = await openNatsBus(nats.url, quiet);
-    t.after(() => bus.close());
+  test('is down when the server is killed, up when it is back, and messages flow again', async () => {
+    await using bus = await openTestNatsBus(nats.url);
     const topic = `t.${randomUUID()}`;
     const { heard } = await listen(bus, topic);
     await nats.kill();
@@ -278,12 +252,11 @@ describe('bus over NATS after a loss', { skip: withoutNats }, () => {
   });
 
   test('closes while its server is away', async () => {
-    const proxy = await openProxy({ port: nats.port, host: '127.0.0.1' });
+    await using proxy = await openProxy({ port: nats.port, host: '127.0.0.1' });
     const bus = await openNatsBus(`nats://127.0.0.1:${proxy.port}`, quiet);
     await proxy.cut();
     await until(() => !bus.isUp());
     await bus.close();
     assert.equal(bus.isUp(), false);
-    await proxy.close();
   });
 });

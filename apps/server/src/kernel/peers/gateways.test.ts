@@ -15,9 +15,18 @@ import {
   until,
 } from '../../testing.ts';
 import { credentialsChanged } from '../http/access.ts';
-import { openPostgresBus } from './bus.ts';
+import { type Bus, openPostgresBus } from './bus.ts';
+import { inTransaction } from '../db/db.ts';
 import { systemClock, testClock } from '../clock.ts';
-import { openProxy, type Proxy, proxyDatabase, startNats, type TestNats, withoutNats } from '../testing.ts';
+import {
+  openProxy,
+  openTestBus,
+  type Proxy,
+  proxyDatabase,
+  startNats,
+  type TestNats,
+  withoutNats,
+} from '../testing.ts';
 import { Gateways } from './gateways.ts';
 import { createLog } from '../log.ts';
 import type { KeyLookup } from '../../features/keys/keys.lookup.ts';
@@ -90,6 +99,46 @@ describe('gateways', () => {
     clock.advance(1);
     await answer;
     assert.equal(heard, 1);
+  });
+
+  test('an announcement answers within a second though the connection that carries it hangs', async () => {
+    await using bus = await openTestBus(database);
+    const topic = `test.${randomUUID()}`;
+    const clock = testClock();
+    const isHung = Promise.withResolvers<void>();
+    const hanging: Bus = {
+      ...bus,
+      publish() {
+        isHung.resolve();
+        return new Promise(() => {});
+      },
+    };
+    const resources = { sql: a.kernel.sql, bus: hanging, clock, log: quiet };
+    const gateways = await Gateways.join({ ...resources, lease: false });
+    const answer = gateways.announce(topic, null);
+    await isHung.promise;
+    clock.advance(1_000);
+    await answer;
+    const [row] = await a.kernel.sql`select missed from kernel.gateways where id = ${b.kernel.gateways.id}`;
+    assert.equal(row?.['missed'], true, 'those who may not have heard of it learn that');
+  });
+
+  test('a lease that is renewed while its gateway closes does not come back', async () => {
+    await using bus = await openTestBus(database);
+    const clock = testClock();
+    const { sql } = a.kernel;
+    const gateways = await Gateways.join({ sql, bus, clock, log: quiet, lease: true });
+    const leases = () => sql`select 1 from kernel.gateways where id = ${gateways.id}`;
+    assert.equal((await leases()).length, 1);
+    let closing: Promise<void> | undefined;
+    await inTransaction(sql, async (tx) => {
+      await tx`lock table kernel.gateways in exclusive mode`;
+      clock.advance(2_000);
+      await until(async () => (await tx`select 1 from pg_locks where not granted limit 1`).length > 0);
+      closing = gateways.close();
+    });
+    await closing;
+    assert.equal((await leases()).length, 0);
   });
 
   test('a handler that throws does not keep the announcer or the other handlers from going on', async () => {
@@ -273,10 +322,10 @@ describe('a gateway that is cut off from the bus', () => {
     assert.equal(await status(b, text), 401);
   });
 
-  test('forgets what it knew when the bus is back: a key revoked meanwhile stays refused', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const b = await startGateway(database);
-    t.after(() => b.close().then(() => proxy.close()));
+  test('forgets what it knew when the bus is back: a key revoked meanwhile stays refused', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using b = await startGateway(database);
     const { id, text } = await issue();
     await warm(b, text);
     await proxy.cut();
@@ -287,10 +336,10 @@ describe('a gateway that is cut off from the bus', () => {
     assert.equal(await status(b, text), 401);
   });
 
-  test('ends the streams of keys revoked meanwhile when the bus is back', async (t) => {
-    const { database, proxy } = await proxyDatabase(plain);
-    const b = await startGateway(database);
-    t.after(() => b.close().then(() => proxy.close()));
+  test('ends the streams of keys revoked meanwhile when the bus is back', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const { database, proxy } = proxied;
+    await using b = await startGateway(database);
     const { id, text } = await issue();
     const host = await openHost(b, { ...account, key: text });
     await proxy.cut();
@@ -313,15 +362,10 @@ describe('a gateway that is cut off from the bus', () => {
       await nats.close();
     });
 
-    test('forgets what it knew when it is back at the NATS server', async (t) => {
-      const own = await testDatabase();
-      const near = await startGateway(own, { settings: { SVC_NATS_URL: nats.url } });
-      const far = await startGateway(own, { settings: { SVC_NATS_URL: `nats://127.0.0.1:${proxy.port}` } });
-      t.after(async () => {
-        await near.close();
-        await far.close();
-        await own.drop();
-      });
+    test('forgets what it knew when it is back at the NATS server', async () => {
+      await using own = await testDatabase();
+      await using near = await startGateway(own, { settings: { SVC_NATS_URL: nats.url } });
+      await using far = await startGateway(own, { settings: { SVC_NATS_URL: `nats://127.0.0.1:${proxy.port}` } });
       const owner = await createAccount(near);
       const { id, text } = await issueKey(near.kernel, near.kernel.sql, {
         accountId: owner.id,
