@@ -9,19 +9,17 @@ import { writePrivate } from './state.ts';
 const runKinds = ['shell', 'http', 'agent'] as const;
 const defaultParallel = 4;
 
-const decision = z.enum(['allow', 'refuse']);
+/** What the policy says of an operation; only `shell` can be asked about. */
+export type Decision = 'allow' | 'ask' | 'refuse';
+
+const decisionOn = (op: HostOp): z.ZodOptional<z.ZodType<Decision>> =>
+  z.enum(op === 'shell' ? ['allow', 'ask', 'refuse'] : ['allow', 'refuse']).optional();
+const opDecisions = Object.fromEntries(hostOpNames.map((op) => [op, decisionOn(op)])) as Record<
+  HostOp,
+  ReturnType<typeof decisionOn>
+>;
 const policyFile = z.strictObject({
-  ops: z
-    .strictObject({
-      shell: z.enum(['allow', 'ask', 'refuse']).optional(),
-      read_file: decision.optional(),
-      write_file: decision.optional(),
-      list_dir: decision.optional(),
-      stat: decision.optional(),
-      git_state: decision.optional(),
-      info: decision.optional(),
-    } satisfies Record<HostOp, z.ZodType>)
-    .optional(),
+  ops: z.strictObject(opDecisions).optional(),
   roots: z.array(z.string().min(1)).min(1).max(32).optional(),
   name: z.string().trim().min(1).max(120).optional(),
   tags: z.array(z.string().min(1).max(60)).max(50).optional(),
@@ -35,9 +33,6 @@ const policyFile = z.strictObject({
     })
     .optional(),
 });
-
-/** What the policy says of an operation; only `shell` can be asked about. */
-export type Decision = 'allow' | 'ask' | 'refuse';
 
 /** What this host lets others do. */
 export interface Policy {
