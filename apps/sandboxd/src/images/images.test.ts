@@ -27,9 +27,11 @@ function fakeBuilder(text: () => string, gate?: Promise<unknown>) {
 }
 
 function withPackages(extra: string): Readonly<Record<Template, Recipe>> {
-  const more = (recipe: Recipe) => ({ ...recipe, packages: [...recipe.packages, extra] });
-  const { 'svc-base': base, 'office-acte': office, desktop } = recipes;
-  return { 'svc-base': more(base), 'office-acte': more(office), desktop: more(desktop) };
+  const more = Object.entries(recipes).map(([name, recipe]) => [
+    name,
+    { ...recipe, packages: [...recipe.packages, extra] },
+  ]);
+  return Object.fromEntries(more) as Record<Template, Recipe>;
 }
 
 const visible = async (dir: string) =>
