@@ -28,6 +28,7 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   // a handler that stays, the second one would end the process in the middle of its drain.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  void stopped.then(limitShutdown);
   if (part === 'sandboxd') {
     const dataDir = openDataDir(config.dataDir, false);
     const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
@@ -52,17 +53,22 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
   await stopped;
   log.info('shutting down');
-  const limit = setTimeout(() => process.exit(0), shutdownLimitMs);
-  const impatient = performance.now() + repeatedSignalMs;
-  process.on('SIGINT', () => {
-    if (performance.now() > impatient) process.exit(130);
-  });
   await app.drain();
   await closeHttp(app);
   await node?.stop();
   await opened.close();
-  // Not cleared: a database connection that hangs must not keep the process.
-  limit.unref();
+}
+
+/**
+ * Ends the process some time after the first signal, whatever hangs then: a start that waits for its database, a
+ * connection that says nothing. It keeps no process that is done.
+ */
+function limitShutdown(): void {
+  setTimeout(() => process.exit(0), shutdownLimitMs).unref();
+  const impatient = performance.now() + repeatedSignalMs;
+  process.on('SIGINT', () => {
+    if (performance.now() > impatient) process.exit(130);
+  });
 }
 
 async function serve(app: App, kernel: Kernel): Promise<void> {
