@@ -66,6 +66,7 @@ export function buildApp(kernel: Kernel): App {
     features,
   );
   mountReference(http);
+  kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 
   let running: Awaited<ReturnType<NonNullable<Feature['start']>>>[] = [];

@@ -39,7 +39,9 @@ describe('the SDK against a gateway', () => {
 
   test('a repeat with the same idempotency key answers the first result', async () => {
     const client = clientOf(gateway, account.key);
-    const once = () => client.keys.create({ body: { name: 'once' } }, { idempotencyKey: 'sdk-once' });
+    const trigger = { type: 'event', trigger_id: 'go' } as const;
+    const body = { name: 'once', kind: 'agent', spec: { prompt: 'x' }, trigger } as const;
+    const once = () => client.schedules.create({ body }, { idempotencyKey: 'sdk-once' });
     assert.equal((await once()).id, (await once()).id);
   });
 });

@@ -21,6 +21,7 @@ export const sharedErrors = {
   forbidden: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   idempotency_in_flight: { status: 409, type: 'conflict_error' },
+  answer_not_kept: { status: 409, type: 'conflict_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },

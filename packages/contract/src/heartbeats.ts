@@ -59,6 +59,7 @@ export const heartbeats = {
     summary: 'Create a monitor; its `ping_url` is in this response only',
     auth: 'key',
     idempotent: true,
+    shownOnce: true,
     takes: json(
       z.object({
         name,

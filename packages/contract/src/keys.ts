@@ -60,6 +60,7 @@ export const keys = {
     summary: 'Create an API key; its text is in this response only',
     auth: 'key',
     idempotent: true,
+    shownOnce: true,
     takes: json(
       z.object({
         name: name.default('API key'),

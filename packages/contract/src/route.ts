@@ -96,6 +96,8 @@ export interface Route<Code extends string = string> {
   readonly errors?: readonly Code[];
   /** Honours `Idempotency-Key`. */
   readonly idempotent?: boolean;
+  /** The answer holds a secret that is shown once: a repeat of its `Idempotency-Key` gets `answer_not_kept`. */
+  readonly shownOnce?: boolean;
   /** Lowest tool level of a key that may call it. */
   readonly toolLevel?: ToolLevel;
   /** Costs money: refused with `quota_exceeded` once the key's spend cap is reached. */

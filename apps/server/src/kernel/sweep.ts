@@ -7,6 +7,7 @@ export const sweepKernel: JobDefinition = {
   retries: 0,
   async run({ sql }) {
     await sql`delete from kernel.idempotency where expires_at < now()`;
+    await sql`delete from kernel.idempotency_use where day < (now() at time zone 'UTC')::date - 1`;
     await sql`delete from kernel.rate_windows where starts_at < now() - interval '5 minutes'`;
   },
 };

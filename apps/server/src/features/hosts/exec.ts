@@ -38,9 +38,13 @@ export const exec = (relay: Relay): Operation =>
 const failures: Record<Exclude<CallOutcome['kind'], 'result'>, (reqId: string, timeoutMs: number) => ApiError> = {
   offline: () => new ApiError('host_offline', 'the host is not connected; start its daemon, then try again'),
   busy: () =>
-    new ApiError('rate_limit_exceeded', 'the host runs 16 operations already; wait for one to end', {
-      headers: { 'retry-after': '1' },
-    }),
+    new ApiError(
+      'rate_limit_exceeded',
+      'the host has 16 operations to do already, or is slow to take them; wait for one to end',
+      {
+        headers: { 'retry-after': '1' },
+      },
+    ),
   timeout: (reqId, timeoutMs) =>
     new ApiError('host_timeout', `the host did not answer within ${timeoutMs} ms`, { details: { req_id: reqId } }),
   disconnected: (reqId) =>

@@ -20,7 +20,7 @@ export interface HostStream {
   readonly epoch: number;
   readonly stream: EventStream;
   /** Calls written to it and not finished: `req_id` to the gateway that waits, and until when. */
-  readonly inFlight: Map<string, { originId: string; until: number }>;
+  readonly inFlight: Map<string, { originId: string; until: number; takeBack: () => boolean }>;
 }
 
 const renewEveryMs = 15_000;

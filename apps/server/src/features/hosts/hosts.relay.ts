@@ -189,10 +189,10 @@ export class Relay {
     const now = this.#kernel.clock.monotonic();
     for (const [id, call] of host.inFlight) if (call.until < now) host.inFlight.delete(id);
     if (host.inFlight.size >= mostInFlight) return 'busy';
-    host.inFlight.set(reqId, { originId, until: now + timeoutMs });
-    if (host.stream.sendText('exec', frame)) return undefined;
-    host.inFlight.delete(reqId);
-    return 'offline';
+    const takeBack = host.stream.offer('exec', frame);
+    if (!takeBack) return host.stream.closed ? 'offline' : 'busy';
+    host.inFlight.set(reqId, { originId, until: now + timeoutMs, takeBack });
+    return undefined;
   }
 
   #finish(reqId: string, outcome: CallOutcome): void {
@@ -237,7 +237,11 @@ export class Relay {
 
   #onDone(done: Done): void {
     const host = this.#presence.local(done.account_id, done.device_id);
-    if (host?.inFlight.delete(done.req_id) && done.cancel) host.stream.send('exec_cancel', { req_id: done.req_id });
+    const call = host?.inFlight.get(done.req_id);
+    if (!host || !call) return;
+    host.inFlight.delete(done.req_id);
+    // What a host that reads slowly has not been sent yet it need not hear of.
+    if (done.cancel && !call.takeBack()) host.stream.send('exec_cancel', { req_id: done.req_id });
   }
 
   /** The stream is gone: whoever waits for one of its calls is told, here or on another gateway. */

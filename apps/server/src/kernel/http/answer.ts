@@ -110,9 +110,10 @@ async function answerOnce(
   const key = operation.route.idempotent ? request.headers['idempotency-key'] : undefined;
   if (typeof key !== 'string') return { ...(await work()), replayed: false };
   checkIdempotencyKey(key);
-  const { accountId } = request.actor as Actor;
-  const { url, body } = request;
-  const response = await once(kernel, { accountId, route: id, key, url, body }, work);
+  const { accountId, keyId } = request.actor as Actor;
+  const { url, body, bodyHash } = request;
+  const shownOnce = operation.route.shownOnce ?? false;
+  const response = await once(kernel, { accountId, keyId, route: id, key, url, body, bodyHash, shownOnce }, work);
   if (response.replayed) reply.header('idempotency-replayed', 'true');
   return response;
 }

@@ -62,9 +62,12 @@ export class Context {
     return body instanceof Readable ? body : Readable.from([]);
   }
 
-  /** Sends the head of an event stream, once; on a route that answers events. The operation returns when all is set up. */
-  openEvents(): EventStream {
-    this.#events ??= this.kernel.streams.open(this.#reply, this.#request.actor);
+  /**
+   * Sends the head of an event stream, once; on a route that answers events. The operation returns when all is set up. A
+   * client that falls more than `mostBytes` behind (1 MiB) is closed.
+   */
+  openEvents(mostBytes?: number): EventStream {
+    this.#events ??= this.kernel.streams.open(this.#reply, this.#request.actor, mostBytes);
     return this.#events;
   }
 

@@ -1,17 +1,33 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { startGateway, createAccount, http, openHost, openTest, type TestGateway } from '../../testing.ts';
 import { ApiError } from './errors.ts';
-import { once } from './idempotency.ts';
+import { type IdempotentRequest, once } from './idempotency.ts';
 
 describe('idempotency', () => {
   const { gateway: a, second: b, account, database } = shared(() => openTest({ gateways: 2 }));
-  const create = (key: string, body: unknown = { name: 'once' }, at = a, bearer = account.key) =>
-    http(at.url, '/v1/keys', { method: 'POST', key: bearer, body, headers: { 'idempotency-key': key } });
+  const agent = { kind: 'agent', spec: { prompt: 'x' }, trigger: { type: 'event', trigger_id: 'go' } };
+  const create = (
+    key: string,
+    fields: object = { name: 'once' },
+    at = a,
+    bearer = account.key,
+    path = '/v1/schedules',
+  ) =>
+    http(at.url, path, {
+      method: 'POST',
+      key: bearer,
+      body: path.startsWith('/v1/schedules') ? { ...agent, ...fields } : fields,
+      headers: { 'idempotency-key': key },
+    });
   const count = async (): Promise<number> =>
-    (await http(a.url, '/v1/keys', { key: account.key })).body.keys.length as number;
+    (await http(a.url, '/v1/schedules', { key: account.key })).body.schedules.length as number;
+  const asked = (route: string, key: string, body: object, keyId = account.keyId): IdempotentRequest => ({
+    ...{ accountId: account.id, keyId, route, key, url: '/x', body, shownOnce: false },
+    bodyHash: createHash('sha256').update(JSON.stringify(body)).digest(),
+  });
   const rowOf = async (key: string) =>
     (await a.kernel.sql`select * from kernel.idempotency where key = ${key}`)[0] as Record<string, any> | undefined;
 
@@ -52,12 +68,7 @@ describe('idempotency', () => {
     const first = await create(key);
     const other = await create(key, { name: 'other' });
     assert.deepEqual([other.status, other.body.error.code], [422, 'idempotency_mismatch']);
-    const query = await http(a.url, '/v1/keys?x=1', {
-      method: 'POST',
-      key: account.key,
-      body: { name: 'once' },
-      headers: { 'idempotency-key': key },
-    });
+    const query = await create(key, { name: 'once' }, a, account.key, '/v1/schedules?x=1');
     assert.equal(query.status, 422);
     assert.deepEqual((await create(key)).body, first.body);
   });
@@ -87,7 +98,7 @@ describe('idempotency', () => {
     const key = randomUUID();
     assert.equal((await create(key, { name: '' })).status, 400);
     assert.equal(await rowOf(key), undefined);
-    const fresh = { accountId: account.id, route: 'test.run', key, url: '/x', body: {} };
+    const fresh = asked('test.run', key, {});
     for (const error of [new ApiError('not_found', 'no'), new ApiError('unavailable', 'no'), new Error('fault')]) {
       await assert.rejects(
         once(a.kernel, fresh, () => Promise.reject(error)),
@@ -131,7 +142,7 @@ describe('idempotency', () => {
 
   test('what a gateway left unfinished when it died may be run again, by the same request only', async () => {
     const key = randomUUID();
-    const request = { accountId: account.id, route: 'test.dead', key, url: '/x', body: { n: 1 } };
+    const request = asked('test.dead', key, { n: 1 });
     const never = Promise.withResolvers<never>();
     await using dead = await startGateway(database);
     void once(dead.kernel, request, () => never.promise).catch(() => {});
@@ -140,7 +151,7 @@ describe('idempotency', () => {
     await assert.rejects(taken(), { code: 'idempotency_in_flight' });
     await a.kernel
       .sql`update kernel.gateways set lease_until = now() - interval '1 second' where id = ${dead.kernel.gateways.id}`;
-    const other = { ...request, body: { n: 2 } };
+    const other = asked('test.dead', key, { n: 2 });
     await assert.rejects(
       once(a.kernel, other, () => Promise.resolve({ status: 200, body: {} })),
       { code: 'idempotency_mismatch' },
@@ -151,7 +162,7 @@ describe('idempotency', () => {
 
   test('a gateway that was taken for dead does not overwrite the answer of the one that took over', async () => {
     const key = randomUUID();
-    const request = { accountId: account.id, route: 'test.zombie', key, url: '/x', body: {} };
+    const request = asked('test.zombie', key, {});
     const work = Promise.withResolvers<{ status: number; body: unknown }>();
     await using zombie = await startGateway(database);
     const late = once(zombie.kernel, request, () => work.promise);
@@ -173,6 +184,64 @@ describe('idempotency', () => {
     const text = JSON.stringify(row, (_, value) =>
       value?.type === 'Buffer' ? Buffer.from(value.data).toString('latin1') : value,
     );
-    assert.ok(!text.includes(body.key) && !text.includes(body.key.slice(4, 20)) && !text.includes('do not show me'));
+    assert.ok(!text.includes(body.id) && !text.includes('do not show me'));
+  });
+
+  test('an answer with a secret is stored nowhere: a repeat does nothing again and tells what to do', async () => {
+    for (const [path, fields] of [
+      ['/v1/keys', { name: 'k' }],
+      ['/v1/heartbeats', { name: 'h', period_s: 60 }],
+    ] as const) {
+      const key = randomUUID();
+      const first = await create(key, fields, a, account.key, path);
+      assert.equal(first.status, 201);
+      const before = (await http(a.url, path, { key: account.key })).body;
+      const again = await create(key, fields, b, account.key, path);
+      assert.deepEqual([again.status, again.body.error.code], [409, 'answer_not_kept']);
+      assert.match(again.body.error.message, /fresh Idempotency-Key/);
+      assert.deepEqual((await http(a.url, path, { key: account.key })).body, before);
+      const row = await rowOf(key);
+      assert.deepEqual([row?.['response'], row?.['headers']], [null, {}]);
+    }
+  });
+
+  test('what one API key was answered is answered to no other key of the account', async () => {
+    const { body: weaker } = await http(a.url, '/v1/keys', {
+      key: account.key,
+      body: { name: 'weaker', scopes: ['schedules'] },
+    });
+    const key = randomUUID();
+    assert.equal((await create(key)).status, 201);
+    const answer = await create(key, { name: 'once' }, a, weaker.key);
+    assert.deepEqual([answer.status, answer.body.error.code], [422, 'idempotency_mismatch']);
+  });
+
+  test('an answer over 1 MiB is not kept, and none past the 64 MiB of a day; it is not done again either', async () => {
+    const large = asked('test.large', randomUUID(), {});
+    const work = (bytes: number) => () => Promise.resolve({ status: 200, body: { text: 'x'.repeat(bytes) } });
+    const repeat = (request: IdempotentRequest) => once(a.kernel, request, () => assert.fail('was executed'));
+    assert.equal((await once(a.kernel, large, work(1024 * 1024))).status, 200);
+    await assert.rejects(repeat(large), { code: 'answer_not_kept', message: /over 1 MiB/ });
+    const { id: accountId } = await createAccount(a);
+    const small = { ...asked('test.small', randomUUID(), {}), accountId };
+    await a.kernel.sql`
+      insert into kernel.idempotency_use (account_id, day, bytes)
+      values (${accountId}, (now() at time zone 'UTC')::date, ${64 * 1024 * 1024})`;
+    assert.equal((await once(a.kernel, small, work(10))).status, 200);
+    await assert.rejects(repeat(small), { code: 'answer_not_kept', message: /64 MiB/ });
+    await a.kernel.sql`update kernel.idempotency_use set answers = 200_000 where account_id = ${accountId}`;
+    const refused = { ...small, key: randomUUID() };
+    await assert.rejects(repeat(refused), { code: 'quota_exceeded' });
+    assert.equal(await rowOf(refused.key), undefined);
+  });
+
+  test('an answer that the version before stored is still replayed', async () => {
+    const key = randomUUID();
+    const first = await create(key);
+    const body = JSON.stringify({ ...agent, name: 'once' });
+    const hash = createHash('sha256').update('/v1/schedules').update('\0').update(body).digest();
+    await a.kernel.sql`update kernel.idempotency set key_id = null, request_hash = ${hash} where key = ${key}`;
+    assert.deepEqual((await create(key)).body, first.body);
+    assert.equal((await create(key, { name: 'other' })).status, 422);
   });
 });

@@ -5,12 +5,18 @@ import { ApiError, badRequest } from './errors.ts';
 /** A request that carries an `Idempotency-Key`. */
 export interface IdempotentRequest {
   accountId: string;
+  /** The API key that asks: what was answered to one is not answered to another. */
+  keyId: string;
   /** `operationId`. */
   route: string;
   key: string;
   /** Path and body: the same key with another request is a mistake. */
   url: string;
   body: unknown;
+  /** SHA-256 of the body's bytes. */
+  bodyHash?: Buffer | undefined;
+  /** The answer holds a secret, and is not kept. */
+  shownOnce: boolean;
 }
 
 /** A response as it is stored and replayed. */
@@ -22,6 +28,19 @@ export interface StoredResponse {
 
 const longestKey = 255;
 const purpose = 'idempotency';
+/** A longer answer is not kept: it is read again by its own route. */
+const mostBytes = 1024 * 1024;
+/** What an account may have kept in a day: more than a client that numbers each of its requests comes to. */
+const mostAnswersOfDay = 200_000;
+const mostBytesOfDay = 64 * 1024 * 1024;
+
+/** Why an answer is not kept, and what a repeat is told. */
+const notKept = {
+  secret:
+    'its answer held a secret, which is shown once. List what it made, delete that, and use a fresh Idempotency-Key',
+  large: 'its answer was over 1 MiB and is not kept. Read what it made by its own route',
+  quota: 'its answer is not kept: 64 MiB of this account were kept today. Read what it made by its own route',
+} as const;
 
 /** Validates the header's value (kernel: Every response; at most 255 characters). */
 export function checkIdempotencyKey(key: string): void {
@@ -40,12 +59,7 @@ export async function once(
   request: IdempotentRequest,
   work: () => Promise<StoredResponse>,
 ): Promise<StoredResponse & { replayed: boolean }> {
-  const hash = createHash('sha256')
-    .update(request.url)
-    .update('\0')
-    .update(JSON.stringify(request.body) ?? '')
-    .digest();
-  const stored = await claim(kernel, request, hash);
+  const stored = await claim(kernel, request);
   if (stored) return { ...stored, replayed: true };
   let response: StoredResponse;
   try {
@@ -58,12 +72,7 @@ export async function once(
     throw error;
   }
   try {
-    const sealed = kernel.keyring.seal(purpose, Buffer.from(JSON.stringify(response.body ?? null)));
-    await kernel.sql`
-      update kernel.idempotency set status = ${response.status}, headers = ${kernel.sql.json(response.headers ?? {})},
-        response = ${sealed}
-      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
-        and gateway_id = ${kernel.gateways.id}`;
+    await store(kernel, request, response);
   } catch (err) {
     // It was done: the claim stays, so that a repeat does not do it again while this gateway lives.
     kernel.log.error({ err, route: request.route }, 'a response was not stored for its Idempotency-Key');
@@ -71,42 +80,109 @@ export async function once(
   return { ...response, replayed: false };
 }
 
+async function store(
+  kernel: Kernel,
+  request: IdempotentRequest,
+  { status, headers, body }: StoredResponse,
+): Promise<void> {
+  const { sql, keyring, gateways } = kernel;
+  const { accountId, route, key, shownOnce } = request;
+  const text = shownOnce ? '' : JSON.stringify(body ?? null);
+  const bytes = Buffer.byteLength(text);
+  let reason: keyof typeof notKept | null = shownOnce ? 'secret' : bytes > mostBytes ? 'large' : null;
+  if (reason === null && (await countUse(kernel, accountId, { bytes })).bytes > mostBytesOfDay) reason = 'quota';
+  const sealed = reason === null ? keyring.seal(purpose, Buffer.from(text)) : null;
+  const kept = reason === null ? (headers ?? {}) : {};
+  await sql`
+    update kernel.idempotency
+    set status = ${status}, headers = ${sql.json(kept)}, response = ${sealed}, not_kept = ${reason}
+    where account_id = ${accountId} and route = ${route} and key = ${key} and gateway_id = ${gateways.id}`;
+}
+
+/** Counts what the account has stored today, UTC. */
+async function countUse(
+  { sql }: Kernel,
+  accountId: string,
+  { answers = 0, bytes = 0 }: { answers?: number; bytes?: number },
+): Promise<{ answers: number; bytes: number }> {
+  const [row] = await sql<{ answers: number; bytes: number }[]>`
+    insert into kernel.idempotency_use as u (account_id, day, answers, bytes)
+    values (${accountId}, (now() at time zone 'UTC')::date, ${answers}, ${bytes})
+    on conflict (account_id, day) do update set answers = u.answers + excluded.answers, bytes = u.bytes + excluded.bytes
+    returning answers, bytes`;
+  return row ?? { answers: 0, bytes: 0 };
+}
+
 interface StoredRow {
+  key_id: string | null;
   request_hash: Buffer;
   status: number | null;
   headers: Record<string, string> | null;
   response: Buffer | null;
+  not_kept: keyof typeof notKept | null;
 }
 
+const hashOf = (url: string, body: Buffer | string): Buffer =>
+  createHash('sha256').update(url).update('\0').update(body).digest();
+
 /** Takes the key for this request (undefined), or answers the stored response, or throws why neither is possible. */
-async function claim(kernel: Kernel, request: IdempotentRequest, hash: Buffer): Promise<StoredResponse | undefined> {
-  const { accountId, route, key } = request;
-  const { sql, gateways, keyring } = kernel;
+async function claim(kernel: Kernel, request: IdempotentRequest): Promise<StoredResponse | undefined> {
+  const { accountId, keyId, route, key, url, bodyHash } = request;
+  const { sql, gateways } = kernel;
+  const hash = hashOf(url, bodyHash ?? '');
   const claimed = await sql`
-    insert into kernel.idempotency as i (account_id, route, key, request_hash, gateway_id)
-    values (${accountId}, ${route}, ${key}, ${hash}, ${gateways.id})
+    insert into kernel.idempotency as i (account_id, key_id, route, key, request_hash, gateway_id)
+    values (${accountId}, ${keyId}, ${route}, ${key}, ${hash}, ${gateways.id})
     on conflict (account_id, route, key) do update set
-      request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null, headers = null,
-      response = null,
-      expires_at = default
-    where i.expires_at < now() or (i.status is null and i.request_hash = excluded.request_hash and not exists
-      (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
+      key_id = excluded.key_id, request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null,
+      headers = null, response = null, not_kept = null, expires_at = default
+    where i.expires_at < now()
+      or (i.status is null and i.request_hash = excluded.request_hash and i.key_id = excluded.key_id and not exists
+        (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
     returning 1`;
-  if (claimed.length > 0) return undefined;
+  if (claimed.length > 0) {
+    await refuseOverQuota(kernel, request);
+    return undefined;
+  }
   const [row] = await sql<StoredRow[]>`
-    select request_hash, status, headers, response from kernel.idempotency
+    select key_id, request_hash, status, headers, response, not_kept from kernel.idempotency
     where account_id = ${accountId} and route = ${route} and key = ${key}`;
-  if (row && !row.request_hash.equals(hash)) {
+  if (!row) throw stillRuns();
+  return replayOf(kernel, request, { ...row, isSame: row.request_hash.equals(hash) });
+}
+
+async function refuseOverQuota(kernel: Kernel, { accountId, route, key }: IdempotentRequest): Promise<void> {
+  if ((await countUse(kernel, accountId, { answers: 1 })).answers <= mostAnswersOfDay) return;
+  await kernel.sql`
+    delete from kernel.idempotency
+    where account_id = ${accountId} and route = ${route} and key = ${key} and gateway_id = ${kernel.gateways.id}`;
+  const message = `${mostAnswersOfDay} requests of this account had an Idempotency-Key today; go on tomorrow, or without`;
+  throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
+}
+
+function replayOf(
+  { keyring }: Kernel,
+  { keyId, url, body }: IdempotentRequest,
+  row: StoredRow & { isSame: boolean },
+): StoredResponse {
+  if (row.key_id !== null && row.key_id !== keyId) {
+    throw new ApiError('idempotency_mismatch', 'another API key used this Idempotency-Key; use a fresh one');
+  }
+  // The version before hashed the body as it was written again.
+  const wasSame = row.key_id === null && row.request_hash.equals(hashOf(url, JSON.stringify(body) ?? ''));
+  if (!row.isSame && !wasSame) {
     throw new ApiError('idempotency_mismatch', 'this Idempotency-Key was used with another request; use a fresh key');
   }
-  if (row?.status == null || row.response === null) {
-    throw new ApiError('idempotency_in_flight', 'the first request with this Idempotency-Key still runs; try again', {
-      headers: { 'retry-after': '1' },
-    });
-  }
+  if (row.not_kept !== null) throw new ApiError('answer_not_kept', `the request was done; ${notKept[row.not_kept]}`);
+  if (row.status === null || row.response === null) throw stillRuns();
   return {
     status: row.status,
     headers: row.headers ?? {},
     body: JSON.parse(keyring.open(purpose, row.response).toString()),
   };
 }
+
+const stillRuns = (): ApiError =>
+  new ApiError('idempotency_in_flight', 'the first request with this Idempotency-Key still runs; try again', {
+    headers: { 'retry-after': '1' },
+  });

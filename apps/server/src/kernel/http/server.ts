@@ -10,11 +10,10 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify';
 import { ConfigError } from '../../config.ts';
+import { bodyLimit, Bodies, readJson } from './bodies.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
 import type { Kernel } from '../kernel.ts';
 
-/** 12 MiB (document 1, Limits). */
-export const bodyLimit = 12 * 1024 * 1024;
 const longestRequestId = 128;
 
 /**
@@ -50,10 +49,17 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   app.decorateRequest('actor', undefined);
   app.decorateRequest('deviceId', undefined);
   app.decorateRequest('startedAt', 0);
+  app.decorateRequest('bodyHash', undefined);
+  app.decorateRequest('releaseBody', undefined);
+  app.decorate('bodies', new Bodies(clock));
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
     reply.raw.setHeader('x-svc-trace-id', request.traceId);
+    done();
+  });
+  app.addHook('onResponse', (request, _reply, done) => {
+    request.releaseBody?.();
     done();
   });
   acceptJson(app);
@@ -109,14 +115,12 @@ export function sendError(reply: FastifyReply, failure: ApiError): FastifyReply 
 
 const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
 
-/** JSON only. An empty body counts as none, so that `DELETE` with a content type works. */
+/** JSON only. */
 function acceptJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined);
-    else void parse(request, body as string, done);
-  });
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) =>
+    readJson(app.bodies, request, payload),
+  );
 }
 
 /**
@@ -126,6 +130,7 @@ function acceptJson(app: FastifyInstance): void {
 export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', (_request, payload, done) => {
+    scope.bodies.watch(payload);
     const kept: Buffer[] = [];
     let length = 0;
     let refused = false;
@@ -164,6 +169,7 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
       done(tooLarge());
       return;
     }
+    scope.bodies.watch(payload);
     let length = 0;
     const limited = new Transform({
       transform(chunk: Buffer, _encoding, next) {
@@ -215,6 +221,9 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    bodies: Bodies;
+  }
   interface FastifyContextConfig {
     operationId?: string;
   }

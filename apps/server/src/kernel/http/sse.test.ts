@@ -70,11 +70,60 @@ describe('event streams', () => {
   test('close a client that falls 1,000 frames behind, and buffer nothing further', async () => {
     const { socket, stream } = await open();
     socket.pause();
-    const data = { filler: 'x'.repeat(64 * 1024) };
     let sent = 0;
-    while (stream.send('event', data)) sent += 1;
+    while (stream.send('event', { filler: 'x'.repeat(500) })) sent += 1;
     assert.ok(sent >= 1_000 && sent < 1_400, String(sent));
     await until(() => stream.closed);
+    socket.destroy();
+  });
+
+  test('close a client that falls 1 MiB behind, however few the frames', async () => {
+    const { socket, stream } = await open();
+    socket.pause();
+    let bytes = 0;
+    while (stream.send('event', { filler: 'x'.repeat(300 * 1024) })) bytes += 300 * 1024;
+    assert.ok(bytes <= 1024 * 1024, String(bytes));
+    await until(() => stream.closed);
+    socket.destroy();
+  });
+
+  test('one frame of any length is taken, and a reader that is slow gets all of them in order', async () => {
+    const { socket, text, stream } = await open();
+    socket.pause();
+    assert.ok(stream.send('event', { filler: 'x'.repeat(5 * 1024 * 1024) }));
+    socket.resume();
+    await until(() => text().length > 5 * 1024 * 1024);
+    socket.pause();
+    let sent = 0;
+    while (sent < 500) {
+      assert.ok(stream.send('n', { n: sent, filler: 'x'.repeat(1_000) }));
+      sent += 1;
+    }
+    socket.resume();
+    stream.end();
+    await until(() => text().endsWith('0\r\n\r\n'));
+    assert.deepEqual(
+      [...text().matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n)),
+      Array.from({ length: 500 }, (_, n) => n),
+    );
+    socket.destroy();
+  });
+
+  test('a frame that waits for a slow reader can be taken back; one without room is refused and closes nothing', async () => {
+    const { socket, text, stream } = await open();
+    socket.pause();
+    const filler = 'x'.repeat(400 * 1024);
+    // The first fills the connection, the second waits.
+    assert.ok(stream.offer('a', JSON.stringify(filler.repeat(12))));
+    await until(() => stream.offer('b', '1') !== undefined || true);
+    assert.equal(stream.offer('c', JSON.stringify(filler.repeat(3))), undefined);
+    assert.equal(stream.closed, false);
+    socket.resume();
+    await until(() => text().includes('event: a'));
+    await until(() => {
+      const back = stream.offer('d', '1');
+      return back !== undefined && !back();
+    });
     socket.destroy();
   });
 

@@ -2,8 +2,9 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { Actor } from './actor.ts';
 
-/** Frames a broadcast stream may have unsent before its client is closed (kernel: Streams). */
+/** What a stream may have unsent before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;
+const mostBytesBehind = 1024 * 1024;
 const pingEveryMs = 15_000;
 
 /** One open SSE response. */
@@ -12,6 +13,11 @@ export interface EventStream {
   send(event: string, data: unknown): boolean;
   /** The same with data that is JSON text already. */
   sendText(event: string, json: string): boolean;
+  /**
+   * The same for a frame that may be taken back while it waits for a client that reads slowly: answers the function that
+   * does so, which answers whether it came in time. Undefined when the stream has no room for it, which closes nothing.
+   */
+  offer(event: string, json: string): (() => boolean) | undefined;
   /** Called once when the stream has ended, whoever ended it. */
   onClose(handler: () => void): void;
   /** Ends the stream cleanly. */
@@ -25,8 +31,11 @@ export interface EventStream {
 
 /** All open streams of the process: one timer pings them, and a shutdown ends them. */
 export interface EventStreams {
-  /** Opens the response as a stream of `actor`'s; it ends when the key expires. */
-  open(reply: FastifyReply, actor: Actor | undefined): EventStream;
+  /**
+   * Opens the response as a stream of `actor`'s; it ends when the key expires. Its client is closed when it is more than
+   * 1,000 frames or `mostBytes` (1 MiB) behind.
+   */
+  open(reply: FastifyReply, actor: Actor | undefined, mostBytes?: number): EventStream;
   count(): number;
   /** Ends the streams of a key or an account that lost its rights; a client that still has some comes back. */
   endOf(owner: { keyId: string } | { accountId: string }): void;
@@ -47,8 +56,8 @@ export function createEventStreams(clock: Clock): EventStreams {
     }
   });
   return {
-    open(reply, actor) {
-      const stream = new SseStream(reply, actor);
+    open(reply, actor, mostBytes = mostBytesBehind) {
+      const stream = new SseStream(reply, actor, mostBytes);
       streams.add(stream);
       stream.onClose(() => streams.delete(stream));
       return stream;
@@ -71,15 +80,24 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
 }
 
+interface Frame {
+  text: string;
+  bytes: number;
+}
+
 class SseStream implements EventStream {
   readonly actor: Actor | undefined;
   readonly #raw: FastifyReply['raw'];
+  readonly #mostBytes: number;
   readonly #closeHandlers: (() => void)[] = [];
-  #behind = 0;
+  /** Frames that wait until the socket takes more: what is here can still be taken back. */
+  readonly #waiting = new Set<Frame>();
+  #waitingBytes = 0;
   #closed = false;
 
-  constructor(reply: FastifyReply, actor: Actor | undefined) {
+  constructor(reply: FastifyReply, actor: Actor | undefined, mostBytes: number) {
     this.actor = actor;
+    this.#mostBytes = mostBytes;
     this.#raw = reply.raw;
     const headers = reply.getHeaders();
     reply.hijack();
@@ -109,11 +127,23 @@ class SseStream implements EventStream {
   }
 
   sendText(event: string, json: string): boolean {
-    return this.#write(`event: ${event}\ndata: ${json}\n\n`);
+    return this.#send(frameOf(event, json));
+  }
+
+  offer(event: string, json: string): (() => boolean) | undefined {
+    const frame = frameOf(event, json);
+    if (this.#isOver || !this.#hasRoom(frame)) return undefined;
+    this.#write(frame);
+    return () => {
+      const isTaken = this.#waiting.delete(frame);
+      if (isTaken) this.#waitingBytes -= frame.bytes;
+      return isTaken;
+    };
   }
 
   ping(): void {
-    this.#write(': ping\n\n');
+    // Who reads slowly gets bytes enough.
+    if (!this.#raw.writableNeedDrain) this.#send({ text: ': ping\n\n', bytes: 8 });
   }
 
   onClose(handler: () => void): void {
@@ -122,7 +152,10 @@ class SseStream implements EventStream {
   }
 
   end(): void {
-    if (!this.#closed) this.#raw.end();
+    if (this.#isOver) return;
+    for (const { text } of this.#waiting) this.#raw.write(text);
+    this.#waiting.clear();
+    this.#raw.end();
   }
 
   destroy(): void {
@@ -136,23 +169,51 @@ class SseStream implements EventStream {
     return { written, localPort: socket.localPort, remotePort: socket.remotePort };
   }
 
-  #write(frame: string): boolean {
-    if (this.#closed || this.#raw.writableEnded) return false;
-    if (this.#behind >= mostFramesBehind) {
+  get #isOver(): boolean {
+    return this.#closed || this.#raw.writableEnded;
+  }
+
+  /** One frame is taken whatever its length, or it could never be sent. */
+  #hasRoom({ bytes }: Frame): boolean {
+    const behind = this.#waitingBytes + this.#raw.writableLength;
+    return this.#waiting.size < mostFramesBehind && (behind === 0 || behind + bytes <= this.#mostBytes);
+  }
+
+  #send(frame: Frame): boolean {
+    if (this.#isOver) return false;
+    if (!this.#hasRoom(frame)) {
       this.destroy();
       return false;
     }
-    this.#behind += 1;
-    this.#raw.write(frame, this.#sent);
+    this.#write(frame);
     return true;
   }
 
-  readonly #sent = (): void => {
-    this.#behind -= 1;
+  #write(frame: Frame): void {
+    if (this.#raw.writableNeedDrain || this.#waiting.size > 0) {
+      this.#waiting.add(frame);
+      this.#waitingBytes += frame.bytes;
+    } else if (!this.#raw.write(frame.text)) this.#raw.once('drain', this.#writeWaiting);
+  }
+
+  readonly #writeWaiting = (): void => {
+    for (const frame of this.#waiting) {
+      this.#waiting.delete(frame);
+      this.#waitingBytes -= frame.bytes;
+      if (this.#isOver || this.#raw.write(frame.text)) continue;
+      this.#raw.once('drain', this.#writeWaiting);
+      return;
+    }
   };
 
   #finish(): void {
     this.#closed = true;
+    this.#waiting.clear();
     for (const handler of this.#closeHandlers.splice(0)) handler();
   }
+}
+
+function frameOf(event: string, json: string): Frame {
+  const text = `event: ${event}\ndata: ${json}\n\n`;
+  return { text, bytes: Buffer.byteLength(text) };
 }

@@ -13,6 +13,7 @@ function fakeStream() {
   const handlers: (() => void)[] = [];
   let closed = false;
   const stream: EventStream = {
+    offer: () => undefined,
     send: (event, data) => stream.sendText(event, JSON.stringify(data)),
     sendText(event, json) {
       sent.push(`${event} ${json}`);
