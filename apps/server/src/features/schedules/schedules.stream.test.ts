@@ -201,20 +201,16 @@ describe('schedules: live stream', () => {
     const run = await t.claim(device);
     await t.result(run, device, { ok: true });
     await t.turnTo(0, chain, 'succeeded');
-    for (const { frames } of watches)
-      assert.deepEqual(frames.filter((frame) => frame.schedule_id === chain.id).map(brief), [
-        'run pending 1',
-        'run running 1',
-        'run succeeded 1',
-      ]);
-    for (const { frames } of watches)
-      assert.deepEqual(frames.filter((frame) => frame.schedule_id === first.id).map(brief), [
-        'run pending 1',
-        'run running 1',
-        'run succeeded 1',
-      ]);
-    for (const { frames } of watches)
-      assert.deepEqual(frames.filter((frame) => frame.schedule_id === follower.id).map(brief), ['run pending 1']);
+    const ran = ['run pending 1', 'run running 1', 'run succeeded 1'];
+    for (const [{ id }, expected] of [
+      [chain, ran],
+      [first, ran],
+      [follower, ['run pending 1']],
+    ] as const) {
+      const told = () => watches.map(({ frames }) => frames.filter((frame) => frame.schedule_id === id).map(brief));
+      await until(() => told().every(({ length }) => length >= expected.length));
+      assert.deepEqual(told(), [expected, expected]);
+    }
     assert.deepEqual(stranger.frames, []);
   });
 
