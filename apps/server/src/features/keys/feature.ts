@@ -18,7 +18,7 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
     async start() {
       const { gateways, streams, sql, log } = kernel;
       gateways.onMissed(() => {
-        lookup.evict();
+        lookup.evict(null);
         findLapsed(sql, streams.keyIds())
           .then((lapsed) => {
             for (const keyId of lapsed) streams.endOf({ keyId });
@@ -26,8 +26,8 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
           .catch((err: unknown) => log.error({ err }, 'keys of open streams were not checked'));
       });
       await gateways.onAnnounce(credentialsChanged, (payload) => {
-        lookup.evict();
         const whose = payload as CredentialChange;
+        lookup.evict(whose);
         if (whose) streams.endOf(whose);
       });
       return {};

@@ -25,7 +25,8 @@ export async function changeKey(
     return { ...current, ...change };
   });
   const { name: _, ...rights } = change;
-  const whose: CredentialChange = Object.keys(rights).length > 0 ? { keyId: id } : null;
-  await kernel.gateways.announce(credentialsChanged, whose);
+  const whose: CredentialChange = { keyId: id };
+  // A name is remembered nowhere.
+  if (Object.keys(rights).length > 0) await kernel.gateways.announce(credentialsChanged, whose);
   return row;
 }

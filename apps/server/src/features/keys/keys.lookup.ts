@@ -1,3 +1,4 @@
+import type { CredentialChange } from '../../kernel/http/access.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isKeyText } from './keys.rules.ts';
@@ -7,13 +8,13 @@ import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
 export interface KeyLookup {
   /** Undefined for a key that is malformed, unknown, expired, paused or revoked. No promise on a cache hit. */
   authenticate: (text: string) => Actor | undefined | Promise<Actor | undefined>;
-  /** Forgets everything; the next use of any key asks the database. */
-  evict: () => void;
+  /** Forgets one key, the keys of one account, or all; their next use asks the database. */
+  evict: (whose: CredentialChange) => void;
 }
 
 /** A key is believed this long without asking again (design: kernel); a change evicts it at once. */
 const believedMs = 30_000;
-/** About 10 MB. When it is full it starts over: simpler than an order of use, and rarer than once an hour. */
+/** About 10 MB. When it is full the oldest goes: that is believed for another 30 s at most in any case. */
 const mostCached = 20_000;
 
 /** HMAC of a key's text as it is stored. */
@@ -24,7 +25,7 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
   const { clock, gateways, sql, log } = kernel;
   // By the key's text: an HMAC a request would cost 5 % of an authenticated GET. The text is in memory with every
   // request in any case, and here for a minute at most.
-  let cache = new Map<string, { actor: Actor; until: number }>();
+  const cache = new Map<string, { actor: Actor; until: number }>();
   let loading = new Map<string, Promise<Actor | undefined>>();
 
   clock.every(believedMs, () => {
@@ -33,13 +34,13 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
 
   async function load(text: string): Promise<Actor | undefined> {
     // Replaced by `evict`: what was asked before a change must not be believed after it.
-    const current = cache;
+    const current = loading;
     const asked = clock.monotonic();
     const grant = await findGrant(sql, hashKey(kernel, text));
     if (!grant) return undefined;
     const actor = toActor(grant);
-    if (current === cache && gateways.cachesAreTrusted()) {
-      if (cache.size >= mostCached) cache.clear();
+    if (current === loading && gateways.cachesAreTrusted()) {
+      if (cache.size >= mostCached) cache.delete(cache.keys().next().value as string);
       cache.set(text, { actor, until: asked + Math.min(believedMs, grant.expires_in_ms ?? believedMs) });
       touchKey(sql, grant.id).catch((err: unknown) => log.warn({ err }, 'last use of a key was not noted'));
     }
@@ -61,12 +62,16 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
       }
       return answer;
     },
-    evict() {
-      cache = new Map();
+    evict(whose) {
       loading = new Map();
+      if (whose === null) cache.clear();
+      else for (const [text, { actor }] of cache) if (isWhose(actor, whose)) cache.delete(text);
     },
   };
 }
+
+const isWhose = (actor: Actor, whose: NonNullable<CredentialChange>): boolean =>
+  'keyId' in whose ? actor.keyId === whose.keyId : actor.accountId === whose.accountId;
 
 function toActor(grant: KeyGrant): Actor {
   return {

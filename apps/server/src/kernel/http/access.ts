@@ -4,11 +4,11 @@ import { ApiError } from './errors.ts';
 
 /**
  * Announced (kernel/peers/gateways.ts) with a `CredentialChange` when a key or an account changed. Every gateway then forgets
- * all keys: changes are rare, and forgetting is safe.
+ * that key, or the keys of that account.
  */
 export const credentialsChanged = 'credentials.changed';
 
-/** Whose open streams must end, because its rights may have shrunk; null: nobody's. */
+/** Whose keys are forgotten and whose open streams end, because rights may have shrunk; null: all keys, no streams. */
 export type CredentialChange = { keyId: string } | { accountId: string } | null;
 
 /** What a caller's `Authorization` header holds. */

@@ -251,6 +251,19 @@ for (const busName of buses) {
       assert.deepEqual([await status(a, customer.key), await status(b, customer.key)], [200, 200]);
     });
 
+    test('a change of a key, or of an account, leaves the keys of others believed', async () => {
+      const { lookup } = b.app.features.find(({ name }) => name === 'keys') as unknown as { lookup: KeyLookup };
+      const stranger = await createAccount(a);
+      const [changed, kept] = [await issue(), await issue()];
+      for (const text of [changed.text, kept.text, stranger.key]) await warm(b, text);
+      const isBelieved = (text: string) => !(lookup.authenticate(text) instanceof Promise);
+      await change(changed.id, { scopes: ['hosts'] });
+      assert.deepEqual([changed.text, kept.text, stranger.key].map(isBelieved), [false, true, true]);
+      await warm(b, kept.text);
+      await a.kernel.gateways.announce(credentialsChanged, { accountId: account.id });
+      assert.deepEqual([kept.text, stranger.key].map(isBelieved), [false, true]);
+    });
+
     test('the open stream of a revoked key ends, on whichever gateway it is; others stay', async () => {
       const { id, text } = await issue();
       const doomed = await openHost(b, { ...account, key: text });
