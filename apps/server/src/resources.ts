@@ -7,7 +7,7 @@ import type { Admin } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { openDataDir, readOrCreateSecret } from './postgres/datadir.ts';
-import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
+import { type DatabaseTarget, openDatabase, requestDeadline, type Sql } from './kernel/db/db.ts';
 import { type EmbeddedPostgres, ensurePostgres, stopPostgres } from './postgres/embedded.ts';
 import { readOrCreateFact } from './kernel/db/facts.ts';
 import { Gateways } from './kernel/peers/gateways.ts';
@@ -110,6 +110,16 @@ async function openBlobs(config: Config, dataDir: string, clock: Clock): Promise
   return (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3);
 }
 
+/** On a connection of its own: a migration may take longer than what requests wait for. */
+async function migrateOnce(target: DatabaseTarget): Promise<string[]> {
+  const sql = openDatabase(target, 1);
+  try {
+    return await migrate(sql);
+  } finally {
+    await sql.end({ timeout: 2 });
+  }
+}
+
 async function openBase(
   config: Config,
   log: Log,
@@ -122,8 +132,8 @@ async function openBase(
     ? { target: options.database, close: () => Promise.resolve() }
     : await openTarget(config, dataDir, log, clock);
   const { target } = database;
-  const sql = openDatabase(target, poolSize);
-  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrate(sql));
+  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrateOnce(target));
+  const sql = openDatabase(target, poolSize, { deadline: requestDeadline });
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
   await checkMasterKey(sql, keyring);

@@ -34,7 +34,10 @@ const closeTimeoutMs = 5_000;
  * whole transactions in one text, which a pool of several connections refuses.
  */
 export function openJobs(target: DatabaseTarget, log: Log): Jobs {
-  const pool = openDatabase(target, 1, { types: { json: jsonType, ...arrayTypes({}) } });
+  const pool = openDatabase(target, 1, {
+    types: { json: jsonType, ...arrayTypes({}) },
+    deadline: { statementMs: 60_000 },
+  });
   const boss = new PgBoss({ db: ownAdapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
   let started = false;

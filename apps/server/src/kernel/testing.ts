@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts, type Serv
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestDatabase, testDatabase, until } from '../testing.ts';
-import { systemClock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { openDatabase, type Sql } from './db/db.ts';
 import { createLog } from './log.ts';
 import { type Bus, openPostgresBus } from './peers/bus.ts';
@@ -146,8 +146,11 @@ export async function openTestPool(max: number): Promise<TestPool> {
 }
 
 /** The bus over LISTEN/NOTIFY, which a test closes by `using`. */
-export async function openTestBus({ target }: Pick<TestDatabase, 'target'>): Promise<Bus & AsyncDisposable> {
-  const bus = await openPostgresBus(target, systemClock, createLog('silent'));
+export async function openTestBus(
+  { target }: Pick<TestDatabase, 'target'>,
+  clock: Clock = systemClock,
+): Promise<Bus & AsyncDisposable> {
+  const bus = await openPostgresBus(target, clock, createLog('silent'));
   return { ...bus, [Symbol.asyncDispose]: () => bus.close() };
 }
 

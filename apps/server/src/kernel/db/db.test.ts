@@ -84,6 +84,40 @@ describe('database', () => {
     await sql.end({ timeout: 1 });
   });
 
+  test('a server that says nothing is not waited for: the query fails, and the pool is well once it speaks', async (t) => {
+    await using proxied = await proxyDatabase(plain);
+    const sql = openDatabase(proxied.database.target, 2, { deadline: { statementMs: 100 } });
+    t.after(() => sql.end({ timeout: 1 }));
+    const select = () =>
+      within(
+        sql`select 1`.then(
+          () => 'ok',
+          (error) => toApiError(error).code,
+        ),
+      );
+    assert.equal(await select(), 'ok');
+    proxied.proxy.freeze();
+    const answers = [
+      select(),
+      select(),
+      within(inTransaction(sql, (tx) => tx`select 1`).then(String, (error) => toApiError(error).code)),
+    ];
+    assert.deepEqual(await Promise.all(answers), ['unavailable', 'unavailable', 'unavailable']);
+    await proxied.proxy.restore();
+    await until(async () => (await select()) === 'ok');
+  });
+
+  test('a statement past its deadline fails as unavailable, and what is idle for longer is left alone', async (t) => {
+    const sql = openDatabase(plain.target, 1, { deadline: { statementMs: 100 } });
+    t.after(() => sql.end({ timeout: 1 }));
+    await assert.rejects(sql`select pg_sleep(600)`, (error) => toApiError(error).code === 'unavailable');
+    const pid = async () => (await sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid;
+    const before = await pid();
+    // Longer than the 2.1 s after which a server that was asked is taken for dead.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    assert.equal(await pid(), before);
+  });
+
   test('a connection that breaks while it is made fails its query, and ends no process', async (t) => {
     const { database, proxy } = await proxyDatabase(plain);
     t.after(() => proxy.close());

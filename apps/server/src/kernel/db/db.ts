@@ -35,8 +35,22 @@ export const jsonType = {
   serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
 };
 
+/** What a statement may take before it fails with `unavailable`; unset: any time. */
+export interface Deadline {
+  statementMs: number;
+}
+/** For what somebody waits for. */
+export const requestDeadline: Deadline = { statementMs: 5_000 };
+/** After a statement's own deadline the server has this long to say so; then the connection is taken for dead. */
+const saidWithinMs = 2_000;
+
 /** Opens a pool of at most `max` connections. Nothing is connected until the first query. */
-export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.Options<{}> = {}): Sql {
+export function openDatabase(
+  target: DatabaseTarget,
+  max = 10,
+  { deadline, ...extra }: postgres.Options<{}> & { deadline?: Deadline } = {},
+): Sql {
+  const silentMs = deadline && deadline.statementMs + saidWithinMs;
   const parts = connectionOptions(target);
   const types = {
     bigint: { to: 20, from: [20], parse: Number, serialize: String },
@@ -51,8 +65,12 @@ export function openDatabase(target: DatabaseTarget, max = 10, extra: postgres.O
   const options = {
     max,
     onnotice: () => {},
-    connection: { application_name: 'svc'.padEnd(startupPadding), TimeZone: 'UTC' },
-    socket: openSocket,
+    connection: {
+      application_name: 'svc'.padEnd(startupPadding),
+      TimeZone: 'UTC',
+      ...(deadline && { statement_timeout: deadline.statementMs }),
+    },
+    socket: (way: Way) => openSocket(way, silentMs),
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     fetch_types: false,
@@ -74,11 +92,17 @@ function instantOf(value: string): string {
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
 }
 
+/** Where postgres.js wants to go. */
+interface Way {
+  path?: string | false;
+  host: string[];
+  port: number[];
+}
+
 /** Connects as postgres.js would: to a path, or to the first host. */
-function openSocket({ path, host, port }: { path?: string | false; host: string[]; port: number[] }): Socket {
-  const socket = new DatabaseSocket();
-  if (path) socket.connect(path);
-  else socket.connect(port[0] ?? 5432, host[0] ?? '127.0.0.1');
+function openSocket({ path, host, port }: Way, silentMs: number | undefined): Socket {
+  const socket = new DatabaseSocket(silentMs);
+  socket.dial(path ? { path } : { port: port[0] ?? 5432, host: host[0] ?? '127.0.0.1' });
   // Read by postgres.js for the name that the server's certificate must have.
   return Object.assign(socket, { host: path ? undefined : host[0] });
 }

@@ -96,6 +96,7 @@ function byCode(code: string): ApiError | undefined {
     case 'CONNECTION_DESTROYED':
     case 'ECONNREFUSED':
     case 'ENOENT':
+    case '57014':
     case '57P01':
     case '57P02':
     case '57P03':

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { until } from '../../testing.ts';
 import { type Bus } from './bus.ts';
 import { openNatsBus } from './bus.nats.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock, testClock } from '../clock.ts';
 import { inTransaction } from '../db/db.ts';
 import { openProxy, openTestBus, openTestPool, proxyDatabase, startNats, withoutNats } from '../testing.ts';
 import { createLog } from '../log.ts';
@@ -214,6 +214,30 @@ describe('bus over LISTEN/NOTIFY after a loss', () => {
       await bus.publish(sql, topic, 'after').catch(() => {});
       return heard.includes('after');
     });
+  });
+
+  test('a listener whose server says nothing any more is replaced, and every handler hears that it may miss some', async () => {
+    await using proxied = await proxyDatabase(plain);
+    const clock = testClock();
+    await using bus = await openTestBus(proxied.database, clock);
+    let missed = 0;
+    bus.onRestored(() => {
+      missed += 1;
+    });
+    const topic = `t.${randomUUID()}`;
+    const { heard } = await listen(bus, topic);
+    proxied.proxy.freeze();
+    clock.advance(5_000);
+    await until(() => !bus.isUp());
+    await proxied.proxy.restore();
+    await until(() => {
+      clock.advance(200);
+      return bus.isUp();
+    });
+    assert.equal(missed, 1);
+    await using other = await openTestBus(plain);
+    await other.publish(sql, topic, 'after');
+    await until(() => heard.includes('after'));
   });
 
   test('messages that come while one is sent share the next statement, in their order and none as one', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Cancel, Clock } from '../clock.ts';
 import { channelPrefix, payloadOf, Publisher } from './bus.publisher.ts';
 import {
   type DatabaseTarget,
@@ -6,6 +6,7 @@ import {
   isTransaction,
   onCommit,
   openDatabase,
+  requestDeadline,
   quoteIdentifier,
   type Sql,
 } from '../db/db.ts';
@@ -70,6 +71,8 @@ export class Subscriptions {
 }
 
 const reconnectMs = 200;
+/** A listening connection is asked this often whether it still hears: a machine that is gone resets nothing. */
+const probeEveryMs = 5_000;
 /** A commit waits this long for its messages. */
 const sendLimitMs = 1_000;
 /** Of the publisher: every process hears it, and takes its streams for incomplete. */
@@ -99,6 +102,7 @@ class PostgresBus implements Bus {
   readonly #publisher: Publisher;
   readonly #listener: Sql;
   readonly #restored: (() => void)[] = [];
+  #stopProbing: Cancel = () => {};
   #isUp = false;
   #isClosed = false;
   #isTellingLost = false;
@@ -113,6 +117,7 @@ class PostgresBus implements Bus {
     this.#listener = openDatabase(target, 1, {
       idle_timeout: 0,
       max_lifetime: null,
+      deadline: requestDeadline,
       onnotify: (channel: string, text: string) => this.#deliver(channel.slice(channelPrefix.length), text),
       onclose: () => this.#onClose(),
     } as object);
@@ -121,6 +126,10 @@ class PostgresBus implements Bus {
   async open(): Promise<void> {
     await this.#listen(lost);
     this.#isUp = true;
+    this.#stopProbing = this.#clock.every(probeEveryMs, () => {
+      // Of an answer that stays out the connection ends, which `#onClose` hears.
+      if (this.#isUp) this.#listener.unsafe('select 1').catch(() => {});
+    });
   }
 
   async publish(db: Db, topic: string, payload: unknown): Promise<void> {
@@ -144,6 +153,7 @@ class PostgresBus implements Bus {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopProbing();
     await this.#publisher.close();
     await this.#listener.end({ timeout: 1 });
   }
