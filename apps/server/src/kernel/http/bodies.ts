@@ -136,7 +136,7 @@ function collect(payload: IncomingMessage, take: (chunk: Buffer, length: number)
     } catch (error) {
       chunks.length = 0;
       payload.off('data', onData).resume();
-      reject(error as Error);
+      reject(error);
     }
   };
   payload.on('data', onData);

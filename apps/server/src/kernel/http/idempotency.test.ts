@@ -25,7 +25,13 @@ describe('idempotency', () => {
   const count = async (): Promise<number> =>
     (await http(a.url, '/v1/schedules', { key: account.key })).body.schedules.length as number;
   const asked = (route: string, key: string, body: object, keyId = account.keyId): IdempotentRequest => ({
-    ...{ accountId: account.id, keyId, route, key, url: '/x', body, shownOnce: false },
+    accountId: account.id,
+    keyId,
+    route,
+    key,
+    url: '/x',
+    body,
+    shownOnce: false,
     bodyHash: createHash('sha256').update(JSON.stringify(body)).digest(),
   });
   const rowOf = async (key: string) =>

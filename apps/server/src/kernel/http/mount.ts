@@ -7,6 +7,7 @@ import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 import type { Feature, Operation } from '../feature.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from './server.ts';
+import { Strangers } from './strangers.ts';
 import { type RateState, rateHeaders, rateLimitExceeded } from './limits.ts';
 
 /** What the kernel asks of features on every authenticated request. */
@@ -27,6 +28,7 @@ const requestLimit = 'requests';
  * the response schema.
  */
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
+  app.decorate('strangers', new Strangers(kernel));
   for (const feature of features) {
     for (const [verb, operation] of Object.entries(feature.operations)) {
       const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
@@ -101,7 +103,7 @@ function admit(
     reply.raw.setHeader('ratelimit-policy', headers['ratelimit-policy'] as string);
   };
   const withActor = (actor: Actor | undefined): void | Promise<void> => {
-    if (!actor) throw invalidApiKey();
+    if (!actor) throw request.server.strangers.refuse(request.ip, invalidApiKey());
     request.actor = actor;
     const { route } = mounted.operation;
     checkAccess(mounted.feature.name, route, actor);
@@ -188,3 +190,9 @@ function account(kernel: Kernel, operationId: string, request: FastifyRequest, r
 }
 
 const done = Promise.resolve();
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    strangers: Strangers;
+  }
+}
