@@ -1,4 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
+import type { Deal } from '../../kernel/places.ts';
 import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 import { runMoves } from './scheduler.states.ts';
 
@@ -180,15 +181,37 @@ export async function claimFailover(
   return row;
 }
 
-/** Takes runs of the cloud, of any account; chains run by themselves. */
-export async function claimForCloud(db: Db, limit: number, claim: Claim): Promise<RunRow[]> {
+/**
+ * Takes runs of the cloud of these kinds; chains run by themselves. They are dealt by account in turn: the first of each
+ * account that has none, then the second, as far as the places go. The accounts are found by the index, one step each.
+ */
+export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: Claim): Promise<RunRow[]> {
+  const isWaiting = db`state in (${db(claimable)}) and pool = 'cloud'`;
   return db<RunRow[]>`
-    with next as (
-      select r.id from scheduler.runs r
-      where r.state in (${db(claimable)}) and r.pool = 'cloud' and r.kind <> 'chain'
-        and r.not_before <= ${claim.now} and ${isNext(db)}
-      order by r.scheduled_for, r.id limit ${limit}
-      for update of r skip locked
+    with recursive accounts as (
+      (select account_id from scheduler.runs where ${isWaiting} order by account_id limit 1)
+      union all
+      select (select w.account_id from scheduler.runs w
+          where ${isWaiting} and w.account_id > a.account_id order by w.account_id limit 1)
+        from accounts a where a.account_id is not null
+    ),
+    taken as (
+      select * from unnest(${[...deal.taken.keys()]}::uuid[], ${[...deal.taken.values()]}::int[]) as t(account_id, places)
+    ),
+    dealt as (
+      select w.id from accounts a left join taken t using (account_id) cross join lateral (
+        select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
+        from scheduler.runs r
+        where r.account_id = a.account_id and r.state in (${db(claimable)}) and r.pool = 'cloud'
+          and r.kind = any(${kinds}) and r.not_before <= ${claim.now} and ${isNext(db)}
+        order by r.scheduled_for, r.id limit ${deal.mostOfOne}
+      ) w
+      where w.turn <= ${deal.mostOfOne}
+      order by w.turn, w.scheduled_for, w.id limit ${deal.total}
+    ),
+    next as (
+      select r.id from scheduler.runs r join dealt using (id)
+      where r.state in (${db(claimable)}) for update of r skip locked
     )
     update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;

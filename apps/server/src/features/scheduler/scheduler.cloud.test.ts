@@ -124,6 +124,33 @@ describe('scheduler: webhooks of the cloud', () => {
     await t.turn(20_000, async () => (await t.runsOf(slow))[0].state === 'cancelled');
   });
 
+  test('one account’s webhooks take four places at most, and another’s go out while these hang', async () => {
+    const hanging: ServerResponse[] = [];
+    answer = (request, _body, response) => {
+      if (request.url === '/slow') hanging.push(response);
+      else response.end('fine');
+    };
+    const greedy = t;
+    const slow = await Promise.all(
+      Array.from({ length: 18 }, () => webhook({ url: `${url}/slow` }, { timeout_s: 600 })),
+    );
+    for (const schedule of slow) await greedy.runNow(schedule);
+    await greedy.turn(0, async () => hanging.length === 4);
+    t = await base.fresh();
+    const quick = await Promise.all(Array.from({ length: 3 }, () => webhook({})));
+    for (const schedule of quick) await t.runNow(schedule);
+    for (const schedule of quick) await t.turnTo(0, schedule, 'succeeded');
+    assert.equal(hanging.length, 4);
+    // A place that comes free goes to the next of those that wait.
+    hanging[0]?.end('done');
+    await greedy.turn(0, async () => hanging.length === 5);
+    for (let i = 1; i < 18; i++) {
+      await greedy.turn(0, async () => hanging.length > i);
+      hanging[i]?.end('done');
+    }
+    for (const schedule of slow) await greedy.turnTo(0, schedule, 'succeeded');
+  });
+
   test('a gateway that stops hands its webhooks back for another attempt', async () => {
     answer = () => {};
     const schedule = await webhook({});

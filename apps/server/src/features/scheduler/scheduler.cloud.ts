@@ -1,8 +1,9 @@
-import { httpSpec, shellSpec } from '@svc/contract';
+import { httpSpec, kinds, shellSpec } from '@svc/contract';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type GiveBack, Places } from '../../kernel/places.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, renewLease } from './scheduler.claims.sql.ts';
@@ -11,7 +12,11 @@ import type { RunRow } from './scheduler.sql.ts';
 import { leaseMs, type Result } from './scheduler.effects.ts';
 import { move } from './scheduler.states.ts';
 
-const mostParallel = 16;
+/** Runs at a time; webhooks never wait for sandboxes. What else there is fails at once, among the webhooks. */
+const places = { total: 16, mostOfOne: 4 };
+/** Shell runs that this gateway holds, those that wait for a sandbox among them. */
+const shells = { total: 64, mostOfOne: 4 };
+const besidesShells = kinds.filter((kind) => kind !== 'shell' && kind !== 'chain');
 const renewEveryMs = 20_000;
 const keptBytes = 65_536;
 const drainMs = 3_000;
@@ -28,6 +33,10 @@ export class CloudRunner {
   readonly #parts: SchedulerParts;
   readonly #sandboxes: Sandboxes;
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  readonly #webhooks = new Places(places);
+  readonly #shells = new Places(shells);
+  /** Of the shell runs, those whose command is tried or runs. */
+  readonly #commands = new Places(places);
   readonly #loop: Loop;
 
   constructor(parts: SchedulerParts, sandboxes: Sandboxes) {
@@ -55,24 +64,28 @@ export class CloudRunner {
   }
 
   async #take(): Promise<void> {
-    if (this.#running.size >= mostParallel) return;
-    const { sql, clock, gateways } = this.#parts.kernel;
-    const { ms, iso } = await readNow(sql, clock);
-    const runs = await claimForCloud(sql, mostParallel - this.#running.size, {
-      holderId: gateways.id,
-      now: iso,
-      leaseUntil: new Date(ms + leaseMs).toISOString(),
-    });
-    await publishRuns(this.#parts, sql, runs);
-    for (const run of runs) this.#begin(run);
+    await this.#takeKinds(besidesShells, this.#webhooks);
+    await this.#takeKinds(['shell'], this.#shells);
   }
 
-  #begin(run: RunRow): void {
+  async #takeKinds(which: string[], shared: Places): Promise<void> {
+    const deal = shared.open();
+    if (deal.total <= 0) return;
+    const { sql, clock, gateways } = this.#parts.kernel;
+    const { ms, iso } = await readNow(sql, clock);
+    const leaseUntil = new Date(ms + leaseMs).toISOString();
+    const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: iso, leaseUntil });
+    await publishRuns(this.#parts, sql, runs);
+    for (const run of runs) this.#begin(run, shared.take(run.account_id));
+  }
+
+  #begin(run: RunRow, giveBack: GiveBack | undefined): void {
     const abort = new AbortController();
     const done = this.#run(run, abort)
       .catch((err: unknown) => this.#parts.kernel.log.error({ err, run: run.id }, 'a run of the cloud broke'))
       .finally(() => {
         this.#running.delete(run.id);
+        giveBack?.();
         this.#loop.wake();
       });
     this.#running.set(run.id, { abort, done });
@@ -138,23 +151,27 @@ export class CloudRunner {
     }
   }
 
-  /** Caps and full nodes are passing: the run waits for its turn as long as its time lasts. */
+  /** Caps and full nodes are passing: the run waits for its turn as long as its time lasts, and has no place meanwhile. */
   async #whenThereIsRoom<T>(run: RunRow, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts.kernel;
     const until = clock.monotonic() + run.timeout_s * 1000;
     for (;;) {
+      const giveBack = this.#commands.take(run.account_id);
       try {
-        return await work();
+        if (giveBack) return await work();
+        if (clock.monotonic() > until) throw new ApiError('sandbox_capacity', 'no sandbox was free in its time');
       } catch (error) {
         const hasNodes = this.#sandboxes.nodes.all().length > 0;
         const isPassing = hasNodes && error instanceof ApiError && passing.has(error.code);
         if (!isPassing || clock.monotonic() > until) throw error;
-        await new Promise<void>((resolve) => {
-          clock.after(roomEveryMs, resolve);
-          signal.addEventListener('abort', () => resolve(), { once: true });
-        });
-        signal.throwIfAborted();
+      } finally {
+        giveBack?.();
       }
+      await new Promise<void>((resolve) => {
+        clock.after(roomEveryMs, resolve);
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      signal.throwIfAborted();
     }
   }
 
