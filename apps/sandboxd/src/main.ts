@@ -11,8 +11,8 @@ import { openParts } from './wiring.ts';
 
 /** What is left of the machine to the rest of it. */
 const reservedBytes = 1_073_741_824;
-/** What a running sandbox takes of the machine when it does little. */
-const usualBytes = 268_435_456;
+/** What a running sandbox may take of the machine: 1 GiB of its own and what is around it. */
+const usualBytes = 1_610_612_736;
 const mostSlots = 64;
 
 interface Options {

@@ -13,6 +13,8 @@ import { countLive, lockAccount, placeSandbox, type SandboxRow } from './sandbox
 /** Caps (document 3, Limits). */
 const runningPerKey = 3;
 const v2PerUser = 5;
+/** Of both backends: keys cost nothing, so that a cap of each key bounds nobody. */
+const runningPerUser = 10;
 const liveWithForks = 6;
 const pausedPerUser = 10;
 const ttl = { least: 60, v1: 86_400, v2: 604_800 };
@@ -41,7 +43,11 @@ export async function checkCaps(
   actor: Pick<Actor, 'accountId' | 'keyId'>,
   more: { backend: Backend; forks?: number },
 ): Promise<void> {
-  const { keyRunning, userV2 } = await countLive(db, actor.accountId, actor.keyId);
+  const { keyRunning, userRunning, userV2 } = await countLive(db, actor.accountId, actor.keyId);
+  if (userRunning + (more.forks ?? 1) > runningPerUser) {
+    const message = `${runningPerUser} sandboxes may run at once, all keys together; pause or destroy one`;
+    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
+  }
   if (more.forks !== undefined) {
     if (keyRunning + more.forks <= liveWithForks) return;
     const message = `a fork may not take a key above ${liveWithForks} live sandboxes, and ${keyRunning} are; destroy some or fork fewer`;

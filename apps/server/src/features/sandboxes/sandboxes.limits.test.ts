@@ -236,6 +236,17 @@ describe('limits of sandboxes', () => {
     ]);
   });
 
+  test('ten run at once by user, of both backends, however many keys there are', async () => {
+    const other = await t.fresh();
+    for (let i = 0; i < 4; i++)
+      await pretend(other, 3 - (i >> 1), { state: 'running', backend: 'v1', key: randomUUID() });
+    for (const backend of ['v1', 'v2']) {
+      const refused = await other.call('POST', '/v1/sandboxes', { backend });
+      assert.deepEqual(codeOf(refused), [429, 'sandbox_concurrency_limit']);
+      assert.match(refused.body.error.message, /^10 sandboxes/);
+    }
+  });
+
   test('a fork may bring a key to six live sandboxes', async () => {
     const other = await t.fresh();
     const parent = await other.create();

@@ -42,13 +42,15 @@ export async function lockAccount(db: Db, accountId: string): Promise<void> {
 
 /** How many count towards each cap (document 3, Limits). */
 export async function countLive(db: Db, accountId: string, keyId: string) {
-  const [row] = await db<{ key_running: number; user_v2: number; user_paused: number }[]>`
+  const [row] = await db<{ key_running: number; user_running: number; user_v2: number; user_paused: number }[]>`
     select count(*) filter (where key_id = ${keyId} and running) as key_running,
+      count(*) filter (where running) as user_running,
       count(*) filter (where backend = 'v2' and running) as user_v2,
       count(*) filter (where backend = 'v2' and not running) as user_paused
     from (select key_id, backend, state in ('creating', 'running', 'resuming') as running from sandboxes.sandboxes
       where account_id = ${accountId} and state in ('creating', 'running', 'pausing', 'paused', 'resuming')) as live`;
-  return { keyRunning: row?.key_running ?? 0, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
+  const { key_running: keyRunning = 0, user_running: userRunning = 0 } = row ?? {};
+  return { keyRunning, userRunning, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
 }
 
 /** Stores a sandbox that is about to be made. */
