@@ -7,6 +7,7 @@ import { heartbeatsFeature } from './features/heartbeats/feature.ts';
 import { hostsFeature } from './features/hosts/feature.ts';
 import { keysFeature } from './features/keys/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
+import { usageFeature } from './features/usage/feature.ts';
 import { notificationsFeature } from './features/notifications/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
@@ -51,6 +52,7 @@ export function buildApp(kernel: Kernel): App {
     sandboxesFeature(kernel, sandboxes),
     artifactsFeature,
     meteringFeature,
+    usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
 
   let draining = false;

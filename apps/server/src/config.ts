@@ -17,6 +17,7 @@ const url = (...protocols: string[]) =>
     .transform((value) => value.replace(/\/+$/, ''));
 const httpUrl = url('http:', 'https:');
 const perMinute = integer(1, 100_000_000);
+const quota = integer(0, 1_000_000_000);
 const list = z.string().transform((value) =>
   value
     .split(',')
@@ -93,6 +94,10 @@ const settings = {
   SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
   SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
+  SVC_QUOTA_KEYS: quota.default(500).describe('API keys an account may have, revoked ones aside'),
+  SVC_QUOTA_DEVICES: quota.default(1_000).describe('devices an account may have'),
+  SVC_QUOTA_SCHEDULES: quota.default(2_000).describe('schedules an account may have'),
+  SVC_QUOTA_HEARTBEATS: quota.default(1_000).describe('monitors an account may have'),
   SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM private key of SVC_TLS_CERT'),
@@ -159,6 +164,14 @@ export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, env
   return Object.freeze(complete(values));
 }
 
+/** What an account may have unless it has limits of its own. */
+const quotasOf = (values: z.output<typeof schema>) => ({
+  keys: values.SVC_QUOTA_KEYS,
+  devices: values.SVC_QUOTA_DEVICES,
+  schedules: values.SVC_QUOTA_SCHEDULES,
+  heartbeats: values.SVC_QUOTA_HEARTBEATS,
+});
+
 function complete(values: z.output<typeof schema>) {
   const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
   /** The port `offset` after the gateway's; 0 where there is none. */
@@ -203,6 +216,7 @@ function complete(values: z.output<typeof schema>) {
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
     rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
+    quotas: quotasOf(values),
     dataRegion: values.SVC_DATA_REGION,
     tls:
       values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined

@@ -11,6 +11,7 @@ import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { runErrors, scheduler } from './scheduler.ts';
 import { scheduleErrors, schedules } from './schedules.ts';
+import { usage } from './usage.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
 export const errorCodes = {
@@ -35,6 +36,7 @@ export const contract = {
   scheduler,
   sandboxes,
   artifacts,
+  usage,
 } satisfies Record<string, Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 

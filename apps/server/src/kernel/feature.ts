@@ -4,6 +4,7 @@ import type { Actor } from './http/actor.ts';
 import type { Context } from './http/context.ts';
 import type { Kernel } from './kernel.ts';
 import type { Job } from './jobs.ts';
+import type { Quota } from './quotas.ts';
 
 /** A success with a status other than the route's own, or with headers. */
 export class Answer<T> {
@@ -55,6 +56,8 @@ export interface Feature {
   readonly headers?: Readonly<Record<string, string>>;
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
+  /** What its accounts have a bounded number of. */
+  readonly quotas?: readonly Quota[];
   readonly jobs?: readonly JobDefinition[];
   /** Starts background work; answers how it is ended. Runs before the first request. */
   readonly start?: (kernel: Kernel) => Promise<{

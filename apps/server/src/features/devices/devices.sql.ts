@@ -1,4 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
+import type { Quota } from '../../kernel/quotas.ts';
 
 /** A device as it is listed. */
 export interface DeviceRow {
@@ -21,6 +22,22 @@ export async function upsertDevice(
     values (${accountId}, ${id}, coalesce(${name}::text, 'Unnamed device'), coalesce(${platform}::text, ''))
     on conflict (account_id, id) do update set
       name = coalesce(${name}::text, d.name), platform = coalesce(${platform}::text, d.platform), last_seen = now()`;
+}
+
+/** What an account may have. */
+export const devicesQuota: Quota = {
+  name: 'devices',
+  remedy: 'use the ids of devices that are known',
+  async count(db, accountId) {
+    const [row] = await db<{ n: number }[]>`
+      select count(*)::int as n from devices.devices where account_id = ${accountId}`;
+    return row?.n ?? 0;
+  },
+};
+
+/** Whether the account has the device. */
+export async function hasDevice(db: Db, accountId: string, id: string): Promise<boolean> {
+  return (await db`select 1 from devices.devices where account_id = ${accountId} and id = ${id}`).length > 0;
 }
 
 /** Devices of an account, most recently seen first. */

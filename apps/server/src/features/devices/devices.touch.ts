@@ -1,6 +1,8 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Gate } from '../../kernel/http/mount.ts';
-import { upsertDevice } from './devices.sql.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
+import { devicesQuota, hasDevice, upsertDevice } from './devices.sql.ts';
 
 /** `last_seen` is at most this much behind. */
 const freshMs = 30_000;
@@ -10,7 +12,7 @@ const mostCached = 50_000;
  * Registers a device on its first use and refreshes it on later ones. The first use and a changed name wait for the
  * database; a repeat within 30 s costs nothing.
  */
-export function createDeviceTouch(kernel: Pick<Kernel, 'sql' | 'clock' | 'log'>): Gate['touchDevice'] {
+export function createDeviceTouch(kernel: Pick<Kernel, 'sql' | 'clock' | 'log' | 'config'>): Gate['touchDevice'] {
   const seen = new Map<string, { name: string | undefined; platform: string | undefined; until: number }>();
   return (accountId, device) => {
     const id = `${accountId}:${device.id}`;
@@ -27,6 +29,7 @@ export function createDeviceTouch(kernel: Pick<Kernel, 'sql' | 'clock' | 'log'>)
         until: now + freshMs,
       });
     };
+    if (!known) return register(kernel, accountId, device).then(remember);
     if (!same) return upsertDevice(kernel.sql, accountId, device).then(remember);
     remember();
     upsertDevice(kernel.sql, accountId, device).catch((err: unknown) => {
@@ -34,4 +37,17 @@ export function createDeviceTouch(kernel: Pick<Kernel, 'sql' | 'clock' | 'log'>)
     });
     return undefined;
   };
+}
+
+/** Of a device that this process has not seen: it may be new, and one too many. */
+async function register(
+  { sql, config }: Pick<Kernel, 'sql' | 'config'>,
+  accountId: string,
+  device: { id: string; name?: string; platform?: string },
+): Promise<void> {
+  if (await hasDevice(sql, accountId, device.id)) return upsertDevice(sql, accountId, device);
+  await inTransaction(sql, async (tx) => {
+    await checkQuota(config, tx, devicesQuota, accountId);
+    await upsertDevice(tx, accountId, device);
+  });
 }

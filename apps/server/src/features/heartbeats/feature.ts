@@ -10,6 +10,7 @@ import { pings } from './pings.ts';
 import { remove } from './remove.ts';
 import { signal } from './signal.ts';
 import { update } from './update.ts';
+import { heartbeatsQuota } from './heartbeats.sql.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
@@ -17,6 +18,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
   const ticker = new Ticker(kernel, hooks);
   return {
     name: 'heartbeats',
+    quotas: [heartbeatsQuota],
     operations: { list, create, update: update(hooks), remove, pings, ping: ping(batches), signal: signal(batches) },
     start() {
       ticker.start();

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { Quota } from '../../kernel/quotas.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal } from './heartbeats.rules.ts';
 
@@ -53,6 +54,17 @@ export async function insertMonitor(
     returning ${columns(db, time)}`;
   return row as MonitorRow;
 }
+
+/** What an account may have. */
+export const heartbeatsQuota: Quota = {
+  name: 'heartbeats',
+  remedy: 'delete a monitor that is not needed any more',
+  async count(db, accountId) {
+    const [row] = await db<{ n: number }[]>`
+      select count(*)::int as n from heartbeats.monitors where account_id = ${accountId}`;
+    return row?.n ?? 0;
+  },
+};
 
 /** Monitors of an account, oldest first. */
 export async function listMonitors(db: Db, time: Time, accountId: string): Promise<MonitorRow[]> {

@@ -1,16 +1,18 @@
 import { contract, type ToolLevel, toolLevels } from '@svc/contract';
 import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
 import { operation } from '../../kernel/feature.ts';
 import { issueKey } from './keys.issue.ts';
 import { scopesWithin } from './keys.rules.ts';
-import { lockKey } from './keys.sql.ts';
+import { keysQuota, lockKey } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 export const create = operation(contract.keys.create, async (context, { body }) => {
   const { actor } = context;
   checkTerms(actor, body, context.clock.now());
   return context.transaction(async (tx) => {
+    await checkQuota(context.kernel.config, tx, keysQuota, actor.accountId);
     const { id, text } = await issueKey(context.kernel, tx, {
       accountId: actor.accountId,
       name: body.name,

@@ -3,7 +3,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
-import { findLapsed } from './keys.sql.ts';
+import { findLapsed, keysQuota } from './keys.sql.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
 import { update } from './update.ts';
@@ -14,6 +14,7 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
   return {
     name: 'keys',
     operations: { list, create, update, revoke },
+    quotas: [keysQuota],
     lookup,
     async start() {
       const { gateways, streams, sql, log } = kernel;

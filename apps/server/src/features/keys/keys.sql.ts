@@ -1,5 +1,6 @@
 import type { ToolLevel } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Quota } from '../../kernel/quotas.ts';
 
 /** A row as it is listed. */
 export interface KeyRow {
@@ -107,6 +108,17 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
     returning id`;
   return (row as { id: string }).id;
 }
+
+/** What an account may have; a key that was revoked counts no more. */
+export const keysQuota: Quota = {
+  name: 'keys',
+  remedy: 'revoke one that is not needed any more',
+  async count(db, accountId) {
+    const [row] = await db<{ n: number }[]>`
+      select count(*)::int as n from keys.keys where account_id = ${accountId} and status <> 'revoked'`;
+    return row?.n ?? 0;
+  },
+};
 
 /** Fields that may change. */
 export type KeyChange = Partial<

@@ -2,11 +2,12 @@ import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { insertSchedule, type NewSchedule, type ScheduleRow } from './schedules.sql.ts';
+import { insertSchedule, type NewSchedule, type ScheduleRow, schedulesQuota } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 export const create = (scheduler: Scheduler): Operation =>
@@ -35,6 +36,7 @@ export async function createSchedule(
       checkReferences({ id: undefined, definition }, await listReferences(db, accountId));
     }
     checkAt(definition.trigger, now);
+    await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
     const row = await insertSchedule(db, accountId, definition, {
       now: new Date(now).toISOString(),
       slots: firstSlots(definition, now),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Quota } from '../../kernel/quotas.ts';
 import type { kinds, newSchedule, policy, target, trigger } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
@@ -89,6 +90,17 @@ export async function insertSchedule(
     with s as (insert into schedules.schedules ${db(values)} returning *) select ${columns(db)} from s`;
   return row as ScheduleRow;
 }
+
+/** What an account may have. */
+export const schedulesQuota: Quota = {
+  name: 'schedules',
+  remedy: 'delete one that is not needed any more',
+  async count(db, accountId) {
+    const [row] = await db<{ n: number }[]>`
+      select count(*)::int as n from schedules.schedules where account_id = ${accountId}`;
+    return row?.n ?? 0;
+  },
+};
 
 /** Replaces what a schedule says and when it is due. */
 export async function updateSchedule(

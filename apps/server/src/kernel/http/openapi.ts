@@ -172,6 +172,8 @@ function routeErrors(route: Route): ErrorCode[] {
       'subscription_inactive',
       'forbidden',
       'rate_limit_exceeded',
+      // Of devices, which any request may add to.
+      'quota_exceeded',
       'bad_request',
       'internal_error',
     );
@@ -180,8 +182,7 @@ function routeErrors(route: Route): ErrorCode[] {
   if (route.auth === 'key' || !route.whileDraining) add('unavailable');
   if (route.params) add('not_found');
   if (route.takes && route.takes.kind !== 'anything') add('payload_too_large');
-  if (route.metered) add('quota_exceeded');
-  if (route.idempotent) add('idempotency_in_flight', 'idempotency_mismatch');
+  if (route.idempotent) add('idempotency_in_flight', 'idempotency_mismatch', 'answer_not_kept');
   // A status with a record of its own, such as the 503 of readiness, is described by it.
   const own = route.answers instanceof Json ? route.answers.statuses : {};
   return [...codes].filter((code) => !(errorCodes[code].status in own));

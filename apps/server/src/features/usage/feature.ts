@@ -1,0 +1,9 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Quota } from '../../kernel/quotas.ts';
+import { get } from './get.ts';
+
+/** What an account uses; `quotas` are those of all features. */
+export const usageFeature = (quotas: () => readonly Quota[]): Feature => ({
+  name: 'usage',
+  operations: { get: get(quotas) },
+});

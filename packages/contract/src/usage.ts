@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { json, route } from './route.ts';
+
+/** What the caller's account uses of what is bounded (additive). */
+export const usage = {
+  get: route({
+    method: 'GET',
+    path: '/v1/usage',
+    summary: 'What the account uses of each quota; past its limit a creation answers `quota_exceeded`',
+    auth: 'key',
+    answers: json(
+      z
+        .object({
+          quotas: z.array(
+            z.object({
+              /** Such as `schedules`. */
+              name: z.string(),
+              used: z.int(),
+              limit: z.int(),
+            }),
+          ),
+        })
+        .meta({ id: 'Usage' }),
+    ),
+  }),
+};
