@@ -164,6 +164,17 @@ export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, env
   return Object.freeze(complete(values));
 }
 
+const s3Of = (values: z.output<typeof schema>) =>
+  values.SVC_S3_BUCKET === undefined
+    ? undefined
+    : {
+        endpoint: values.SVC_S3_ENDPOINT,
+        bucket: values.SVC_S3_BUCKET,
+        region: values.SVC_S3_REGION,
+        accessKeyId: values.SVC_S3_ACCESS_KEY_ID,
+        secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
+      };
+
 /** What an account may have unless it has limits of its own. */
 const quotasOf = (values: z.output<typeof schema>) => ({
   keys: values.SVC_QUOTA_KEYS,
@@ -185,16 +196,7 @@ function complete(values: z.output<typeof schema>) {
     dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
     databaseUrl: values.SVC_DATABASE_URL,
     natsUrl: values.SVC_NATS_URL,
-    s3:
-      values.SVC_S3_BUCKET === undefined
-        ? undefined
-        : {
-            endpoint: values.SVC_S3_ENDPOINT,
-            bucket: values.SVC_S3_BUCKET,
-            region: values.SVC_S3_REGION,
-            accessKeyId: values.SVC_S3_ACCESS_KEY_ID,
-            secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
-          },
+    s3: s3Of(values),
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
