@@ -18,6 +18,7 @@ export const sharedErrors = {
   bad_request: { status: 400, type: 'invalid_request_error' },
   invalid_api_key: { status: 401, type: 'authentication_error' },
   subscription_inactive: { status: 402, type: 'permission_error' },
+  account_suspended: { status: 403, type: 'permission_error' },
   forbidden: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   idempotency_in_flight: { status: 409, type: 'conflict_error' },

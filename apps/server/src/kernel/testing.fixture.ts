@@ -103,6 +103,7 @@ const actor = (switches: Record<string, boolean>): Actor => ({
   accountId: '00000000-0000-4000-8000-000000000001',
   keyId: '00000000-0000-4000-8000-000000000002',
   subscription: 'active',
+  suspended: false,
   scopes: ['*'],
   toolLevel: 'l3_sandbox',
   models: undefined,

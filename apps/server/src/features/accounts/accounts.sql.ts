@@ -9,6 +9,7 @@ export interface AccountRow {
   subscription: 'active' | 'inactive';
   features: Record<string, boolean>;
   tool_level: ToolLevel;
+  suspended_at: string | null;
 }
 
 /** What may be changed. */
@@ -27,14 +28,14 @@ export async function insertAccount(
     insert into accounts.accounts (email, name, tool_level)
     values (${account.email}, ${account.name}, ${account.toolLevel ?? 'l0'})
     on conflict (lower(email)) do nothing
-    returning id, email, name, subscription, features, tool_level`;
+    returning id, email, name, subscription, features, tool_level, suspended_at`;
   return row;
 }
 
 /** The account with this e-mail address, whatever its case. */
 export async function findAccountByEmail(db: Db, email: string): Promise<AccountRow | undefined> {
   const [row] = await db<AccountRow[]>`
-    select id, email, name, subscription, features, tool_level from accounts.accounts
+    select id, email, name, subscription, features, tool_level, suspended_at from accounts.accounts
     where lower(email) = lower(${email})`;
   return row;
 }
@@ -52,7 +53,15 @@ export async function updateAccount(db: Db, id: string, change: AccountChange): 
       subscription = coalesce(${change.subscription ?? null}, subscription),
       tool_level = coalesce(${change.tool_level ?? null}, tool_level),
       features = features || ${db.json(change.features ?? {})}
-    where id = ${id} returning id, email, name, subscription, features, tool_level`;
+    where id = ${id} returning id, email, name, subscription, features, tool_level, suspended_at`;
+  return row as AccountRow;
+}
+
+/** Suspends an account, or lets it go on; a second time changes nothing. */
+export async function setSuspended(db: Db, id: string, suspended: boolean): Promise<AccountRow> {
+  const [row] = await db<AccountRow[]>`
+    update accounts.accounts set suspended_at = ${suspended ? db`coalesce(suspended_at, now())` : db`null`}
+    where id = ${id} returning id, email, name, subscription, features, tool_level, suspended_at`;
   return row as AccountRow;
 }
 

@@ -78,6 +78,7 @@ function toActor(grant: KeyGrant): Actor {
     accountId: grant.account_id,
     keyId: grant.id,
     subscription: grant.subscription,
+    suspended: grant.suspended,
     scopes: grant.scopes,
     toolLevel: grant.tool_level,
     models: grant.models ?? undefined,

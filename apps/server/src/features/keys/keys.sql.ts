@@ -27,6 +27,7 @@ export interface KeyGrant {
   tool_level: ToolLevel;
   models: string[] | null;
   subscription: 'active' | 'inactive';
+  suspended: boolean;
   features: Record<string, boolean>;
   spend_cap_micro_usd: number | null;
   spent: boolean;
@@ -43,7 +44,7 @@ const columns = (db: Db) => db`
 export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.scopes, coalesce(k.tool_level, a.tool_level) as tool_level, k.models,
-      a.subscription, a.features, k.spend_cap_micro_usd, k.expires_at,
+      a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       case when k.spend_cap_micro_usd is null then false else k.spend_cap_micro_usd <= coalesce(
         (select s.cost_micro_usd from kernel.key_spend_view s where s.account_id = k.account_id and s.key_id = k.id), 0)
       end as spent,
@@ -58,7 +59,7 @@ export async function findLapsed(db: Db, ids: string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select k.id from keys.keys k join accounts.standing_view a on a.id = k.account_id
     where k.id = any(${ids}::uuid[])
-      and (k.status <> 'active' or k.expires_at <= now() or a.subscription <> 'active')`;
+      and (k.status <> 'active' or k.expires_at <= now() or not a.may_run)`;
   return rows.map((row) => row.id);
 }
 

@@ -41,6 +41,7 @@ const ofPlatform = (accountId: string): Actor => ({
   accountId,
   keyId: platformKey,
   subscription: 'active',
+  suspended: false,
   scopes: ['*'],
   toolLevel: 'l3_sandbox',
   models: undefined,

@@ -30,6 +30,7 @@ export const preview = (nodes: Nodes, listener: PreviewListener) =>
     const { expires_at } = await insertPreview(db, clock, {
       tokenHash: hashOf(token),
       accountId: actor.accountId,
+      keyId: actor.keyId,
       sandboxId: id,
       port,
       ttlSeconds,

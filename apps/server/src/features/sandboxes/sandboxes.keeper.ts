@@ -3,14 +3,16 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
-import { forgetCreation, moveSandbox } from './sandboxes.moves.ts';
+import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import type { Node, Nodes } from './sandboxes.nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,
   insertAudit,
   notLive,
+  runningOfSuspended,
   type SandboxRow,
+  type SuspendedRow,
   sandboxesOfNode,
   takeAbandoned,
 } from './sandboxes.sql.ts';
@@ -62,6 +64,7 @@ export class Keeper {
     // First: a command of a gateway that is gone ended by then, however long nobody was there to expire its sandbox.
     await this.#freeAbandoned();
     await this.#expire();
+    await this.#endSuspended();
     // Without a node nothing can start: look for one at every turn.
     if (this.#nodes.all().length === 0) this.#reconciling?.wake();
   }
@@ -75,6 +78,34 @@ export class Keeper {
         void this.#destroy(node_id, id);
       }),
     );
+  }
+
+  /** What runs of an account that may not go on: a v2 sandbox is paused while nothing runs in it, any other ends. */
+  async #endSuspended(): Promise<void> {
+    const rows = await runningOfSuspended(this.#kernel.sql, mostAtOnce);
+    await Promise.all(
+      rows.map(async (row) => {
+        if (row.backend === 'v2' && (await this.#pause(row))) return;
+        if (await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: 'running' })) {
+          await this.#destroy(row.node_id, row.id);
+        }
+      }),
+    );
+  }
+
+  async #pause({ id, account_id: accountId, node_id: nodeId }: SuspendedRow): Promise<boolean> {
+    const { sql, clock, log } = this.#kernel;
+    if (!(await moveSandbox(this.#kernel, id, 'pause', { keyId: null }))) return false;
+    try {
+      const paused = await this.#nodes.of(nodeId).pause(id);
+      const given = { keyId: null, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
+      await inTransaction(sql, (tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
+      return true;
+    } catch (err) {
+      log.warn({ err, sandbox: id }, 'a sandbox of a suspended account was not paused; it is ended');
+      await moveSandbox(this.#kernel, id, 'keepRunning', { keyId: null });
+      return false;
+    }
   }
 
   /** The time of a command whose gateway died counts as long as it held its sandbox; the node ended it by then. */

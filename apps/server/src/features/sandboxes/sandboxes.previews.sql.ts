@@ -15,23 +15,28 @@ export interface PreviewRow {
 export async function insertPreview(
   db: Db,
   time: Time,
-  preview: { tokenHash: Buffer; accountId: string; sandboxId: string; port: number; ttlSeconds: number },
+  preview: { tokenHash: Buffer; accountId: string; keyId: string; sandboxId: string; port: number; ttlSeconds: number },
 ): Promise<PreviewRow> {
-  const { tokenHash, accountId, sandboxId, port, ttlSeconds } = preview;
+  const { tokenHash, accountId, keyId, sandboxId, port, ttlSeconds } = preview;
   const [row] = await db<PreviewRow[]>`
-    insert into sandboxes.previews (token_hash, account_id, sandbox_id, port, expires_at)
-    values (${tokenHash}, ${accountId}, ${sandboxId}, ${port},
+    insert into sandboxes.previews (token_hash, account_id, key_id, sandbox_id, port, expires_at)
+    values (${tokenHash}, ${accountId}, ${keyId}, ${sandboxId}, ${port},
       date_trunc('milliseconds', ${nowOf(db, time)}) + make_interval(secs => ${ttlSeconds}))
     returning sandbox_id, account_id, port, expires_at`;
   return row as PreviewRow;
 }
 
-/** The preview of a token, while it is valid; with the milliseconds it has left. */
+/**
+ * The preview of a token, while it is valid, its account may run and the key that made it may be used; with the
+ * milliseconds it has left.
+ */
 export async function findPreview(db: Db, time: Time, tokenHash: Buffer) {
   const [row] = await db<(PreviewRow & { left_ms: number })[]>`
     select sandbox_id, account_id, port, expires_at,
       floor(extract(epoch from expires_at - ${nowOf(db, time)}) * 1000)::bigint as left_ms
-    from sandboxes.previews where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}`;
+    from sandboxes.previews p where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}
+      and exists (select 1 from accounts.standing_view a where a.id = p.account_id and a.may_run)
+      and (key_id is null or exists (select 1 from keys.usable_view k where k.id = p.key_id))`;
   return row;
 }
 

@@ -5,7 +5,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
-import { until } from '../../testing.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { http, until } from '../../testing.ts';
+import { setSuspended } from '../accounts/accounts.sql.ts';
+import { hashOf } from './sandboxes.previews.address.ts';
+import { findPreview } from './sandboxes.previews.sql.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
 const page = `
@@ -235,6 +239,30 @@ describe('previews', () => {
     assert.equal(first, 502);
     for (const { drop } of all) drop();
     await until(async () => (await fetch(url)).status === 200);
+  });
+
+  test('an address is void once the key that made it is revoked, or its account may not go on', async () => {
+    const { body: key } = await t.call('POST', '/v1/keys', { name: 'short' });
+    const made = await http(t.gateway.url, `/v1/sandboxes/${box.id}/preview`, { key: key.key, body: { port: 3000 } });
+    const { url } = await open();
+    const statuses = async () => [(await fetch(made.body.url)).status, (await fetch(url)).status];
+    assert.deepEqual(await statuses(), [200, 200]);
+    await t.call('DELETE', `/v1/keys/${key.id}`);
+    assert.deepEqual(await statuses(), [403, 200]);
+    const { sql } = t.gateway.kernel;
+    // In a transaction that is rolled back: the sandbox of the other tests goes on.
+    await assert.rejects(
+      inTransaction(sql, async (tx) => {
+        await setSuspended(tx, t.account.id, true);
+        const [row] = await tx`select may_run from accounts.standing_view where id = ${t.account.id}`;
+        assert.equal(row?.['may_run'], false);
+        const token = hashOf(new URL(url).pathname.slice(1, -1));
+        assert.equal(await findPreview(tx, t.gateway.kernel.clock, token), undefined);
+        throw new Error('over');
+      }),
+      /over/,
+    );
+    assert.deepEqual(await statuses(), [403, 200]);
   });
 
   test('a gateway of the version before, which asks the old schema, still stores and finds previews', async () => {

@@ -229,6 +229,17 @@ export async function dueSandboxes(db: Db, time: Time, limit: number) {
     where state = 'running' and expires_at <= ${nowOf(db, time)} order by expires_at limit ${limit}`;
 }
 
+/** A running sandbox whose account may not run anything. */
+export type SuspendedRow = Pick<SandboxRow, 'id' | 'account_id' | 'node_id' | 'backend'>;
+
+/** Those of them that there are. */
+export async function runningOfSuspended(db: Db, limit: number): Promise<SuspendedRow[]> {
+  return db<SuspendedRow[]>`
+    select s.id, s.account_id, s.node_id, s.backend from sandboxes.sandboxes s
+      join accounts.standing_view a on a.id = s.account_id
+    where s.state = 'running' and not a.may_run limit ${limit}`;
+}
+
 /** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
 export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
   return db<(SandboxRow & { idle_ms: number })[]>`

@@ -183,7 +183,8 @@ export async function claimFailover(
 
 /**
  * Takes runs of the cloud of these kinds; chains run by themselves. They are dealt by account in turn: the first of each
- * account that has none, then the second, as far as the places go. The accounts are found by the index, one step each.
+ * account that has none, then the second, as far as the places go. The accounts are found by the index, one step each;
+ * one that may not run anything gets none.
  */
 export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: Claim): Promise<RunRow[]> {
   const isWaiting = db`state in (${db(claimable)}) and pool = 'cloud'`;
@@ -199,7 +200,8 @@ export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: 
       select * from unnest(${[...deal.taken.keys()]}::uuid[], ${[...deal.taken.values()]}::int[]) as t(account_id, places)
     ),
     dealt as (
-      select w.id from accounts a left join taken t using (account_id) cross join lateral (
+      select w.id from accounts a join accounts.standing_view v on v.id = a.account_id and v.may_run
+        left join taken t on t.account_id = a.account_id cross join lateral (
         select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
         from scheduler.runs r
         where r.account_id = a.account_id and r.state in (${db(claimable)}) and r.pool = 'cloud'
@@ -215,6 +217,13 @@ export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: 
     )
     update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
     returning ${runColumns(db)}`;
+}
+
+/** Those of the accounts that may not run anything now. */
+export async function findSuspended(db: Db, accountIds: string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from accounts.standing_view where id = any(${accountIds}::uuid[]) and not may_run`;
+  return rows.map(({ id }) => id);
 }
 
 /** Renews a lease, the move `keep` of the table in one statement; undefined when the table does not allow it. */

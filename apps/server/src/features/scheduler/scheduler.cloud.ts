@@ -6,7 +6,7 @@ import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { type GiveBack, Places } from '../../kernel/places.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
-import { claimForCloud, renewLease } from './scheduler.claims.sql.ts';
+import { claimForCloud, findSuspended, renewLease } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
 import { leaseMs, type Result } from './scheduler.effects.ts';
@@ -24,6 +24,15 @@ const drainMs = 3_000;
 const mostShellSeconds = 900;
 const passing = new Set<string>(['sandbox_concurrency_limit', 'sandbox_capacity']);
 const roomEveryMs = 2_000;
+/** Nothing of an account outlives its standing by 10 s. */
+const standingEveryMs = 3_000;
+
+/** A run that this gateway holds. */
+interface Running {
+  accountId: string;
+  abort: AbortController;
+  done: Promise<void>;
+}
 
 /**
  * Runs what has the target `cloud`, in any gateway: webhooks here, shell commands in one-shot sandboxes; what needs a
@@ -32,17 +41,20 @@ const roomEveryMs = 2_000;
 export class CloudRunner {
   readonly #parts: SchedulerParts;
   readonly #sandboxes: Sandboxes;
-  readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  readonly #running = new Map<string, Running>();
   readonly #webhooks = new Places(places);
   readonly #shells = new Places(shells);
   /** Of the shell runs, those whose command is tried or runs. */
   readonly #commands = new Places(places);
   readonly #loop: Loop;
+  readonly #watching: Loop;
 
   constructor(parts: SchedulerParts, sandboxes: Sandboxes) {
     this.#parts = parts;
     this.#sandboxes = sandboxes;
     this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });
+    const everyMs = standingEveryMs;
+    this.#watching = startLoop(parts.kernel, { name: 'scheduler.standing', everyMs, work: () => this.#endSuspended() });
   }
 
   /** Takes what waits. */
@@ -54,7 +66,7 @@ export class CloudRunner {
   async stop(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#parts.kernel.clock.after(drainMs, resolve);
-    const isTaking = this.#loop.stop();
+    const isTaking = Promise.all([this.#loop.stop(), this.#watching.stop()]);
     const allDone = () => Promise.all([...this.#running.values()].map((run) => run.done));
     await Promise.race([promise, isTaking.then(allDone)]);
     cancel();
@@ -66,6 +78,14 @@ export class CloudRunner {
   async #take(): Promise<void> {
     await this.#takeKinds(besidesShells, this.#webhooks);
     await this.#takeKinds(['shell'], this.#shells);
+  }
+
+  /** Runs of an account that may not go on are handed back, and wait until it may. */
+  async #endSuspended(): Promise<void> {
+    if (this.#running.size === 0) return;
+    const accountIds = [...new Set([...this.#running.values()].map(({ accountId }) => accountId))];
+    const suspended = new Set(await findSuspended(this.#parts.kernel.sql, accountIds));
+    for (const { accountId, abort } of this.#running.values()) if (suspended.has(accountId)) abort.abort();
   }
 
   async #takeKinds(which: string[], shared: Places): Promise<void> {
@@ -88,7 +108,7 @@ export class CloudRunner {
         giveBack?.();
         this.#loop.wake();
       });
-    this.#running.set(run.id, { abort, done });
+    this.#running.set(run.id, { accountId: run.account_id, abort, done });
   }
 
   async #run(run: RunRow, abort: AbortController): Promise<void> {

@@ -69,11 +69,13 @@ export async function findPause(db: Db, accountId: string): Promise<PauseRow | u
   return row;
 }
 
-/** Whether a pause holds the account at `now`. */
+/** Whether a pause holds the account at `now`, or it may not run anything. */
 export async function isPaused(db: Db, accountId: string, now: string): Promise<boolean> {
   const [row] = await db<{ paused: boolean }[]>`
-    select (until is null or until > ${now}) as paused from schedules.pauses where account_id = ${accountId}`;
-  return row?.paused ?? false;
+    select not a.may_run or exists (
+        select 1 from schedules.pauses p where p.account_id = a.id and (p.until is null or p.until > ${now})) as paused
+    from accounts.standing_view a where a.id = ${accountId}`;
+  return row?.paused ?? true;
 }
 
 /** Pauses that have run out, locked; those with a slot in them that no ticker took yet come later. */

@@ -173,14 +173,16 @@ export interface DueFilter {
 
 /**
  * Locks schedules that are due at `now`, longest due first: those that no other ticker holds; of one account all, in
- * the order of their ids, after whoever holds them.
+ * the order of their ids, after whoever holds them. An account that may not run anything counts as paused.
  */
 export async function lockDue(db: Db, now: string, limit: number, filter: DueFilter): Promise<DueRow[]> {
   const { accountId, only, except = [] } = filter;
   return db<DueRow[]>`
     select ${plainColumns(db)}, s.slots[1:p.n] as past, cardinality(s.slots) - p.n as left,
-      z.paused_at, z.until as paused_until
+      case when a.may_run then z.paused_at else '-infinity' end as paused_at,
+      case when a.may_run then z.until end as paused_until
     from schedules.schedules s left join schedules.pauses z using (account_id)
+      join accounts.standing_view a on a.id = s.account_id
       cross join lateral (select count(*)::int as n from unnest(s.slots) slot where slot <= ${now}) p
     where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
       ${only === undefined ? db`` : db`and s.id = ${only}`}
@@ -255,9 +257,11 @@ export async function recordOutcome(
     where id = ${id}`;
 }
 
-/** True of schedules whose account no pause holds at `now`. */
-const isAwake = (db: Db, now: string) => db`not exists (
-  select 1 from schedules.pauses p where p.account_id = s.account_id and (p.until is null or p.until > ${now}))`;
+/** True of schedules whose account may run and is held by no pause at `now`. */
+const isAwake = (db: Db, now: string) => db`
+  exists (select 1 from accounts.standing_view a where a.id = s.account_id and a.may_run)
+  and not exists (
+    select 1 from schedules.pauses p where p.account_id = s.account_id and (p.until is null or p.until > ${now}))`;
 
 /** Enabled schedules with this event trigger, locked in one order; none while the account is paused. */
 export async function lockEventSchedules(

@@ -10,6 +10,7 @@ const actor: Actor = {
   accountId: 'a',
   keyId: 'k',
   subscription: 'active',
+  suspended: false,
   scopes: ['*'],
   toolLevel: 'l0',
   models: undefined,

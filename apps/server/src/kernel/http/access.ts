@@ -44,10 +44,13 @@ const decode = (text: string): string =>
     : text;
 
 /**
- * Checks of an authenticated caller in the documented order: 402 subscription, 403 scope and tool level, 429 spend cap.
+ * Checks of an authenticated caller in the documented order: 403 suspended account, 402 subscription, 403 scope and tool level, 429 spend cap.
  * Rate limits come after (design: kernel, Order of checks).
  */
 export function checkAccess(feature: string, route: Route, actor: Actor): void {
+  if (actor.suspended) {
+    throw new ApiError('account_suspended', 'this account is suspended; ask whoever runs this installation');
+  }
   if (actor.subscription !== 'active') {
     throw new ApiError('subscription_inactive', 'the subscription behind this key is inactive; renew it to go on');
   }

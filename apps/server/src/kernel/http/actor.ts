@@ -5,6 +5,7 @@ export interface Actor {
   readonly accountId: string;
   readonly keyId: string;
   readonly subscription: 'active' | 'inactive';
+  readonly suspended: boolean;
   readonly scopes: readonly string[];
   readonly toolLevel: ToolLevel;
   /** Models the key may use; undefined: all. */

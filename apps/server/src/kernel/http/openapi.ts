@@ -169,6 +169,7 @@ function routeErrors(route: Route): ErrorCode[] {
   if (route.auth === 'key') {
     add(
       'invalid_api_key',
+      'account_suspended',
       'subscription_inactive',
       'forbidden',
       'rate_limit_exceeded',
