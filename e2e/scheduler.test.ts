@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,9 +44,9 @@ describe('schedules on real machines', () => {
     return { daemon, deviceId };
   }
 
-  async function approve(name: string, schedule: string): Promise<void> {
+  async function approve(name: string, schedule: string, more: Record<string, string> = {}): Promise<void> {
     const words = ['host', 'approve', '--yes', schedule, '--state-dir', stateOf(name)];
-    const { code, stdout, stderr } = await run(words, environment());
+    const { code, stdout, stderr } = await run(words, { ...environment(), ...more });
     assert.equal(code, 0, stderr);
     assert.match(stdout, /approved [0-9a-f]{64}/);
   }
@@ -194,5 +194,52 @@ describe('schedules on real machines', () => {
     const back = await startHost('first');
     await back.daemon.printed(/the result of run \S+ attempt 1 was refused: 409 lease_held/);
     assert.deepEqual(await Promise.all([back.daemon.end(), second.daemon.end()]), [0, 0]);
+  });
+
+  test('a key of svc host enroll runs a daemon: operations, an approval, a scheduled command; and may do nothing else', async () => {
+    const keyFile = join(folder.path, 'enrolled.key');
+    const enroll = (...words: string[]) =>
+      run(['host', 'enroll', '--state-dir', stateOf('enrolled'), '--name', 'enrolled', ...words], environment());
+    const made = await enroll('--out', keyFile);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stderr, /start the daemon with it: svc host run --key-file \S+enrolled\.key/);
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+    const key = readFileSync(keyFile, 'utf8').trim();
+    const { daemon, deviceId } = await startHost('enrolled', { SVC_API_KEY: key });
+    const shell = { op: 'shell', args: { command: 'echo relayed' } };
+    const answer = await client().hosts.exec({ params: { device_id: deviceId }, body: shell });
+    assert.equal((answer.result as { stdout: string }).stdout, 'relayed\n');
+    const schedule = await client().schedules.create({
+      body: {
+        name: 'by the enrolled',
+        kind: 'shell',
+        spec: { command: 'echo scheduled' },
+        trigger: { type: 'event', trigger_id: 'never' },
+        target: { type: 'host', device_id: deviceId },
+      },
+    });
+    await daemon.printed(/"by the enrolled" waits for this host to approve its command/);
+    await approve('enrolled', 'by the enrolled', { SVC_API_KEY: key });
+    await client().schedules.run({ params: { id: schedule.id } });
+    const done = await until(async () => {
+      const { runs } = await client().schedules.runs({ params: { id: schedule.id }, query: { limit: 5 } });
+      return runs.find(({ state }) => state !== 'pending' && state !== 'running');
+    }, 'the run is over');
+    assert.deepEqual([done.state, done.log_tail, done.device_id], ['succeeded', 'scheduled\n', deviceId]);
+    const own = createClient({ baseUrl: platform.url, apiKey: key, device: { id: deviceId } });
+    for (const call of [
+      () => own.hosts.exec({ params: { device_id: deviceId }, body: shell }),
+      () => own.keys.list(),
+      () => own.hosts.list(),
+      () => own.scheduler.runs({ query: {} }),
+    ]) {
+      await assert.rejects(call, { status: 403 });
+    }
+    assert.match((await enroll('--out', keyFile)).stderr, /is there already/);
+    const shown = await enroll();
+    assert.match(shown.stdout, /^svc_\w{38}\n$/);
+    // The device is the new key's from now on.
+    await assert.rejects(own.scheduler.claim({ body: {} }), { status: 403, message: /svc host enroll/ });
+    assert.equal(await daemon.end(), 0);
   });
 });

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { approve, type ApproveOptions } from './commands/approve.ts';
+import { enroll, type EnrollOptions } from './commands/enroll.ts';
 import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
 import { fire, type FireOptions } from './commands/fire.ts';
 import { list } from './commands/list.ts';
@@ -40,6 +41,13 @@ async function main(words: readonly string[]): Promise<number> {
   withCommonOptions(program.command('list'))
     .description('hosts that are present now')
     .action((options: CommonOptions) => list(options));
+  withCommonOptions(program.command('enroll'))
+    .description(
+      'make a key that this machine serves with and that may do nothing else; needs a key with the scope "*"',
+    )
+    .option('--name <name>', 'name of this host (default: its last one, else the hostname)')
+    .option('--out <file>', 'write the key to a new file (0600) in place of printing it')
+    .action((options: EnrollOptions) => enroll(options));
   withCommonOptions(program.command('approve'))
     .description('look at commands of schedules and let this host run them')
     .argument('[schedule]', 'id or name (default: each that asks)')
