@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
@@ -37,6 +37,8 @@ export interface DaemonOptions {
 const killAfterMs = 2000;
 const reportRetryMs = [200, 3000] as const;
 const lookUpMs = 2000;
+/** In the state directory, which operations do not reach. */
+const scratchName = 'scratch';
 
 /** Runs the daemon until `signal` aborts; throws `CommandError` for what a person must put right first. */
 export async function runDaemon(options: DaemonOptions): Promise<void> {
@@ -53,6 +55,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     apiKey: config.key,
     device: { id: device.id, name, platform: devicePlatform },
   });
+  await emptyScratch(config.stateDir);
   const end = new AbortController();
   const approver = createApprover();
   const hidden = await realPaths([config.stateDir, policyPath, config.keyFile]);
@@ -88,6 +91,13 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await stopped;
 }
 
+/** What an earlier daemon left there when it was killed goes. */
+async function emptyScratch(stateDir: string): Promise<void> {
+  const scratch = join(stateDir, scratchName);
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(scratch, { mode: 0o700 });
+}
+
 function openDaemonPolicy(options: DaemonOptions, path: string): Promise<PolicySource> {
   const { config, output, roots, tags, parallel } = options;
   return openPolicy({ path, home: config.home, roots, tags, parallel, onFault: (fault) => output.log(fault) });
@@ -115,6 +125,7 @@ function createDaemonExecutor({ config, output, groups }: DaemonOptions, parts: 
     reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal }),
     groups,
     environment: config.childEnvironment,
+    scratch: join(config.stateDir, scratchName),
     hidden,
     nameOf,
     approve: async (frame, args, asked) => {

@@ -17,6 +17,8 @@ export interface ExecutorOptions {
   reporter: Reporter;
   groups: ProcessGroups;
   environment: Readonly<Record<string, string>>;
+  /** Directory for what operations need while they run; among `hidden`. */
+  scratch: string;
   /** The daemon's own files, as real paths. */
   hidden: readonly string[];
   /** Name of this host under `policy`. */
@@ -102,6 +104,7 @@ async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: Abort
       places: { roots: policy.roots, hidden: options.hidden },
       policy,
       groups: options.groups,
+      scratch: options.scratch,
       environment: options.environment,
       killAfterMs: options.killAfterMs,
       name: options.nameOf(policy),

@@ -32,6 +32,7 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
     places: { roots: [root], hidden: [] },
     policy: policyOf({ decisions, roots: [root] }),
     groups: createProcessGroups(),
+    scratch: tmpdir(),
     environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: root },
     killAfterMs: 300,
     name: 'test',
