@@ -10,6 +10,7 @@ import {
   type Platform,
   run,
   type Running,
+  runOnTerminal,
   start,
   startPlatform,
   temporaryFolder,
@@ -38,17 +39,27 @@ describe('schedules on real machines', () => {
     more: Record<string, string> = {},
   ): Promise<{ daemon: Running; deviceId: string }> {
     mkdirSync(rootOf(name), { recursive: true });
-    const words = ['host', 'run', '--state-dir', stateOf(name), '--name', name, '--roots', rootOf(name)];
+    const words = [
+      'host',
+      'run',
+      '--state-dir',
+      stateOf(name),
+      '--name',
+      name,
+      '--roots',
+      rootOf(name),
+      '--allow-shell',
+    ];
     const daemon = start(words, { ...environment(), ...more });
     const [, deviceId = ''] = await daemon.printed(new RegExp(`connected as ${name} \\(([0-9a-f-]{36})\\)`));
     return { daemon, deviceId };
   }
 
   async function approve(name: string, schedule: string, more: Record<string, string> = {}): Promise<void> {
-    const words = ['host', 'approve', '--yes', schedule, '--state-dir', stateOf(name)];
-    const { code, stdout, stderr } = await run(words, { ...environment(), ...more });
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /approved [0-9a-f]{64}/);
+    const words = ['host', 'approve', schedule, '--state-dir', stateOf(name)];
+    const { code, screen } = await runOnTerminal(words, { ...environment(), ...more });
+    assert.equal(code, 0, screen);
+    assert.match(screen, /approved [0-9a-f]{64}/);
   }
 
   async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 150_000): Promise<T> {

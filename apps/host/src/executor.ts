@@ -43,6 +43,9 @@ const maxParallel = 16;
 /** Beyond killing and draining: after that an operation that hangs (a dead network file system) is left behind. */
 const hangMs = 3000;
 
+const needsApproval =
+  'needs_approval: nobody answered at the terminal of the daemon; see ops.shell in the policy file of that host';
+
 /** Makes the executor of a daemon. */
 export function createExecutor(options: ExecutorOptions): Executor {
   const running = new Map<string, AbortController>();
@@ -127,7 +130,7 @@ async function requireApproval(
 ): Promise<void> {
   const answer = await options.approve(frame, args, signal);
   if (answer === 'no') throw new OpError('refused_by_user');
-  if (answer === 'unavailable') throw new OpError('needs_approval');
+  if (answer === 'unavailable') throw new OpError(needsApproval);
 }
 
 /** Arguments in `args`, and those that a caller put beside it: further fields of its body travel as they are. */
