@@ -41,7 +41,10 @@ describe('two gateway processes on one database', () => {
 
   test('a daemon on one gateway runs what is asked of the other, and moves when its gateway is killed', async () => {
     const environment = (platform: Platform) => ({ SVC_API_KEY: key, SVC_BASE_URL: platform.url });
-    const daemon = start(['host', 'run', '--state-dir', join(folder.path, 'host'), '--name', 'box'], environment(b));
+    const daemon = start(
+      ['host', 'run', '--state-dir', join(folder.path, 'host'), '--name', 'box', '--allow-shell'],
+      environment(b),
+    );
     await daemon.printed(/connected as box/);
     const ran = await run(['host', 'exec', 'box', '--', 'echo across'], environment(a));
     assert.deepEqual([ran.code, ran.stdout], [0, 'across\n']);

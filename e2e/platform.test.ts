@@ -46,7 +46,7 @@ describe('the platform as a person runs it', () => {
 
   test('a command runs on a machine through the daemon, and its output and exit code come back', async () => {
     const daemon = start(
-      ['host', 'run', '--state-dir', hostDir, '--name', 'box', '--roots', folder.path],
+      ['host', 'run', '--state-dir', hostDir, '--name', 'box', '--roots', folder.path, '--allow-shell'],
       hostEnvironment(),
     );
     await daemon.printed(/connected as box/);

@@ -89,6 +89,29 @@ export async function run(
   return promise;
 }
 
+/** Runs `./svc …args` on a terminal of its own, saying y to every question; answers what was on its screen. */
+export async function runOnTerminal(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; screen: string }> {
+  const { PATH = '', HOME = '' } = process.env;
+  const words = [svc, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  // `script` makes the terminal.
+  const child = spawn('script', ['-qec', words, '/dev/null'], {
+    env: { PATH, HOME, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+    timeout: hangMs,
+  });
+  let screen = '';
+  let answered = 0;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    screen += chunk;
+    for (const asked = screen.split('[y/N]').length - 1; answered < asked; answered += 1) child.stdin.write('y\n');
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, screen };
+}
+
 /** A running platform with a data directory of its own. */
 export interface Platform extends Running {
   url: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import {
   type Platform,
   run,
   type Running,
+  runOnTerminal,
   start,
   startPlatform,
   temporaryFolder,
@@ -38,17 +39,27 @@ describe('schedules on real machines', () => {
     more: Record<string, string> = {},
   ): Promise<{ daemon: Running; deviceId: string }> {
     mkdirSync(rootOf(name), { recursive: true });
-    const words = ['host', 'run', '--state-dir', stateOf(name), '--name', name, '--roots', rootOf(name)];
+    const words = [
+      'host',
+      'run',
+      '--state-dir',
+      stateOf(name),
+      '--name',
+      name,
+      '--roots',
+      rootOf(name),
+      '--allow-shell',
+    ];
     const daemon = start(words, { ...environment(), ...more });
     const [, deviceId = ''] = await daemon.printed(new RegExp(`connected as ${name} \\(([0-9a-f-]{36})\\)`));
     return { daemon, deviceId };
   }
 
-  async function approve(name: string, schedule: string): Promise<void> {
-    const words = ['host', 'approve', '--yes', schedule, '--state-dir', stateOf(name)];
-    const { code, stdout, stderr } = await run(words, environment());
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /approved [0-9a-f]{64}/);
+  async function approve(name: string, schedule: string, more: Record<string, string> = {}): Promise<void> {
+    const words = ['host', 'approve', schedule, '--state-dir', stateOf(name)];
+    const { code, screen } = await runOnTerminal(words, { ...environment(), ...more });
+    assert.equal(code, 0, screen);
+    assert.match(screen, /approved [0-9a-f]{64}/);
   }
 
   async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 150_000): Promise<T> {
@@ -197,5 +208,52 @@ describe('schedules on real machines', () => {
     const back = await startHost('first');
     await back.daemon.printed(/the result of run \S+ attempt 1 was refused: 409 lease_held/);
     assert.deepEqual(await Promise.all([back.daemon.end(), second.daemon.end()]), [0, 0]);
+  });
+
+  test('a key of svc host enroll runs a daemon: operations, an approval, a scheduled command; and may do nothing else', async () => {
+    const keyFile = join(folder.path, 'enrolled.key');
+    const enroll = (...words: string[]) =>
+      run(['host', 'enroll', '--state-dir', stateOf('enrolled'), '--name', 'enrolled', ...words], environment());
+    const made = await enroll('--out', keyFile);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stderr, /start the daemon with it: svc host run --key-file \S+enrolled\.key/);
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+    const key = readFileSync(keyFile, 'utf8').trim();
+    const { daemon, deviceId } = await startHost('enrolled', { SVC_API_KEY: key });
+    const shell = { op: 'shell', args: { command: 'echo relayed' } };
+    const answer = await client().hosts.exec({ params: { device_id: deviceId }, body: shell });
+    assert.equal((answer.result as { stdout: string }).stdout, 'relayed\n');
+    const schedule = await client().schedules.create({
+      body: {
+        name: 'by the enrolled',
+        kind: 'shell',
+        spec: { command: 'echo scheduled' },
+        trigger: { type: 'event', trigger_id: 'never' },
+        target: { type: 'host', device_id: deviceId },
+      },
+    });
+    await daemon.printed(/"by the enrolled" waits for this host to approve its command/);
+    await approve('enrolled', 'by the enrolled', { SVC_API_KEY: key });
+    await client().schedules.run({ params: { id: schedule.id } });
+    const done = await until(async () => {
+      const { runs } = await client().schedules.runs({ params: { id: schedule.id }, query: { limit: 5 } });
+      return runs.find(({ state }) => state !== 'pending' && state !== 'running');
+    }, 'the run is over');
+    assert.deepEqual([done.state, done.log_tail, done.device_id], ['succeeded', 'scheduled\n', deviceId]);
+    const own = createClient({ baseUrl: platform.url, apiKey: key, device: { id: deviceId } });
+    for (const call of [
+      () => own.hosts.exec({ params: { device_id: deviceId }, body: shell }),
+      () => own.keys.list(),
+      () => own.hosts.list(),
+      () => own.scheduler.runs({ query: {} }),
+    ]) {
+      await assert.rejects(call, { status: 403 });
+    }
+    assert.match((await enroll('--out', keyFile)).stderr, /is there already/);
+    const shown = await enroll();
+    assert.match(shown.stdout, /^svc_\w{38}\n$/);
+    // The device is the new key's from now on.
+    await assert.rejects(own.scheduler.claim({ body: {} }), { status: 403, message: /svc host enroll/ });
+    assert.equal(await daemon.end(), 0);
   });
 });

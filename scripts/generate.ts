@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
 import { settingFlags } from '../apps/server/src/config.ts';
 import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
@@ -13,6 +14,17 @@ const settings = settingFlags().map(
   ({ name, flag, description, default: value }) =>
     `| \`${name}\` | \`${flag}\` | ${value && `\`${value}\``} | ${description} |`,
 );
+const keyed = Object.entries(contract).flatMap(([feature, routes]) =>
+  Object.values(routes as Record<string, Route>)
+    .filter(({ auth }) => auth === 'key')
+    .map((route) => ({ route, scopes: scopesOf(feature, route) })),
+);
+const scopes = scopeNames
+  .filter((scope) => scope !== '*')
+  .map((scope) => {
+    const allowed = keyed.filter((entry) => entry.scopes.includes(scope));
+    return `| \`${scope}\` | ${allowed.map(({ route }) => `\`${route.method} ${route.path}\``).join(', ')} |`;
+  });
 const files: Record<string, string> = {
   'apps/server/openapi.json': `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
   'docs/settings.md': `# Settings
@@ -25,6 +37,19 @@ names it. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
 ${settings.join('\n')}
 `,
 };
+
+files['docs/scopes.md'] = `# Scopes
+
+A key may call what one of its scopes allows; \`*\` allows everything. Any other word is refused when a key is made or changed.
+A key gives another one no scope beyond its own: \`<feature>\` includes its \`:read\` and \`:exec\`, and no \`:serve\`, for to be
+a host is another right than to command hosts. With \`scheduler:serve\` alone a device sees the schedules that may come to it.
+A device serves with one key, the first that did: another key gets 403 until that one is revoked, has expired, or a key with
+\`*\` takes the device over or makes a key for it (\`svc host enroll\`). Generated from the contract by \`npm run generate\`.
+
+| scope | routes |
+|---|---|
+${scopes.join('\n')}
+`;
 
 /** A README of a feature, with its table of moves between the markers. */
 function withMoves(feature: string, [head = [], ...rows]: string[][]): [path: string, text: string] {

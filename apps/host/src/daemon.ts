@@ -1,7 +1,8 @@
-import { realpath } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { mkdir, realpath, rm } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
+import { announce } from './announce.ts';
 import { type Approver, createApprover } from './approval.ts';
 import type { Config } from './config.ts';
 import { type ConnectionTiming, stayConnected } from './connection.ts';
@@ -9,7 +10,7 @@ import { createExecutor, type Executor, type ExecFrame } from './executor.ts';
 import type { ProcessGroups } from './groups.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
-import { openPolicy, type Policy, type PolicySource, writeDefaultPolicy } from './policy.ts';
+import { hasPolicy, openPolicy, type Policy, type PolicySource, writeDefaultPolicy } from './policy.ts';
 import { createReporter } from './report.ts';
 import { startRuns } from './runs/index.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
@@ -27,6 +28,8 @@ export interface DaemonOptions {
   name: string | undefined;
   /** Policy file in place of the state directory's. */
   policyPath: string | undefined;
+  /** The policy that a first run writes allows commands. */
+  allowShell: boolean;
   groups: ProcessGroups;
   timing: ConnectionTiming;
   /** Stops the daemon: operations are ended and their outcomes reported first. */
@@ -37,12 +40,15 @@ export interface DaemonOptions {
 const killAfterMs = 2000;
 const reportRetryMs = [200, 3000] as const;
 const lookUpMs = 2000;
+/** In the state directory, which operations do not reach. */
+const scratchName = 'scratch';
 
 /** Runs the daemon until `signal` aborts; throws `CommandError` for what a person must put right first. */
 export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { config, output } = options;
   const policyPath = options.policyPath ?? join(config.stateDir, 'host.json');
-  if (options.policyPath === undefined) await writeDefaultPolicy(policyPath);
+  const approver = createApprover();
+  await beginPolicy(options, policyPath, approver);
   const policy = await openDaemonPolicy(options, policyPath);
   const nameOf = ({ name }: Policy) => options.name ?? name ?? hostname();
   const initial = await policy.current();
@@ -53,13 +59,14 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     apiKey: config.key,
     device: { id: device.id, name, platform: devicePlatform },
   });
+  await emptyScratch(config.stateDir);
   const end = new AbortController();
-  const approver = createApprover();
   const hidden = await realPaths([config.stateDir, policyPath, config.keyFile]);
   const executor = createDaemonExecutor(options, { client, policy, hidden, nameOf, approver, signal: end.signal });
-  announce(options, initial, policyPath);
+  announce(output, options.json, initial, policyPath);
   if (initial.decisions.shell === 'ask' && !approver.available()) {
-    output.log('the policy asks about shell, but there is no terminal to ask on: every shell operation is refused');
+    const why = 'the policy asks about shell, but there is no terminal to ask on: every shell operation is refused';
+    output.log(`${why}; start the daemon in a terminal, or set ops.shell to "allow" in ${policyPath}`);
   }
   const { groups, timing } = options;
   const own = { client, config, deviceId: device.id, policy, groups, hidden, killAfterMs, timing, log: output.log };
@@ -86,6 +93,26 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     throw error;
   });
   await stopped;
+}
+
+/** What an earlier daemon left there when it was killed goes. */
+async function emptyScratch(stateDir: string): Promise<void> {
+  const scratch = join(stateDir, scratchName);
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(scratch, { mode: 0o700 });
+}
+
+/** A first run writes the policy: commands are asked about one by one, unless a person at this machine allows them. */
+async function beginPolicy(options: DaemonOptions, path: string, approver: Approver): Promise<void> {
+  const { allowShell, output, signal } = options;
+  if (options.policyPath !== undefined || (await hasPolicy(path))) {
+    if (allowShell) output.log(`--allow-shell counts at the first run only; from then on ops.shell in ${path} does`);
+    return;
+  }
+  const user = userInfo().username;
+  const question = `first run: may your other devices run any command here as ${user}, without asking each time?`;
+  const allowed = allowShell || (approver.available() && (await approver.ask(question, signal)) === 'yes');
+  await writeDefaultPolicy(path, allowed ? 'allow' : 'ask');
 }
 
 function openDaemonPolicy(options: DaemonOptions, path: string): Promise<PolicySource> {
@@ -115,6 +142,7 @@ function createDaemonExecutor({ config, output, groups }: DaemonOptions, parts: 
     reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal }),
     groups,
     environment: config.childEnvironment,
+    scratch: join(config.stateDir, scratchName),
     hidden,
     nameOf,
     approve: async (frame, args, asked) => {
@@ -130,12 +158,6 @@ async function rememberName(stateDir: string, name: string): Promise<Device> {
   const device = await loadDevice(stateDir);
   if (device.name !== name) await saveDevice(stateDir, { id: device.id, name });
   return { id: device.id, name };
-}
-
-function announce({ output, json }: DaemonOptions, policy: Policy, policyPath: string): void {
-  if (json) return output.json({ event: 'starting', policy: policyPath, ops: policy.decisions, roots: policy.roots });
-  const decisions = Object.entries(policy.decisions).map(([op, decision]) => `${op} ${decision}`);
-  output.line(`policy ${policyPath}: ${decisions.join(', ')} (shell is not confined to the roots)`);
 }
 
 function tellConnected({ output, json }: DaemonOptions, name: string, device: Device, roots: readonly string[]): void {

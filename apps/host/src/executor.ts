@@ -17,6 +17,8 @@ export interface ExecutorOptions {
   reporter: Reporter;
   groups: ProcessGroups;
   environment: Readonly<Record<string, string>>;
+  /** Directory for what operations need while they run; among `hidden`. */
+  scratch: string;
   /** The daemon's own files, as real paths. */
   hidden: readonly string[];
   /** Name of this host under `policy`. */
@@ -40,6 +42,9 @@ export interface Executor {
 const maxParallel = 16;
 /** Beyond killing and draining: after that an operation that hangs (a dead network file system) is left behind. */
 const hangMs = 3000;
+
+const needsApproval =
+  'needs_approval: nobody answered at the terminal of the daemon; see ops.shell in the policy file of that host';
 
 /** Makes the executor of a daemon. */
 export function createExecutor(options: ExecutorOptions): Executor {
@@ -102,6 +107,7 @@ async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: Abort
       places: { roots: policy.roots, hidden: options.hidden },
       policy,
       groups: options.groups,
+      scratch: options.scratch,
       environment: options.environment,
       killAfterMs: options.killAfterMs,
       name: options.nameOf(policy),
@@ -124,7 +130,7 @@ async function requireApproval(
 ): Promise<void> {
   const answer = await options.approve(frame, args, signal);
   if (answer === 'no') throw new OpError('refused_by_user');
-  if (answer === 'unavailable') throw new OpError('needs_approval');
+  if (answer === 'unavailable') throw new OpError(needsApproval);
 }
 
 /** Arguments in `args`, and those that a caller put beside it: further fields of its body travel as they are. */

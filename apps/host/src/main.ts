@@ -1,5 +1,6 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { approve, type ApproveOptions } from './commands/approve.ts';
+import { enroll, type EnrollOptions } from './commands/enroll.ts';
 import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
 import { fire, type FireOptions } from './commands/fire.ts';
 import { list } from './commands/list.ts';
@@ -16,17 +17,7 @@ async function main(words: readonly string[]): Promise<number> {
     .description('make this machine a host, run commands on other hosts')
     .version(daemonVersion())
     .exitOverride();
-  withCommonOptions(program.command('run'))
-    .description('be a host: serve operations of your other devices and run schedules until stopped')
-    .option('--roots <paths>', 'comma-separated directories, in place of those of the policy file')
-    .option('--name <name>', 'name of this host (default: of the policy file, else the hostname)')
-    .option(
-      '--tags <names>',
-      'comma-separated labels by which schedules choose hosts, in place of those of the policy file',
-    )
-    .option('--parallel <count>', 'scheduled runs at once (default: of the policy file, else 4)')
-    .option('--policy <file>', 'policy file (default: host.json in the state directory)')
-    .action((options: RunOptions) => run(options));
+  addRun(program);
   withCommonOptions(program.command('exec'))
     .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
     .usage('[options] <device|name> -- <cmd...>')
@@ -40,10 +31,20 @@ async function main(words: readonly string[]): Promise<number> {
   withCommonOptions(program.command('list'))
     .description('hosts that are present now')
     .action((options: CommonOptions) => list(options));
+  withCommonOptions(program.command('enroll'))
+    .description(
+      'make a key that this machine serves with and that may do nothing else; needs a key with the scope "*"',
+    )
+    .option('--name <name>', 'name of this host (default: its last one, else the hostname)')
+    .option('--out <file>', 'write the key to a new file (0600) in place of printing it')
+    .action((options: EnrollOptions) => enroll(options));
   withCommonOptions(program.command('approve'))
-    .description('look at commands of schedules and let this host run them')
+    .description(
+      'look at commands and prompts of schedules and let this host run them; asks at a terminal of this machine',
+    )
     .argument('[schedule]', 'id or name (default: each that asks)')
-    .option('--yes', 'approve without asking')
+    .addOption(new Option('--yes').hideHelp())
+    .option('--policy <file>', 'as of svc host run')
     .option('--list', 'show what is approved and what asks')
     .option('--revoke', 'withdraw the approval of the schedule')
     .action((schedule: string | undefined, options: ApproveOptions) => approve(schedule, options));
@@ -59,6 +60,21 @@ async function main(words: readonly string[]): Promise<number> {
   } catch (error) {
     return failureCode(error, words[0] === 'exec');
   }
+}
+
+function addRun(program: Command): void {
+  withCommonOptions(program.command('run'))
+    .description('be a host: serve operations of your other devices and run schedules until stopped')
+    .option('--roots <paths>', 'comma-separated directories, in place of those of the policy file')
+    .option('--name <name>', 'name of this host (default: of the policy file, else the hostname)')
+    .option(
+      '--tags <names>',
+      'comma-separated labels by which schedules choose hosts, in place of those of the policy file',
+    )
+    .option('--parallel <count>', 'scheduled runs at once (default: of the policy file, else 4)')
+    .option('--policy <file>', 'policy file (default: host.json in the state directory)')
+    .option('--allow-shell', 'at the first run, which writes the policy file: allow commands without asking')
+    .action((options: RunOptions) => run(options));
 }
 
 function withCommonOptions(command: Command): Command {

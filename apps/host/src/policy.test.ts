@@ -15,18 +15,21 @@ async function setUp(t: TestContext, content?: unknown) {
   return { home, path, faults, options };
 }
 
-test('the first run writes a policy that only its owner reads: everything allowed, inside the home directory', async (t) => {
+test('the first run writes a policy that only its owner reads: all but commands allowed, inside the home directory', async (t) => {
   const { home, path, options } = await setUp(t);
-  await writeDefaultPolicy(path);
+  await writeDefaultPolicy(path, 'ask');
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   const { decisions, roots } = await (await openPolicy(options)).current();
-  assert.deepEqual(decisions, Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])));
+  assert.deepEqual(decisions, {
+    ...Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])),
+    shell: 'ask',
+  });
   assert.deepEqual(roots, [home]);
 });
 
 test('a policy that is there is never overwritten', async (t) => {
   const { path } = await setUp(t, { ops: { shell: 'refuse' } });
-  await writeDefaultPolicy(path);
+  await writeDefaultPolicy(path, 'allow');
   assert.equal(await readFile(path, 'utf8'), '{"ops":{"shell":"refuse"}}');
 });
 
@@ -34,6 +37,22 @@ test('an operation that a list of operations leaves out is refused', async (t) =
   const { options } = await setUp(t, { ops: { shell: 'ask', info: 'allow' } });
   const { decisions } = await (await openPolicy(options)).current();
   assert.deepEqual([decisions.shell, decisions.info, decisions.write_file], ['ask', 'allow', 'refuse']);
+});
+
+test('prompts of an agent need an approval unless commands are allowed anyway, or the file says so', async (t) => {
+  const agent = { command: ['x'] };
+  for (const [content, asks] of [
+    [{ agent }, false],
+    [{ agent, ops: { shell: 'allow' } }, false],
+    [{ agent, ops: { shell: 'ask' } }, true],
+    [{ agent, ops: { shell: 'refuse' } }, true],
+    [{ agent, ops: { info: 'allow' } }, true],
+    [{ agent: { ...agent, ask: true } }, true],
+    [{ agent: { ...agent, ask: false }, ops: { shell: 'refuse' } }, false],
+  ] as const) {
+    const { options } = await setUp(t, content);
+    assert.equal((await (await openPolicy(options)).current()).agent?.ask, asks, JSON.stringify(content));
+  }
 });
 
 test('a change of the file counts from the next operation on', async (t) => {

@@ -30,9 +30,19 @@ const policyFile = z.strictObject({
       command: z.array(systemText).min(1),
       cwd: systemText.optional(),
       env_names: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+      ask: z.boolean().optional(),
     })
     .optional(),
 });
+
+/** What runs an agent's prompt, which it gets on standard input. */
+export interface AgentPolicy {
+  command: string[];
+  cwd?: string | undefined;
+  env_names?: string[] | undefined;
+  /** Only prompts that were approved on this machine are run. */
+  ask: boolean;
+}
 
 /** What this host lets others do. */
 export interface Policy {
@@ -46,8 +56,7 @@ export interface Policy {
   /** Scheduled runs at once. */
   readonly parallel: number;
   readonly kinds: (typeof runKinds)[number][];
-  /** What runs an agent's prompt, which it gets on standard input. */
-  readonly agent: { command: string[]; cwd?: string | undefined; env_names?: string[] | undefined } | undefined;
+  readonly agent: AgentPolicy | undefined;
 }
 
 /** Where the policy comes from and what the command line puts in its place. */
@@ -69,11 +78,15 @@ export interface PolicySource {
   current(): Promise<Policy>;
 }
 
-/** Writes the default policy (0600, everything allowed inside the home directory) unless the file is there. */
-export async function writeDefaultPolicy(path: string): Promise<void> {
-  const ops = Object.fromEntries(hostOpNames.map((name) => [name, 'allow']));
-  const there = await stat(path).catch(() => undefined);
-  if (!there) await writePrivate(path, `${JSON.stringify({ ops, roots: ['~'] }, null, 2)}\n`, true);
+/** True when there is a file at the policy's path, readable or not. */
+export async function hasPolicy(path: string): Promise<boolean> {
+  return (await stat(path).catch((error) => errnoOf(error))) !== 'ENOENT';
+}
+
+/** Writes the default policy (0600) unless the file is there: all but commands allowed, inside the home directory. */
+export async function writeDefaultPolicy(path: string, shell: 'allow' | 'ask'): Promise<void> {
+  const ops = Object.fromEntries(hostOpNames.map((name) => [name, name === 'shell' ? shell : 'allow']));
+  await writePrivate(path, `${JSON.stringify({ ops, roots: ['~'] }, null, 2)}\n`, true);
 }
 
 /** Reads the policy file; throws `CommandError` naming the file and what is wrong with it. */
@@ -126,14 +139,16 @@ async function parsePolicy(text: string, options: PolicyOptions): Promise<Policy
         '--roots',
       )
     : await realRoots(rootsOfFile(file.roots ?? ['~'], options), options.path);
+  const decisions = decisionsOf(file.ops);
   return {
-    decisions: decisionsOf(file.ops),
+    decisions,
     roots,
     name: file.name,
     tags: options.tags ?? file.tags ?? [],
     parallel: options.parallel ?? file.parallel ?? defaultParallel,
     kinds: file.kinds ?? [...runKinds],
-    agent: file.agent,
+    // An agent with tools is worth a shell: who may not run commands here may not tell it to.
+    agent: file.agent && { ...file.agent, ask: file.agent.ask ?? decisions.shell !== 'allow' },
   };
 }
 

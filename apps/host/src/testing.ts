@@ -32,6 +32,7 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
     places: { roots: [root], hidden: [] },
     policy: policyOf({ decisions, roots: [root] }),
     groups: createProcessGroups(),
+    scratch: tmpdir(),
     environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: root },
     killAfterMs: 300,
     name: 'test',
@@ -110,6 +111,44 @@ export function startCommand(test: TestContext, words: readonly string[], env: R
   };
 }
 
+/** A `svc host` command on a terminal of its own, by `script`. */
+export interface TerminalCommand {
+  /** Everything on its screen so far. */
+  screen(): string;
+  /** Waits until the screen shows `text`. */
+  shows(text: string): Promise<void>;
+  type(text: string): void;
+  /** Exit code. */
+  ended: Promise<number | null>;
+  kill(): void;
+}
+
+/** Starts `svc host <words>` on a terminal; it is killed when the test ends. */
+export function startOnTerminal(
+  test: TestContext,
+  words: readonly string[],
+  env: Record<string, string>,
+): TerminalCommand {
+  const main = new URL('main.ts', import.meta.url).pathname;
+  const quoted = [process.execPath, main, ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const child = spawn('script', ['-qec', quoted, '/dev/null'], {
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (screen += chunk));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const kill = () => void child.kill('SIGTERM');
+  test.after(kill);
+  return {
+    screen: () => screen,
+    shows: (text) => until(() => screen.includes(text), `the screen shows "${text}":\n${screen}`),
+    type: (text) => void child.stdin.write(text),
+    ended,
+    kill,
+  };
+}
+
 /** A started daemon with a state directory and root of its own. */
 export interface TestDaemon extends HostCommand {
   stateDir: string;
@@ -125,7 +164,7 @@ export async function startDaemon(
 ): Promise<TestDaemon> {
   const stateDir = await temporaryDirectory(test);
   const root = await temporaryDirectory(test);
-  const common = ['--state-dir', stateDir, '--url', gateway.url, '--roots', root];
+  const common = ['--state-dir', stateDir, '--url', gateway.url, '--roots', root, '--allow-shell'];
   const command = startCommand(test, ['run', ...common, ...words], { SVC_API_KEY: testKey, HOME: root, ...env });
   return { ...command, stateDir, root };
 }

@@ -51,6 +51,7 @@ export const hosts = {
     path: '/v1/hosts',
     summary: 'Hosts that are present now',
     auth: 'key',
+    scopes: ['hosts', 'hosts:read', 'hosts:exec'],
     answers: json(z.object({ hosts: z.array(host) })),
   }),
   stream: route({
@@ -58,6 +59,7 @@ export const hosts = {
     path: '/v1/hosts/stream',
     summary: 'Be present as a host and receive operations',
     auth: 'key',
+    scopes: ['hosts:serve'],
     headers: z.object({ 'x-svc-device': uuid }),
     query: z.object({
       os: truncated(40).describe('Operating system label, truncated to 40 characters'),
@@ -87,6 +89,7 @@ export const hosts = {
     path: '/v1/hosts/{device_id}/exec',
     summary: 'Run an operation on a host and wait for its result',
     auth: 'key',
+    scopes: ['hosts', 'hosts:exec'],
     idempotent: true,
     params: z.object({ device_id: uuid }),
     takes: json(
@@ -108,6 +111,7 @@ export const hosts = {
     path: '/v1/hosts/exec/{req_id}/result',
     summary: 'Report the result of an operation; only the device it was sent to may',
     auth: 'key',
+    scopes: ['hosts:serve'],
     whileDraining: true,
     headers: z.object({ 'x-svc-device': uuid }),
     params: z.object({ req_id: uuid }),

@@ -11,6 +11,7 @@ import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { runErrors, scheduler } from './scheduler.ts';
 import { scheduleErrors, schedules } from './schedules.ts';
+import type { ScopedFeature } from './scopes.ts';
 import { usage } from './usage.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
@@ -37,7 +38,7 @@ export const contract = {
   sandboxes,
   artifacts,
   usage,
-} satisfies Record<string, Record<string, Route<ErrorCode>>>;
+} satisfies Record<ScopedFeature | 'health' | 'artifacts', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
 export { device } from './devices.ts';
@@ -95,3 +96,4 @@ export {
   trigger,
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
+export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';

@@ -2,14 +2,18 @@ import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, text, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
+import { scopeNames } from './scopes.ts';
 
-/**
- * A scope is `*` (everything), `<feature>` (read and write) or `<feature>:read` (GET only).
- * Features are the segments after `/v1/`.
- */
+/** A scope that a key may be given. */
 export const scope = z
-  .string()
-  .regex(/^(\*|[a-z][a-z-]{0,39}(:read)?)$/, 'must be "*", "<feature>" or "<feature>:read"');
+  .enum(scopeNames, {
+    error: ({ input }) => `no such scope: ${JSON.stringify(input)}; one of ${scopeNames.join(', ')}`,
+  })
+  .describe(
+    '`*`: everything. `<feature>`: its routes, except those of hosts themselves. `<feature>:read`: GET only. ' +
+      '`hosts:exec`: run operations on hosts. `hosts:serve`, `scheduler:serve`: be a host, take scheduled runs',
+  )
+  .meta({ id: 'Scope' });
 
 /** An API key as it is listed; the secret itself appears only in the create response. */
 export const key = z
@@ -20,7 +24,7 @@ export const key = z
     prefix: z.string(),
     last_four: z.string(),
     status: z.enum(['active', 'paused', 'revoked']),
-    scopes: z.array(scope),
+    scopes: z.array(z.string()).describe('See `Scope`; a key of an earlier version may have others'),
     tool_level: z.enum(toolLevels),
     models: z.array(z.string()).optional(),
     spend_cap_micro_usd: z.int().optional(),
@@ -69,6 +73,9 @@ export const keys = {
         models: models.optional().describe('Model allow-list; absent: every model'),
         spend_cap_micro_usd: spendCap.optional(),
         expires_at: futureInstant.optional(),
+        device_id: uuid
+          .optional()
+          .describe('The device that serves as a host with this key, and with no other; needs a `:serve` scope'),
       }),
     ),
     answers: json(key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }), 201),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Scope } from './scopes.ts';
 
 /** HTTP methods that a route may have. Wherever there is GET, HEAD answers the same without the body. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -98,6 +99,8 @@ export interface Route<Code extends string = string> {
   readonly idempotent?: boolean;
   /** The answer holds a secret that is shown once: a repeat of its `Idempotency-Key` gets `answer_not_kept`. */
   readonly shownOnce?: boolean;
+  /** A key needs one of these scopes, or `*`. If unset: the feature's, and `<feature>:read` for GET. */
+  readonly scopes?: readonly Scope[];
   /** Lowest tool level of a key that may call it. */
   readonly toolLevel?: ToolLevel;
   /** Costs money: refused with `quota_exceeded` once the key's spend cap is reached. */
@@ -119,6 +122,10 @@ export function methodsOf({ method, also, cors }: Route): (Method | 'HEAD' | 'OP
     ...(cors ? (['OPTIONS'] as const) : []),
   ];
 }
+
+/** The scopes of which a key needs one to call a route of `feature`; `*` allows every route. */
+export const scopesOf = (feature: string, { method, scopes }: Route): readonly string[] =>
+  scopes ?? [feature, ...(method === 'GET' ? [`${feature}:read`] : [])];
 
 /** The name of the parameter that takes the rest of the path; undefined for most routes. */
 export const restParameter = ({ path }: Route): string | undefined => /\{(\w+)\*\}$/.exec(path)?.[1];

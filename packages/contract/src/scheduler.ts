@@ -79,6 +79,7 @@ export const scheduler = {
     path: '/v1/scheduler/claim',
     summary: 'Take the next run for this host, with a lease of 60 s; waits up to wait_s for one',
     auth: 'key',
+    scopes: ['scheduler:serve'],
     headers: optionalDevice,
     takes: json(
       z.object({
@@ -112,6 +113,7 @@ export const scheduler = {
     path: '/v1/schedule-runs/{id}/heartbeat',
     summary: 'Keep the lease of a run; `cancel` tells the host to stop it',
     auth: 'key',
+    scopes: ['scheduler:serve'],
     whileDraining: true,
     params: byId,
     headers: optionalDevice,
@@ -124,6 +126,7 @@ export const scheduler = {
     path: '/v1/schedule-runs/{id}/result',
     summary: 'Report how an attempt ended',
     auth: 'key',
+    scopes: ['scheduler:serve'],
     whileDraining: true,
     params: byId,
     headers: optionalDevice,
@@ -200,6 +203,7 @@ export const scheduler = {
     path: '/v1/scheduler/native-runs',
     summary: "Report a slot that the operating system's scheduler ran while the platform was out of reach",
     auth: 'key',
+    scopes: ['scheduler:serve'],
     headers: z.object({ 'x-svc-device': uuid }),
     takes: json(
       z.object({

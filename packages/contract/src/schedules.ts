@@ -101,8 +101,10 @@ export const schedules = {
   list: route({
     method: 'GET',
     path: '/v1/schedules',
-    summary: "The account's schedules, oldest first",
+    summary:
+      "The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run",
     auth: 'key',
+    scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
     answers: json(z.object({ schedules: z.array(schedule), pause })),
   }),
   create: route({
@@ -162,6 +164,7 @@ export const schedules = {
     path: '/v1/schedules/{id}/approve-command',
     summary: 'Approve the command of a shell schedule for the calling device',
     auth: 'key',
+    scopes: ['schedules', 'scheduler:serve'],
     params: byId,
     headers: z.object({ 'x-svc-device': uuid }),
     takes: json(z.object({ command_hash: commandHash })),
@@ -173,6 +176,7 @@ export const schedules = {
     path: '/v1/schedules/{id}/approve-command',
     summary: "Withdraw the calling device's approval",
     auth: 'key',
+    scopes: ['schedules', 'scheduler:serve'],
     params: byId,
     headers: z.object({ 'x-svc-device': uuid }),
     answers: json(z.object({ approved: z.boolean(), device_id: uuid })),
@@ -236,6 +240,7 @@ export const schedules = {
     path: '/v1/schedules/stream',
     summary: 'Changes of schedules and of their runs, live',
     auth: 'key',
+    scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
     answers: events({
       schedule: z.object({
         op: z.enum(['created', 'updated', 'deleted', 'paused', 'resumed', 'run']),

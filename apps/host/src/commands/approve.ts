@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type contract, type RouteOutput, shellSpec } from '@svc/contract';
+import type { contract, RouteOutput } from '@svc/contract';
 import { type Client, createClient, SvcError } from '@svc/sdk';
 import { createApprover } from '../approval.ts';
 import { type CommonOptions, loadConfig } from '../config.ts';
@@ -7,11 +7,14 @@ import { CommandError } from '../failure.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
-import { type Approvals, hashCommand, openApprovals, type ShellSpec } from '../runs/approvals.ts';
+import { hasPolicy, openPolicy } from '../policy.ts';
+import { type AgentSpec, type Approvals, openApprovals, type ShellSpec } from '../runs/approvals.ts';
+import { asksFor } from '../runs/index.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
 
 /** Options of `svc host approve`. */
 export interface ApproveOptions extends CommonOptions {
+  policy?: string;
   yes?: boolean;
   list?: boolean;
   revoke?: boolean;
@@ -19,12 +22,11 @@ export interface ApproveOptions extends CommonOptions {
 
 type Schedule = RouteOutput<typeof contract.schedules.get>;
 
-/** A shell schedule with its command as this machine reads it. */
-interface Candidate {
-  schedule: Schedule;
-  spec: ShellSpec;
-  hash: string;
-}
+/** A schedule with the command or prompt that this machine asks about, as it reads it. */
+type Candidate = { schedule: Schedule; hash: string } & (
+  | { what: 'command'; spec: ShellSpec }
+  | { what: 'prompt'; spec: AgentSpec }
+);
 
 interface ApproveContext {
   client: Client;
@@ -34,11 +36,13 @@ interface ApproveContext {
   options: ApproveOptions;
 }
 
-/** `svc host approve`: shows commands of schedules and notes, here first, that this machine may run them. */
+/** `svc host approve`: shows commands and prompts of schedules and notes, here first, that this machine may run them. */
 export async function approve(named: string | undefined, options: ApproveOptions): Promise<void> {
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
+  // Whoever runs a command here from afar must not approve with it what runs later.
+  if (options.yes) throw new CommandError('--yes is no more: approvals are given at a terminal of this machine');
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
@@ -46,10 +50,11 @@ export async function approve(named: string | undefined, options: ApproveOptions
   const approvals = openApprovals(join(config.stateDir, 'approvals.json'));
   const context: ApproveContext = { client, approvals, output, deviceId: id, options };
   if (options.revoke) return revoke(named, context);
-  const candidates = await listCandidates(client);
+  const policyPath = options.policy ?? join(config.stateDir, 'host.json');
+  const agentAsks = await asksAboutPrompts(policyPath, config.home);
+  const candidates = await listCandidates(client, agentAsks);
   if (options.list) return list(candidates, context);
   if (named !== undefined) return decide(find(candidates, named), context);
-  if (options.yes) throw new CommandError('--yes needs the schedule: svc host approve --yes <schedule>');
   let open = 0;
   for (const candidate of candidates) {
     if (!asksHere(candidate, id) || (await isApproved(candidate, approvals))) continue;
@@ -59,15 +64,20 @@ export async function approve(named: string | undefined, options: ApproveOptions
   if (open === 0) output.log('no schedule asks for an approval on this host');
 }
 
-async function listCandidates(client: Client): Promise<Candidate[]> {
+/** Whether this machine has an agent whose prompts are approved. */
+async function asksAboutPrompts(path: string, home: string): Promise<boolean> {
+  if (!(await hasPolicy(path))) return false;
+  const policy = await openPolicy({ path, home, onFault: () => {} });
+  return (await policy.current()).agent?.ask === true;
+}
+
+async function listCandidates(client: Client, agentAsks: boolean): Promise<Candidate[]> {
   const { schedules } = await client.schedules.list().catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });
   return schedules.flatMap((schedule) => {
-    const spec = shellSpec.safeParse(schedule.spec);
-    return schedule.kind === 'shell' && spec.success
-      ? [{ schedule, spec: spec.data, hash: hashCommand(spec.data) }]
-      : [];
+    const asks = asksFor(schedule.kind, schedule.spec, agentAsks);
+    return asks ? [{ schedule, ...asks }] : [];
   });
 }
 
@@ -76,7 +86,8 @@ function find<T extends { schedule: { id: string; name: string } }>(candidates: 
   const byId = candidates.find(({ schedule }) => schedule.id === named.toLowerCase());
   const byName = candidates.filter(({ schedule }) => schedule.name === named);
   const [only, ...others] = byId ? [byId] : byName;
-  if (!only) throw new CommandError(`no shell schedule is called "${named}": see svc host approve --list`);
+  if (!only)
+    throw new CommandError(`no schedule that needs an approval is called "${named}": see svc host approve --list`);
   if (others.length === 0) return only;
   const ids = byName.map(({ schedule }) => schedule.id).join(', ');
   throw new CommandError(`"${named}" names ${byName.length} schedules, give one of their ids: ${ids}`);
@@ -101,7 +112,8 @@ async function list(candidates: readonly Candidate[], context: ApproveContext): 
     const known = schedule.approvals?.some((one) => one.device_id === deviceId && one.command_hash === hash) ?? false;
     if (!approved && !known && !asksHere(candidate, deviceId)) continue;
     // Of the two only the machine's own word counts, but without the gateway's it is offered no run.
-    const state = approved ? (known ? 'approved' : 'approved here only') : 'asks';
+    const everywhere = known || candidate.what === 'prompt';
+    const state = approved ? (everywhere ? 'approved' : 'approved here only') : 'asks';
     rows.push({ schedule_id: schedule.id, name: schedule.name, command_hash: hash, state });
   }
   if (options.json) return output.json({ approvals: rows });
@@ -112,18 +124,20 @@ async function list(candidates: readonly Candidate[], context: ApproveContext): 
 /** Shows a command, asks, and notes the answer: here before there, so that no run comes that is refused here. */
 async function decide(candidate: Candidate, { client, approvals, output, options }: ApproveContext): Promise<void> {
   const { schedule, hash } = candidate;
-  if (schedule.command_hash !== hash) {
+  if (candidate.what === 'command' && schedule.command_hash !== hash) {
     throw new CommandError(
       `${schedule.name}: the gateway's hash is not that of the command it shows; nothing is approved`,
     );
   }
-  if (!options.json) show(candidate, output);
-  if (!options.yes && !(await confirm(schedule.name))) return output.log('not approved');
+  show(candidate, options.json ? output.log : output.line);
+  if (!(await confirm(schedule.name))) return output.log('not approved');
   const before = (await approvals.list()).find(({ schedule_id }) => schedule_id === schedule.id);
   const approved_at = new Date().toISOString();
   await approvals.add({ schedule_id: schedule.id, name: schedule.name, command_hash: hash, approved_at });
   try {
-    await client.schedules.approveCommand({ params: { id: schedule.id }, body: { command_hash: hash } });
+    // The gateway knows of no prompts: what counts is this machine's word in any case.
+    if (candidate.what === 'command')
+      await client.schedules.approveCommand({ params: { id: schedule.id }, body: { command_hash: hash } });
   } catch (error) {
     await (before ? approvals.add(before) : approvals.remove(schedule.id));
     if (error instanceof SvcError && error.code === 'hash_mismatch') {
@@ -138,19 +152,27 @@ async function decide(candidate: Candidate, { client, approvals, output, options
 }
 
 /** Everything that the hash stands for, a line of the command on a line of its own. */
-function show({ schedule, spec }: Candidate, output: Output): void {
-  output.line(`schedule  ${schedule.name} (${schedule.id})`);
-  output.line(`shell     ${spec.shell ?? 'sh'}`);
-  output.line(`cwd       ${spec.cwd ?? '(first root of the policy)'}`);
-  output.line(`env       ${spec.env_names?.join(', ') || '(none)'}`);
-  const [first = '', ...more] = spec.command.split('\n');
-  output.line(`command   ${first}`);
-  for (const line of more) output.line(`        | ${line}`);
+function show(candidate: Candidate, line: (text: string) => void): void {
+  const { schedule, what, spec } = candidate;
+  line(`schedule  ${schedule.name} (${schedule.id})`);
+  if (what === 'command') {
+    line(`shell     ${spec.shell ?? 'sh'}`);
+    line(`cwd       ${spec.cwd ?? '(first root of the policy)'}`);
+    line(`env       ${spec.env_names?.join(', ') || '(none)'}`);
+  } else {
+    line(`skill     ${spec.skill ?? '(none)'}`);
+    line(`may       ${[spec.permissions ?? []].flat().join(', ') || '(not said)'}`);
+  }
+  const [first = '', ...more] = (what === 'command' ? spec.command : spec.prompt).split('\n');
+  line(`${what.padEnd(10)}${first}`);
+  for (const next of more) line(`        | ${next}`);
 }
 
 async function confirm(name: string): Promise<boolean> {
   const approver = createApprover();
-  if (!approver.available()) throw new CommandError('there is no terminal to ask on: give --yes');
+  if (!approver.available()) {
+    throw new CommandError('there is no terminal to ask on: approvals are given at a terminal of this machine');
+  }
   return (await approver.ask(`may this host run it for "${name}"?`, new AbortController().signal)) === 'yes';
 }
 
@@ -164,7 +186,7 @@ async function revoke(
     schedule: { id: approval.schedule_id, name: approval.name },
   }));
   const known = own.some(({ schedule }) => schedule.id === named.toLowerCase() || schedule.name === named);
-  const { schedule } = find(known ? own : await listCandidates(client), named);
+  const { schedule } = find(known ? own : await listCandidates(client, false), named);
   await approvals.remove(schedule.id);
   try {
     await client.schedules.revokeCommand({ params: { id: schedule.id } });

@@ -15,6 +15,7 @@ export interface RunOptions extends CommonOptions {
   policy?: string;
   tags?: string;
   parallel?: string;
+  allowShell?: boolean;
 }
 
 /** After a signal the process is gone within this, whatever still hangs. */
@@ -53,6 +54,7 @@ export async function run(options: RunOptions): Promise<void> {
     parallel: parseParallel(options.parallel),
     name: options.name,
     policyPath: options.policy,
+    allowShell: options.allowShell === true,
     groups,
     timing: defaultTiming,
     signal: stop.signal,

@@ -11,6 +11,8 @@ export interface OpContext {
   readonly places: Places;
   readonly policy: Policy;
   readonly groups: ProcessGroups;
+  /** A directory that no operation reaches, for what an operation needs while it runs. */
+  readonly scratch: string;
   /** What child processes inherit. */
   readonly environment: Readonly<Record<string, string>>;
   /** Milliseconds between SIGTERM and SIGKILL. */

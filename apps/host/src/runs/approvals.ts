@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commandHashInput, shellSpec, uuid } from '@svc/contract';
+import { agentSpec, commandHashInput, shellSpec, uuid } from '@svc/contract';
 import { z } from 'zod';
 import { CommandError, errnoOf } from '../failure.ts';
 import type { Lock } from '@svc/process-lock';
@@ -19,9 +19,11 @@ const approvalsFile = z.object({
   ),
 });
 
-/** A command that a person at this machine approved. */
+/** A command, or a prompt, that a person at this machine approved. */
 export type Approval = z.output<typeof approvalsFile>['approvals'][number];
 
+/** What an agent run does, as the contract says. */
+export type AgentSpec = z.output<typeof agentSpec>;
 /** What a shell run does, as the contract says. */
 export type ShellSpec = z.output<typeof shellSpec>;
 
@@ -72,6 +74,12 @@ export function openApprovals(path: string): Approvals {
 /** SHA-256 of what a shell run does, computed here: a hash that the gateway sends proves nothing about the command. */
 export function hashCommand(spec: ShellSpec): string {
   return createHash('sha256').update(commandHashInput(spec)).digest('hex');
+}
+
+/** SHA-256 of what an agent is told: prompt, skill and permissions, in words that no command's hash is made of. */
+export function hashPrompt({ prompt, skill = '', permissions = [] }: AgentSpec): string {
+  const told = JSON.stringify(['agent', prompt, skill, [permissions].flat()]);
+  return createHash('sha256').update(told).digest('hex');
 }
 
 /** Two commands that change the file at once must not lose one of the changes. */

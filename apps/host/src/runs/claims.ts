@@ -65,9 +65,9 @@ export function kindsOf({ kinds, agent }: Policy): Policy['kinds'] {
   return kinds.filter((kind) => kind !== 'agent' || agent !== undefined);
 }
 
-/** The hosts stream has failed for the same reason, and said so. */
+/** The hosts stream has failed for the same reason, and said so. Not 403: a key may have one scope and not the other. */
 function isOfEveryCall(failure: unknown): boolean {
-  return failure instanceof SvcError && [0, 401, 402, 403].includes(failure.status);
+  return failure instanceof SvcError && [0, 401, 402].includes(failure.status);
 }
 
 function waitAfter(failure: unknown, wait: number, most: number): number {

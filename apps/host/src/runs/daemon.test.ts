@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +8,15 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isAlive, startCommand, startDaemon, type TestDaemon, temporaryDirectory, until } from '../testing.ts';
+import {
+  isAlive,
+  startCommand,
+  startDaemon,
+  startOnTerminal,
+  type TestDaemon,
+  temporaryDirectory,
+  until,
+} from '../testing.ts';
 import { type FakeGateway, fakeGateway, testKey } from '../testing.gateway.ts';
 import { hashOf, newRun } from '../testing.scheduler.ts';
 import { openApprovals } from './approvals.ts';
@@ -215,6 +223,22 @@ function newSchedule(spec: { command: string; [name: string]: unknown }, changes
   };
 }
 
+/** Says y to what `svc host approve` asks on a terminal; answers all that it showed, line by line. */
+async function approve(
+  t: TestContext,
+  gateway: FakeGateway,
+  stateDir: string,
+  named: string,
+  code = 0,
+): Promise<string[]> {
+  const words = ['approve', '--state-dir', stateDir, '--url', gateway.url, named];
+  const terminal = startOnTerminal(t, words, { SVC_API_KEY: testKey, HOME: stateDir });
+  await terminal.shows('[y/N]');
+  terminal.type('y\n');
+  assert.equal(await terminal.ended, code, terminal.screen());
+  return terminal.screen().split('\r\n');
+}
+
 test('a command is shown in full, without deceiving the terminal, and approved here before the gateway knows', async (t) => {
   const gateway = await fakeGateway(t);
   const { scheduler } = gateway;
@@ -225,11 +249,15 @@ test('a command is shown in full, without deceiving the terminal, and approved h
   scheduler.schedules = [schedule];
   const refused = command(t, gateway, daemon.stateDir, 'approve', 'backup');
   assert.equal(await refused.ended, 1);
-  assert.match(refused.stderr(), /there is no terminal to ask on: give --yes/);
+  assert.match(refused.stderr(), /approvals are given at a terminal of this machine/);
+  // As the relay could do it: the daemon's commands have no terminal, and nothing stands in for one.
+  const { outcome } = gateway.exec('shell', {
+    command: `${process.execPath} ${new URL('../main.ts', import.meta.url).pathname} approve --yes backup --key ${testKey} --state-dir ${daemon.stateDir} --url ${gateway.url} </dev/null`,
+  });
+  const relayed = (await outcome).result as { exit_code: number; stderr: string };
+  assert.deepEqual([relayed.exit_code, /given at a terminal/.test(relayed.stderr)], [1, true], relayed.stderr);
   assert.equal(scheduler.approved.length, 0);
-  const approved = command(t, gateway, daemon.stateDir, 'approve', '--yes', 'backup');
-  assert.equal(await approved.ended, 0, approved.stderr());
-  assert.deepEqual(approved.stdout().split('\n').slice(1, 6), [
+  assert.deepEqual((await approve(t, gateway, daemon.stateDir, 'backup')).slice(1, 6), [
     'shell     sh',
     'cwd       a\\u{7}b',
     'env       T',
@@ -254,24 +282,16 @@ test('the question is answered at the terminal', async (t) => {
   const stateDir = await temporaryDirectory(t);
   const schedule = newSchedule({ command: 'echo fine' });
   gateway.scheduler.schedules = [schedule];
-  const main = new URL('../main.ts', import.meta.url).pathname;
-  const words = `${process.execPath} ${main} approve --state-dir ${stateDir} --url ${gateway.url}`;
   for (const [typed, approved] of [
     ['n', []],
     ['y', [schedule.command_hash]],
   ] as const) {
-    // `script` gives the command a terminal of its own.
-    const terminal = spawn('script', ['-qec', words, '/dev/null'], {
-      env: { PATH: '/usr/bin:/bin', HOME: stateDir, SVC_API_KEY: testKey },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    t.after(() => terminal.kill('SIGTERM'));
-    let screen = '';
-    terminal.stdout.on('data', (chunk) => (screen += String(chunk)));
-    await until(() => screen.includes('may this host run it for "backup"? [y/N]'), 'the question is shown');
-    assert.match(screen, /command {3}echo fine/);
-    terminal.stdin.write(`${typed}\n`);
-    await once(terminal, 'exit');
+    const words = ['approve', '--state-dir', stateDir, '--url', gateway.url];
+    const terminal = startOnTerminal(t, words, { HOME: stateDir, SVC_API_KEY: testKey });
+    await terminal.shows('may this host run it for "backup"? [y/N]');
+    assert.match(terminal.screen(), /command {3}echo fine/);
+    terminal.type(`${typed}\n`);
+    await terminal.ended;
     const list = await openApprovals(join(stateDir, 'approvals.json')).list();
     assert.deepEqual(
       list.map(({ command_hash }) => command_hash),
@@ -297,14 +317,13 @@ test('an approval holds only for what was shown: a changed or misnamed command i
   };
   scheduler.onApprove = () => 409;
   assert.match(
-    await attempt('--yes', 'backup'),
+    (await approve(t, gateway, stateDir, 'backup', 1)).join('\n'),
     /the command was changed after it was shown; nothing is approved, look again/,
   );
-  assert.match(await attempt('--yes', 'twin'), /names 2 schedules/);
-  assert.match(await attempt('--yes', 'absent'), /no shell schedule is called "absent"/);
-  assert.match(await attempt('--yes'), /--yes needs the schedule/);
+  assert.match(await attempt('twin'), /names 2 schedules/);
+  assert.match(await attempt('absent'), /no schedule that needs an approval is called "absent"/);
   schedule.command_hash = hashOf({ command: 'something else' });
-  assert.match(await attempt('--yes', schedule.id), /hash is not that of the command it shows/);
+  assert.match(await attempt(schedule.id), /hash is not that of the command it shows/);
   const approvals = openApprovals(join(stateDir, 'approvals.json'));
   assert.deepEqual(await approvals.list(), []);
 });
@@ -323,8 +342,40 @@ test('a run goes only after the approval at the machine, and stops with its with
     return scheduler.result(scheduler.queue(run));
   };
   assert.match((await resultNow()).error ?? '', /^command_not_approved/);
-  await command(t, gateway, daemon.stateDir, 'approve', '--yes', schedule.id).ended;
+  await approve(t, gateway, daemon.stateDir, schedule.id);
   assert.equal((await resultNow()).log_tail, 'ran\n');
   await command(t, gateway, daemon.stateDir, 'approve', '--revoke', schedule.id).ended;
   assert.match((await resultNow()).error ?? '', /^command_not_approved/);
+});
+
+test('a prompt is shown, approved at the machine alone, and given to the agent from then on', async (t) => {
+  const gateway = await fakeGateway(t);
+  const { scheduler } = gateway;
+  const daemon = await startDaemon(t, gateway);
+  const device = (await gateway.stream()).deviceId;
+  const policy = { roots: [daemon.root], ops: { shell: 'ask' }, agent: { command: ['cat'] } };
+  await writeFile(join(daemon.stateDir, 'host.json'), JSON.stringify(policy));
+  const { command_hash: _, ...schedule } = newSchedule(
+    { command: '' },
+    { target: { type: 'host', device_id: device } },
+  );
+  const spec = { prompt: 'look around\nand tidy', permissions: 'edit' };
+  scheduler.schedules = [{ ...schedule, kind: 'agent', spec }];
+  scheduler.changed();
+  await daemon.says(`"backup" waits for this host to approve its prompt: svc host approve ${schedule.id}`);
+  const resultNow = async () =>
+    scheduler.result(scheduler.queue(newRun({ kind: 'agent', spec, schedule_id: schedule.id })));
+  assert.match((await resultNow()).error ?? '', /^prompt_not_approved: run "svc host approve"/);
+  const shown = await approve(t, gateway, daemon.stateDir, 'backup');
+  assert.deepEqual(shown.slice(1, 5), [
+    'skill     (none)',
+    'may       edit',
+    'prompt    look around',
+    '        | and tidy',
+  ]);
+  assert.deepEqual(scheduler.approved, []);
+  assert.equal((await resultNow()).log_tail, 'look around\nand tidy');
+  const listed = command(t, gateway, daemon.stateDir, 'approve', '--list');
+  await listed.ended;
+  assert.match(listed.stdout(), /  approved  backup\n$/);
 });

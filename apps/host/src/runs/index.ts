@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shellSpec } from '@svc/contract';
+import { agentSpec, shellSpec } from '@svc/contract';
 import type { Client } from '@svc/sdk';
 import type { Config } from '../config.ts';
 import type { ConnectionTiming } from '../connection.ts';
@@ -8,8 +8,8 @@ import type { ProcessGroups } from '../groups.ts';
 import { noteReached } from '../native/cache.ts';
 import { createMirror } from '../native/mirror.ts';
 import { outcomeOfSlot, sendOutcomes } from '../native/slots.ts';
-import type { PolicySource } from '../policy.ts';
-import { hashCommand, openApprovals } from './approvals.ts';
+import type { Policy, PolicySource } from '../policy.ts';
+import { hashCommand, hashPrompt, openApprovals } from './approvals.ts';
 import { claimRuns } from './claims.ts';
 import type { Machine } from './context.ts';
 import { type Journal, openJournal, pruneJournal } from './journal.ts';
@@ -131,24 +131,34 @@ function createLook(options: RunsOptions, machine: Machine, send: () => Promise<
   const asked = new Set<string>();
   return async (list: ScheduleList): Promise<boolean> => {
     await send();
-    for (const { id, name, hash } of await unapproved(list, deviceId, machine)) {
+    const rules = await policy.current();
+    for (const { id, name, hash, what } of await unapproved(list, deviceId, machine, rules)) {
       if (asked.has(hash)) continue;
       asked.add(hash);
-      log(`"${name}" waits for this host to approve its command: svc host approve ${id}`);
+      log(`"${name}" waits for this host to approve its ${what}: svc host approve ${id}`);
     }
-    return (await mirror.update(list, await policy.current())) > 0;
+    return (await mirror.update(list, rules)) > 0;
   };
 }
 
-/** Schedules for this machine alone whose command was not approved on it, and that would otherwise run. */
-async function unapproved(list: ScheduleList, deviceId: string, { approvals }: Machine) {
+/** Schedules for this machine alone whose command or prompt was not approved on it, and that would otherwise run. */
+async function unapproved(list: ScheduleList, deviceId: string, { approvals }: Machine, { agent }: Policy) {
   const waiting = [];
   for (const { id, name, enabled, kind, spec, target } of list.schedules) {
-    const parsed = shellSpec.safeParse(spec);
-    const isOurs = target.type === 'host' && target.device_id === deviceId;
-    if (kind !== 'shell' || !enabled || !isOurs || !parsed.success) continue;
-    const hash = hashCommand(parsed.data);
-    if (!(await approvals.isApproved(id, hash))) waiting.push({ id, name, hash: `${id} ${hash}` });
+    if (!enabled || target.type !== 'host' || target.device_id !== deviceId) continue;
+    const asks = asksFor(kind, spec, agent?.ask === true);
+    if (asks && !(await approvals.isApproved(id, asks.hash))) {
+      waiting.push({ id, name, what: asks.what, hash: `${id} ${asks.hash}` });
+    }
   }
   return waiting;
+}
+
+/** What of a schedule a person at this machine has to approve, and its hash; undefined for what needs no approval. */
+export function asksFor(kind: string, spec: unknown, agentAsks: boolean) {
+  const shell = kind === 'shell' ? shellSpec.safeParse(spec) : undefined;
+  if (shell?.success) return { what: 'command' as const, spec: shell.data, hash: hashCommand(shell.data) };
+  const agent = kind === 'agent' && agentAsks ? agentSpec.safeParse(spec) : undefined;
+  if (agent?.success) return { what: 'prompt' as const, spec: agent.data, hash: hashPrompt(agent.data) };
+  return undefined;
 }

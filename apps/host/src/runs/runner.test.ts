@@ -8,8 +8,8 @@ import { createProcessGroups } from '../groups.ts';
 import type { Policy } from '../policy.ts';
 import { isAlive, policyOf, temporaryDirectory, until } from '../testing.ts';
 import { type FakeGateway, fakeGateway, testKey } from '../testing.gateway.ts';
-import { newRun } from '../testing.scheduler.ts';
-import { openApprovals } from './approvals.ts';
+import { hashOf, newRun } from '../testing.scheduler.ts';
+import { hashPrompt, openApprovals } from './approvals.ts';
 import type { ClaimedRun, Machine } from './context.ts';
 import { openJournal } from './journal.ts';
 import type { RunTiming } from './lease.ts';
@@ -263,7 +263,7 @@ test('a command gets the variables it names and no others, and their values are 
 });
 
 test('an agent gets the prompt on standard input and says its cost and session in a file', async (t) => {
-  const agent = { command: ['/bin/sh', 'agent.sh', 'a b'], env_names: ['UNNAMED'] };
+  const agent = { command: ['/bin/sh', 'agent.sh', 'a b'], env_names: ['UNNAMED'], ask: false };
   const b = await bench(t, { agent });
   await writeFile(
     join(b.root, 'agent.sh'),
@@ -290,8 +290,31 @@ test('an agent gets the prompt on standard input and says its cost and session i
   });
 });
 
+test('where prompts are asked about an agent gets the one that was approved, with its skill and permissions, and no other', async (t) => {
+  const b = await bench(t, { agent: { command: ['cat'], ask: true } });
+  const spec = { prompt: 'tidy up', skill: 'tidy', permissions: ['read' as const] };
+  const run = newRun({ kind: 'agent', spec });
+  const resultOf = async (changes: object) => {
+    const next = newRun({ kind: 'agent', spec: { ...spec, ...changes }, schedule_id: run.schedule_id });
+    b.runner.start(next);
+    const { ok, error, log_tail } = await b.gateway.scheduler.result(next);
+    return ok ? log_tail : error;
+  };
+  const refused = 'prompt_not_approved: run "svc host approve" on this host';
+  assert.equal(await resultOf({}), refused);
+  const approval = { schedule_id: run.schedule_id, name: 'x', approved_at: new Date().toISOString() };
+  await b.machine.approvals.add({ ...approval, command_hash: hashPrompt(spec) });
+  assert.equal(await resultOf({}), 'tidy up');
+  for (const change of [{ prompt: 'tidy up and more' }, { skill: 'other' }, { permissions: ['read', 'edit'] }]) {
+    assert.equal(await resultOf(change), refused, JSON.stringify(change));
+  }
+  // What allows a command allows no prompt.
+  await b.machine.approvals.add({ ...approval, command_hash: hashOf({ command: 'tidy up' }) });
+  assert.equal(await resultOf({}), refused);
+});
+
 test('an agent that does not read its prompt fails by its exit code alone', async (t) => {
-  const b = await bench(t, { agent: { command: ['false'] } });
+  const b = await bench(t, { agent: { command: ['false'], ask: false } });
   const run = newRun({ kind: 'agent', spec: { prompt: 'x'.repeat(100_000) } });
   b.runner.start(run);
   assert.equal((await b.gateway.scheduler.result(run)).error, 'exit code 1');

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { agentSpec, shellSpec } from '@svc/contract';
 import { errnoOf, OpError, toOpError } from '../failure.ts';
 import { locateExisting } from '../places.ts';
-import { hashCommand } from './approvals.ts';
+import { hashCommand, hashPrompt } from './approvals.ts';
 import type { Execution, RunTask } from './context.ts';
 import { collectEnvironment } from './environment.ts';
 import { runVariable, type RunOutcome } from './journal.ts';
@@ -31,12 +31,15 @@ export async function runShell(task: RunTask, execution: Execution): Promise<Run
   });
 }
 
-/** Runs the agent command of the policy file with the prompt on its standard input. */
+/** Runs the agent command of the policy file with the prompt, approved here where the policy asks, on its standard input. */
 export async function runAgent(task: RunTask, execution: Execution): Promise<RunOutcome> {
   const { agent } = execution.policy;
   const [program, ...args] = agent?.command ?? [];
   if (!agent || program === undefined) throw new OpError('no agent command is configured on this host');
   const spec = agentSpec.parse(task.spec);
+  if (agent.ask && !(await execution.machine.approvals.isApproved(task.schedule_id, hashPrompt(spec)))) {
+    throw new OpError('prompt_not_approved: run "svc host approve" on this host');
+  }
   return runProgram(task, execution, {
     program,
     args,

@@ -3,10 +3,11 @@
 import os
 import subprocess
 import time
+from typing import NamedTuple
 
 from mux import DATA, DATA2, Owner
 from streams import Sink, Source
-from system import exit_code, kill_session
+from system import exit_code, kill_session, mark_children
 from watch import SHORTEST_S, Watch
 
 MOST_OUTPUT = 1_048_576
@@ -16,6 +17,12 @@ STARTS = 50
 # Linux refuses one argument over 128 KiB.
 MOST_ARGUMENT = 120_000
 ROOT = '/workspace'
+
+
+class Leader(NamedTuple):
+    """The first process of a session of the user; `mark` tells what it started, and what those did."""
+    pid: int
+    mark: int
 
 
 class Refused(Exception):
@@ -47,6 +54,8 @@ def spawn(agent, *how):
 
 
 def start(agent, words, env, cwd, stdin, stdout, stderr, keep=()):
+    agent.mark -= 1
+    mark_children(agent.mark)
     # With the creds of the user for a moment the child is made by vfork, without a copy of the agent's memory: 9 ms
     # instead of 30 in gVisor. Its exec makes them final: the saved uid becomes 1000, capabilities go.
     if agent.is_root:
@@ -62,14 +71,14 @@ def start(agent, words, env, cwd, stdin, stdout, stderr, keep=()):
             os.setresuid(0, 0, 0)
     # The agent reaps every child by itself.
     child.returncode = 0
-    return child.pid
+    return Leader(child.pid, agent.mark)
 
 
 class Exec(Owner):
     def __init__(self, agent, channel, request):
         self.agent, self.channel, self.loop = agent, channel, agent.loop
         channel.owner = self
-        self.pid = self.timer = self.sink = self.script = None
+        self.leader = self.timer = self.sink = self.script = None
         self.sources = []
         self.timed_out = self.over = False
         self.status = None
@@ -116,7 +125,7 @@ class Exec(Owner):
         mine = [read for read, _ in pipes] + ([feed[1]] if feed else [])
         try:
             stdin = feed[0] if feed else subprocess.DEVNULL
-            self.pid = spawn(self.agent, words, env, cwd, stdin, pipes[0][1], pipes[1][1])
+            self.leader = spawn(self.agent, words, env, cwd, stdin, pipes[0][1], pipes[1][1])
         except BaseException:
             for fd in mine:
                 os.close(fd)
@@ -124,7 +133,7 @@ class Exec(Owner):
         finally:
             for fd in [write for _, write in pipes] + ([feed[0]] if feed else []):
                 os.close(fd)
-        self.agent.children[self.pid] = self.reaped
+        self.agent.children[self.leader.pid] = self.reaped
         self.channel.event({'start': True})
         if feed:
             self.sink = Sink(self.loop, feed[1], self.channel)
@@ -135,13 +144,13 @@ class Exec(Owner):
 
     def late(self):
         self.timed_out = True
-        kill_session(self.pid)
+        kill_session(self.leader)
 
     def closed(self, _payload):
         """The caller went away."""
         if not self.over:
             self.over = True
-            kill_session(self.pid)
+            kill_session(self.leader)
             self.release()
 
     def data(self, _kind, payload):

@@ -92,8 +92,13 @@ def describe(error):
 
 
 def reseed():
+    """After a restore: forks of one snapshot must not draw the same numbers. The seed of hashes stays, it is fixed at start."""
     import random
     random.seed()
+    openssl = sys.modules.get('_ssl')
+    if openssl is not None:
+        # Seeds OpenSSL's first generator anew, also from the system; those of every thread follow it with their next number.
+        openssl.RAND_add(os.urandom(32), 0.0)
     numpy = sys.modules.get('numpy')
     if numpy is not None and 'numpy.random' in sys.modules:
         numpy.random.seed()

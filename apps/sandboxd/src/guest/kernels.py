@@ -29,7 +29,7 @@ class Kernel:
         code = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'kernel.py')
         words = [sys.executable or 'python3', '-u', code, str(requests), str(answers)]
         try:
-            self.pid = spawn(agent, words, agent.env, ROOT, subprocess.DEVNULL, out, err, (requests, answers))
+            self.leader = spawn(agent, words, agent.env, ROOT, subprocess.DEVNULL, out, err, (requests, answers))
         except OSError:
             for fd in (self.requests, self.answers, self.out, self.err):
                 os.close(fd)
@@ -37,7 +37,7 @@ class Kernel:
         finally:
             for fd in (requests, answers, out, err):
                 os.close(fd)
-        agent.children[self.pid] = self.reaped
+        agent.children[self.leader.pid] = self.reaped
         os.set_blocking(self.requests, False)
         os.set_blocking(self.answers, False)
         self.outbox, self.inbox = bytearray(), bytearray()
@@ -70,7 +70,7 @@ class Kernel:
         if not data:
             self.loop.watch(self.answers, 0, None)
             if self.alive:
-                kill_session(self.pid)
+                kill_session(self.leader)
             return
         self.inbox += data
         while b'\n' in self.inbox:
@@ -98,17 +98,17 @@ class Kernel:
         """Ends it with everything it started; nobody hears of it."""
         if self.alive:
             self.on_death = lambda _text: None
-            kill_session(self.pid)
+            kill_session(self.leader)
 
     def failed(self):
         """Nothing more is heard of it: what it said last may be as wrong as what came before."""
         if self.alive:
             self.loop.watch(self.answers, 0, None)
-            kill_session(self.pid)
+            kill_session(self.leader)
 
     def interrupt(self):
         if self.alive:
-            os.kill(self.pid, signal.SIGINT)
+            os.kill(self.leader.pid, signal.SIGINT)
 
     def release(self):
         if self.alive:

@@ -20,6 +20,8 @@ from watch import Watch  # noqa: E402
 
 PROXY = 'http://127.0.0.1:8080'
 HOME = '/home/user'
+# Marks of commands count down from here: sizes that no file has.
+FIRST_MARK = 1 << 62
 
 
 def environment():
@@ -44,6 +46,7 @@ class Agent:
         self.is_root = os.getuid() == 0
         self.env = environment()
         self.children = {}
+        self.mark = FIRST_MARK
         self.loop = Loop()
         # The frames keep the real descriptors; nothing that is started here can meet them.
         source, sink = os.dup(0), os.dup(1)

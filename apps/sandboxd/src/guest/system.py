@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 
 PR_SET_DUMPABLE = 4
@@ -46,8 +47,29 @@ def count():
     return sum(name.isdigit() for name in os.listdir('/proc'))
 
 
-def kill_session(session):
-    """Ends every process of a session and all that descend from its leader, whichever session they made for themselves."""
+def mark_children(mark):
+    """
+    Gives what is started from now on a limit of file sizes that tells it apart: every process inherits it, also one whose
+    parent is gone, and none can raise it again. A mark is lower than every one before it. No file is ever as large.
+    """
+    resource.setrlimit(resource.RLIMIT_FSIZE, (mark, mark))
+
+
+def is_marked(pid, mark):
+    try:
+        with open(f'/proc/{pid}/limits', 'rb', buffering=0) as file:
+            lines = file.read(4096).splitlines()
+    except OSError:
+        return False
+    return any(line.startswith(b'Max file size') and line.split()[4] == b'%d' % mark for line in lines)
+
+
+def kill_session(leader):
+    """
+    Ends every process of a session, all that descend from its leader, whichever session they made for themselves, and
+    all that bear its mark: what forked twice has no parent that leads to the leader.
+    """
+    session = leader.pid
     # They are stopped first, and killed once all are known: what the dead leave behind is a child of ours, and nobody
     # could tell any more whose it was. Most of it, or all of a bomb, in one call: each further one may wait for its turn.
     _kill(os.killpg, session, signal.SIGSTOP)
@@ -55,6 +77,7 @@ def kill_session(session):
     for _ in range(50):
         table = processes()
         found = {pid for pid, (_, sid, _, _) in table.items() if sid == session or pid == session or pid in doomed}
+        found |= {pid for pid in table if pid not in found and is_marked(pid, leader.mark)}
         while True:
             more = {pid for pid, (parent, _, _, _) in table.items() if parent in found} - found
             if not more:

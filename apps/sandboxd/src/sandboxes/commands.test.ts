@@ -59,6 +59,35 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.equal(left.stdout.trim(), '0');
     });
 
+    test('a command and a cell that are ended take along what forked twice into a session of its own, with no environment left', async () => {
+      const daemonize = (seconds: number) =>
+        `import os, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+open('daemon', 'w').write(str(os.getpid()))
+os.execve('/bin/sleep', ['sleep', '${seconds}'], {})`;
+      const count = async (word: string) =>
+        (
+          await daemon.exec(id, { shell: `cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "${word}" || true` })
+        ).stdout.trim();
+      // One that an earlier command left behind on purpose stays.
+      await daemon.exec(id, { language: 'python', code: daemonize(4401) });
+      await daemon.exec(id, { shell: 'until grep -q . daemon; do sleep 0.05; done; rm daemon' });
+      const late = `cat > d.py; python3 d.py; until grep -q . daemon; do sleep 0.05; done; rm daemon; sleep 4402`;
+      const done = await daemon.exec(id, { shell: late, stdin: daemonize(4402), timeout_ms: 5_000 });
+      assert.deepEqual(exitOf(done), { code: null, late: true });
+      assert.deepEqual([await count('440[1]'), await count('440[2]')], ['1', '0']);
+      // Of a cell too, whose process is replaced when its time is over.
+      const cell = `import subprocess, sys, time
+subprocess.run([sys.executable, '-c', ${JSON.stringify(daemonize(4403))}])
+while not os.path.exists('daemon'): time.sleep(0.05)
+while True: pass`;
+      await daemon.code(id, `import os\n${cell}`, 5_000);
+      await until(async () => (await count('440[3]')) === '0', 'the one of the cell is gone');
+      await daemon.exec(id, { shell: 'pkill -f "sleep 4401"' });
+    });
+
     test('what a command leaves in the background holds nothing open and lives on', async () => {
       const done = await daemon.exec(id, { shell: '(sleep 1; touch later; sleep 60) & echo started' });
       assert.equal(done.stdout, 'started\n');

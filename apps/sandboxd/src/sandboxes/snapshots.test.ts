@@ -99,6 +99,49 @@ describe('pause, resume and fork', { skip }, () => {
     for (const child of children) assert.equal((await daemon.call('DELETE', `/v1/sandboxes/${child.id}`)).status, 204);
   });
 
+  test('what a parent and its forks draw from OpenSSL differs: public, private, and in threads', async () => {
+    const other = randomUUID();
+    assert.equal((await daemon.create(other)).status, 200);
+    const draw = `(ssl.RAND_bytes(16).hex(), there.submit(ssl.RAND_bytes, 16).result().hex(), ecdh())`;
+    const setUp = `import ssl, ctypes, concurrent.futures
+there = concurrent.futures.ThreadPoolExecutor(1)
+crypto = ctypes.CDLL('libcrypto.so.3')
+def ecdh():
+    # Private keys come from a generator of their own.
+    buffer = ctypes.create_string_buffer(16)
+    assert crypto.RAND_priv_bytes(buffer, 16) == 1
+    return buffer.raw.hex()
+${draw}`;
+    await daemon.code(other, setUp);
+    const children = [randomUUID(), randomUUID()].map((child) => ({ id: child, ...later() }));
+    assert.equal((await daemon.call('POST', at('/fork', other), { children })).status, 200);
+    const drawn = await Promise.all(
+      [other, ...children.map((child) => child.id)].map((each) => daemon.code(each, draw)),
+    );
+    const texts = drawn.map(
+      ({ result, error }) => (result ?? assert.fail(JSON.stringify(error))).match(/[0-9a-f]{32}/g) ?? [],
+    );
+    assert.equal(texts.flat().length, 9);
+    assert.equal(new Set(texts.flat()).size, 9, JSON.stringify(texts));
+    for (const each of [other, ...children.map((child) => child.id)]) {
+      await daemon.call('DELETE', `/v1/sandboxes/${each}`);
+    }
+  });
+
+  test('two fresh sandboxes, restored from one snapshot, draw other numbers', async () => {
+    const fresh = [randomUUID(), randomUUID()];
+    for (const each of fresh) assert.equal((await daemon.create(each)).status, 200);
+    const draw =
+      'import ssl, random, uuid, numpy\n(ssl.RAND_bytes(8).hex(), random.random(), uuid.uuid4(), numpy.random.rand())';
+    const drawn = await Promise.all(fresh.map((each) => daemon.code(each, draw)));
+    const parts = drawn.map(({ result, error }) => (result ?? assert.fail(JSON.stringify(error))).split(', '));
+    assert.ok(
+      parts[0]?.every((part, at) => part !== parts[1]?.[at]),
+      JSON.stringify(parts),
+    );
+    for (const each of fresh) await daemon.call('DELETE', `/v1/sandboxes/${each}`);
+  });
+
   test('a connection to a port inside ends with a pause and with a fork', async () => {
     await daemon.exec(id, { shell: 'python3 -m http.server 5000 > /dev/null 2>&1 &' });
     const reached = (): Promise<boolean> =>

@@ -53,3 +53,27 @@ export async function findDevices(db: Db, accountId: string, ids: string[]): Pro
     select id, name, platform, created_at, last_seen from devices.devices
     where account_id = ${accountId} and id = any(${ids}::uuid[])`;
 }
+
+/** The key that serves as the device; undefined when none does. */
+export async function findServingKey(db: Db, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await db<{ served_by: string | null }[]>`
+    select served_by from devices.devices where account_id = ${accountId} and id = ${id}`;
+  return row?.served_by ?? undefined;
+}
+
+/**
+ * Binds a device to a key; false when another key holds it that is neither revoked nor expired, unless `takesOver`, or when
+ * there is no such device.
+ */
+export async function bindDevice(
+  db: Db,
+  { accountId, deviceId, keyId, takesOver }: { accountId: string; deviceId: string; keyId: string; takesOver: boolean },
+): Promise<boolean> {
+  const rows = await db`
+    update devices.devices d set served_by = ${keyId}
+    where d.account_id = ${accountId} and d.id = ${deviceId}
+      and (d.served_by is null or d.served_by = ${keyId} or ${takesOver}
+        or not exists (select 1 from keys.live_view k where k.id = d.served_by and k.account_id = d.account_id))
+    returning 1`;
+  return rows.length > 0;
+}

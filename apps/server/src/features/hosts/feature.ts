@@ -17,7 +17,7 @@ export function hostsFeature(kernel: Kernel): Feature {
   const relay = new Relay(kernel, presence);
   return {
     name: 'hosts',
-    operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay) },
+    operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay, presence) },
     jobs: [sweepCalls],
     start() {
       presence.start();

@@ -8,6 +8,8 @@ import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
 export interface HostDescription {
   accountId: string;
   deviceId: string;
+  /** The key that its stream was opened with. */
+  keyId: string;
   os: string;
   hostname: string;
   roots: string[];
@@ -17,6 +19,7 @@ export interface HostDescription {
 export interface HostStream {
   readonly accountId: string;
   readonly deviceId: string;
+  readonly keyId: string;
   readonly epoch: number;
   readonly stream: EventStream;
   /** Calls written to it and not finished: `req_id` to the gateway that waits, and until when. */
@@ -53,10 +56,10 @@ export class Presence {
   /** Takes the device's presence, opens its stream, sends `ready`. An older stream of the device is ended. */
   async open(host: HostDescription, start: () => EventStream): Promise<HostStream> {
     const { sql, gateways } = this.#kernel;
-    const { accountId, deviceId } = host;
+    const { accountId, deviceId, keyId } = host;
     const { epoch, since, previousGatewayId } = await takePresence(sql, { ...host, gatewayId: gateways.id });
     const id = idOf(accountId, deviceId);
-    const opened: HostStream = { accountId, deviceId, epoch, stream: start(), inFlight: new Map() };
+    const opened: HostStream = { accountId, deviceId, keyId, epoch, stream: start(), inFlight: new Map() };
     this.#watches.set(opened, new PeerWatch());
     const older = this.#hosts.get(id);
     // Two streams of one device at once: the database's order decides, not ours.

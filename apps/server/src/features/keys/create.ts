@@ -3,6 +3,7 @@ import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { operation } from '../../kernel/feature.ts';
+import { bindTo } from '../devices/index.ts';
 import { issueKey } from './keys.issue.ts';
 import { scopesWithin } from './keys.rules.ts';
 import { keysQuota, lockKey } from './keys.sql.ts';
@@ -11,17 +12,27 @@ import { toRecord } from './keys.view.ts';
 export const create = operation(contract.keys.create, async (context, { body }) => {
   const { actor } = context;
   checkTerms(actor, body, context.clock.now());
+  const scopes = body.scopes ?? actor.scopes;
+  const deviceId = body.device_id;
+  if (deviceId !== undefined && !scopes.some((scope) => scope === '*' || scope.endsWith(':serve'))) {
+    const message = 'needs a key with the scope hosts:serve or scheduler:serve';
+    throw badRequest(`device_id: ${message}`, { device_id: [message] });
+  }
   return context.transaction(async (tx) => {
     await checkQuota(context.kernel.config, tx, keysQuota, actor.accountId);
     const { id, text } = await issueKey(context.kernel, tx, {
       accountId: actor.accountId,
       name: body.name,
-      scopes: body.scopes ?? actor.scopes,
+      scopes,
       toolLevel: body.tool_level ?? actor.toolLevel,
       models: body.models ?? actor.models,
       spendCapMicroUsd: body.spend_cap_micro_usd ?? actor.spendCapMicroUsd,
       expiresAt: body.expires_at ?? actor.expiresAt,
     });
+    if (deviceId !== undefined) {
+      const takesOver = actor.scopes.includes('*');
+      await bindTo(tx, { accountId: actor.accountId, deviceId, keyId: id, takesOver });
+    }
     const row = await lockKey(tx, actor.accountId, id);
     if (!row) throw new Error('a key just inserted is gone');
     return { ...toRecord(row), key: text };

@@ -1,4 +1,4 @@
-import { scope, type ToolLevel, toolLevels } from '@svc/contract';
+import { scopeNames, type ToolLevel, toolLevels } from '@svc/contract';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
 import { accountByEmail } from '../accounts/index.ts';
 import { changeKey } from './keys.change.ts';
@@ -16,7 +16,7 @@ export const keysCommands: Commands = (program, run) => {
     .description('create a key and print it, once')
     .requiredOption('--email <address>', 'account of the key', emailAddress)
     .option('--name <name>', 'name', 'API key')
-    .option('--scopes <list>', 'comma-separated: *, <feature> or <feature>:read', parseScopes, ['*'])
+    .option('--scopes <list>', `comma-separated: ${scopeNames.join(', ')}`, parseScopes, ['*'])
     .option('--tool-level <level>', `${toolLevels.join(', ')}; default: the account's`, oneOf(toolLevels))
     .option('--expires-in <span>', 'such as 12h or 30d; default: never', span)
     .action(run(createKey));
@@ -78,7 +78,5 @@ async function setStatus(admin: Admin, key: string | undefined, status: KeyRow['
 
 function parseScopes(value: string): string[] {
   const scopes = value.split(',').map((item) => item.trim());
-  const bad = scopes.find((item) => !scope.safeParse(item).success);
-  if (bad !== undefined) throw new CommandError(`"${bad}" must be *, <feature> or <feature>:read`);
-  return scopes;
+  return scopes.map(oneOf(scopeNames));
 }

@@ -37,7 +37,9 @@ describe('key text', () => {
 
 describe('scopes', () => {
   test('of a new key lie within those of the key that makes it', () => {
-    assert.ok(scopesWithin(['hosts:read'], ['hosts']));
+    assert.ok(scopesWithin(['hosts:read', 'hosts:exec'], ['hosts']));
+    assert.ok(!scopesWithin(['hosts:serve'], ['hosts']));
+    assert.ok(!scopesWithin(['scheduler:serve'], ['scheduler', 'hosts:serve']));
     assert.ok(scopesWithin(['hosts', '*'], ['*']));
     assert.ok(!scopesWithin(['hosts'], ['hosts:read']));
     assert.ok(!scopesWithin(['*'], ['hosts']));

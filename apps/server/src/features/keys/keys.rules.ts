@@ -33,9 +33,12 @@ export function recognisable(text: string): { prefix: string; lastFour: string }
   return { prefix: text.slice(0, 8), lastFour: text.slice(-4) };
 }
 
-/** Whether every one of `wanted` is within what `held` allows: a key never creates a stronger one. */
+/**
+ * Whether every one of `wanted` is within what `held` allows: a key never creates a stronger one. A feature includes its
+ * `:read` and `:exec`; its `:serve` is a right apart.
+ */
 export function scopesWithin(wanted: readonly string[], held: readonly string[]): boolean {
   return wanted.every(
-    (scope) => held.includes('*') || held.includes(scope) || held.includes(scope.replace(/:read$/, '')),
+    (scope) => held.includes('*') || held.includes(scope) || held.includes(scope.replace(/:(read|exec)$/, '')),
   );
 }

@@ -1,4 +1,4 @@
-import type { ToolLevel } from '@svc/contract';
+import { ownScopes, type ToolLevel } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 
@@ -36,15 +36,15 @@ export interface KeyGrant {
 }
 
 const columns = (db: Db) => db`
-  k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes,
+  k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes || k.own_scopes as scopes,
   coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
   k.created_at`;
 
 /** The grant of an active, unexpired key. The auth path: one index look-up each in keys and accounts. */
 export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
-    select k.id, k.account_id, k.scopes, coalesce(k.tool_level, a.tool_level) as tool_level, k.models,
-      a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
+    select k.id, k.account_id, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
+      k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       case when k.spend_cap_micro_usd is null then false else k.spend_cap_micro_usd <= coalesce(
         (select s.cost_micro_usd from kernel.key_spend_view s where s.account_id = k.account_id and s.key_id = k.id), 0)
       end as spent,
@@ -99,12 +99,19 @@ export interface NewKey {
   expiresAt: string | null;
 }
 
+/** Scopes as they are stored: in two columns, so that a gateway of an earlier version meets those only that it knows. */
+function columnsOf(scopes: readonly string[]): { scopes: string[]; own_scopes: string[] } {
+  const isOwn = (scope: string): boolean => (ownScopes as readonly string[]).includes(scope);
+  return { scopes: scopes.filter((scope) => !isOwn(scope)), own_scopes: scopes.filter(isOwn) };
+}
+
 /** Inserts a key and answers its id. */
 export async function insertKey(db: Db, key: NewKey): Promise<string> {
+  const { scopes, own_scopes: ownScopes } = columnsOf(key.scopes);
   const [row] = await db<{ id: string }[]>`
     insert into keys.keys
-      (account_id, name, hash, prefix, last_four, scopes, tool_level, models, spend_cap_micro_usd, expires_at)
-    values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${[...key.scopes]},
+      (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at)
+    values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${scopes}, ${ownScopes},
       ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt})
     returning id`;
   return (row as { id: string }).id;
@@ -128,7 +135,8 @@ export type KeyChange = Partial<
 
 /** Changes the given fields. */
 export async function updateKey(db: Db, id: string, change: KeyChange): Promise<void> {
-  await db`update keys.keys set ${db(change as Record<string, string>)} where id = ${id}`;
+  const stored = { ...change, ...(change.scopes && columnsOf(change.scopes)) };
+  await db`update keys.keys set ${db(stored as Record<string, string>)} where id = ${id}`;
 }
 
 /** Notes that the key was used; at most once per cache fill. */

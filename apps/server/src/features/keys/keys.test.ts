@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { scopeNames } from '@svc/contract';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, startGateway, testDatabase } from '../../testing.ts';
 import { createOwner, issueKey } from './index.ts';
@@ -152,6 +155,74 @@ describe('keys', () => {
     }
     const within = { scopes: ['keys:read'], tool_level: 'l0', models: ['svc'], spend_cap_micro_usd: 0 };
     assert.equal((await create({ ...within, expires_at: inDays(9) }, weak)).status, 201);
+  });
+
+  test('a scope that no route has is a 400 that names the field, in creating and in changing a key', async () => {
+    const { body: target } = await create();
+    for (const scope of ['hosts:write', 'nothing', 'health', 'hosts:', 'HOSTS', 'scheduler:exec', '']) {
+      for (const answer of [await create({ scopes: ['keys', scope] }), await patch(target.id, { scopes: [scope] })]) {
+        assert.deepEqual([answer.status, Object.keys(answer.body.error.details.fieldErrors)], [400, ['scopes']], scope);
+        assert.match(answer.body.error.details.fieldErrors.scopes[0], /no such scope.* hosts:serve/);
+      }
+    }
+    const { status, body } = await create({ scopes: [...scopeNames] });
+    assert.deepEqual([status, body.scopes.toSorted()], [201, scopeNames.toSorted()]);
+    assert.deepEqual((await patch(body.id, { scopes: ['hosts:exec'] })).body.scopes, ['hosts:exec']);
+    assert.deepEqual((await patch(body.id, { scopes: ['keys'] })).body.scopes, ['keys']);
+  });
+
+  test('a key of an earlier version goes on: its scopes stay, and one that could serve as a host still may', async () => {
+    const { sql } = gateway.kernel;
+    const folder = join(import.meta.dirname, '../../../migrations');
+    const file = readdirSync(folder).find((name) => name.endsWith('.keys.own_scopes.sql')) as string;
+    const [, update = ''] = /^(update keys\.keys [^;]+);/m.exec(readFileSync(join(folder, file), 'utf8')) ?? [];
+    for (const [scopes, then] of [
+      [['hosts'], ['hosts', 'hosts:serve']],
+      [
+        ['scheduler', 'hosts:read'],
+        ['scheduler', 'hosts:read', 'scheduler:serve'],
+      ],
+      [
+        ['scheduler', 'hosts'],
+        ['scheduler', 'hosts', 'hosts:serve', 'scheduler:serve'],
+      ],
+      [
+        ['hosts:read', 'old-word'],
+        ['hosts:read', 'old-word'],
+      ],
+      [
+        ['hosts', '*'],
+        ['hosts', '*'],
+      ],
+    ] as const) {
+      const text = await issue({ scopes });
+      await sql.unsafe(update);
+      const listed = (await list()).find((key: { last_four: string }) => key.last_four === text.slice(-4));
+      assert.deepEqual(listed.scopes, then);
+      const device = { 'x-svc-device': randomUUID() };
+      const claim = await http(gateway.url, '/v1/scheduler/claim', { key: text, body: {}, headers: device });
+      assert.equal(claim.status, /\*|scheduler:serve/.test(String(then)) ? 200 : 403);
+    }
+  });
+
+  test('a key can be made for one device, which then serves with it alone; only an owner takes a device from a key', async () => {
+    const device_id = randomUUID();
+    const scopes = ['hosts:serve', 'scheduler:serve'];
+    const claim = async (key: string) =>
+      (await http(gateway.url, '/v1/scheduler/claim', { key, body: {}, headers: { 'x-svc-device': device_id } }))
+        .status;
+    const { body: first } = await create({ scopes, device_id });
+    const { body: second } = await create({ scopes });
+    assert.deepEqual([await claim(second.key), await claim(first.key)], [403, 200]);
+    const { body: third } = await create({ scopes, device_id });
+    assert.deepEqual([await claim(first.key), await claim(third.key)], [403, 200]);
+    const maker = await issue({ scopes: ['keys', 'hosts:serve'] });
+    const count = (await list()).length;
+    const taken = await create({ scopes: ['hosts:serve'], device_id }, maker);
+    assert.deepEqual([taken.status, (await list()).length], [403, count], 'no key is left of a refused call');
+    assert.equal((await create({ scopes: ['hosts:serve'], device_id: randomUUID() }, maker)).status, 201);
+    const useless = await create({ scopes: ['keys'], device_id });
+    assert.deepEqual([useless.status, Object.keys(useless.body.error.details.fieldErrors)], [400, ['device_id']]);
   });
 
   test('a key cannot widen itself', async () => {

@@ -3,6 +3,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
+import { serveAs } from '../devices/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import {
   claimFailover,
@@ -29,6 +30,7 @@ export const claim = (claims: Claims): Operation =>
       const message = 'is not the device of x-svc-device';
       throw badRequest(`device_id: ${message}`, { device_id: [message] });
     }
+    await serveAs(context.db, { actor: context.actor, deviceId, takesOver: true });
     const host = {
       accountId: context.actor.accountId,
       deviceId,

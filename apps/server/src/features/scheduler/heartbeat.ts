@@ -3,6 +3,7 @@ import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
+import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { renewLease, touchHost } from './scheduler.claims.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
@@ -23,6 +24,8 @@ export function leaseHeld(run: RunRow): ApiError {
 export const heartbeat = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.heartbeat, async (context, { params, body }) => {
     const { accountId } = context.actor;
+    const { actor, deviceId } = context;
+    if (deviceId !== undefined) await serveAs(context.db, { actor, deviceId });
     const run = await findRun(context.db, params.id, accountId);
     if (!run) throw notFound('run');
     const holderId = run.holder_id;

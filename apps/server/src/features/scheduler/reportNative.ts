@@ -3,6 +3,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
+import { serveAs } from '../devices/index.ts';
 import { effective, isSlot, lockSchedule, type ScheduleRow } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
@@ -21,6 +22,7 @@ const oldestMs = 90 * 86_400_000;
 export const reportNative = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.reportNative, async (context, { headers, body }) => {
     const deviceId = headers['x-svc-device'];
+    await serveAs(context.db, { actor: context.actor, deviceId });
     return context.transaction(async (db) => {
       const { ms: now } = await readNow(db, context.clock);
       const schedule = await lockSchedule(db, body.schedule_id);

@@ -4,6 +4,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
+import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
@@ -13,6 +14,8 @@ import { move } from './scheduler.states.ts';
 /** Takes the result of the attempt that holds the run; repeating one that was taken answers alike. */
 export const result = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.result, async (context, { params, body }) => {
+    const { actor, deviceId } = context;
+    if (deviceId !== undefined) await serveAs(context.db, { actor, deviceId });
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;

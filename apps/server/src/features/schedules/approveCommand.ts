@@ -1,7 +1,9 @@
 import { contract } from '@svc/contract';
 import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { hasScope } from '../../kernel/http/access.ts';
 import { readNow } from '../../kernel/db/instant.ts';
+import { serveAs } from '../devices/index.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
@@ -9,8 +11,10 @@ import { lockSchedule } from './schedules.sql.ts';
 /** Approves the schedule's command, named by its hash, for the calling device. */
 export const approveCommand = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.approveCommand, async (context, { params, headers, body }) => {
-    const { accountId } = context.actor;
+    const { actor } = context;
+    const { accountId } = actor;
     const deviceId = headers['x-svc-device'];
+    if (!hasScope(actor.scopes, ['schedules'])) await serveAs(context.db, { actor, deviceId });
     await context.transaction(async (db) => {
       const schedule = await lockSchedule(db, params.id);
       if (schedule?.account_id !== accountId) throw notFound('schedule');

@@ -1,6 +1,8 @@
 import { contract } from '@svc/contract';
+import { hasScope } from '../../kernel/http/access.ts';
 import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { serveAs } from '../devices/index.ts';
 import { deleteApprovals } from './schedules.account.sql.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
@@ -8,8 +10,10 @@ import { lockSchedule } from './schedules.sql.ts';
 /** Withdraws the calling device's approval; what runs already goes on. */
 export const revokeCommand = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.revokeCommand, async (context, { params, headers }) => {
-    const { accountId } = context.actor;
+    const { actor } = context;
+    const { accountId } = actor;
     const deviceId = headers['x-svc-device'];
+    if (!hasScope(actor.scopes, ['schedules'])) await serveAs(context.db, { actor, deviceId });
     await context.transaction(async (db) => {
       const schedule = await lockSchedule(db, params.id);
       if (schedule?.account_id !== accountId) throw notFound('schedule');

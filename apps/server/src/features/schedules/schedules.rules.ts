@@ -26,6 +26,13 @@ export function effective(definition: Definition) {
   };
 }
 
+/** Whether a run of the schedule may come to the device: for a host that sees no others. */
+export function mayRun(definition: Definition, deviceId: string | undefined): boolean {
+  const { target } = effective(definition);
+  if (target.type === 'any' || target.type === 'tags') return true;
+  return target.type === 'host' && (target.device_id === deviceId || (definition.failover?.length ?? 0) > 0);
+}
+
 /** The definition that a validated body gives. */
 export function definitionOf(body: NewSchedule): Definition {
   const { name, kind, trigger } = body;

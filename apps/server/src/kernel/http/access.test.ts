@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { json, type Route, route, toolLevels } from '@svc/contract';
 import { z } from 'zod';
 import { generateKey } from '../../features/keys/keys.rules.ts';
-import { bearerKey, checkAccess, hasScope } from './access.ts';
+import { bearerKey, checkAccess } from './access.ts';
 import type { Actor } from './actor.ts';
 
 const actor: Actor = {
@@ -85,11 +85,17 @@ describe('access', () => {
   });
 
   test('scopes: all, a feature, or a feature for reading', () => {
-    assert.ok(hasScope(['*'], 'hosts', false));
-    assert.ok(hasScope(['keys', 'hosts'], 'hosts', false));
-    assert.ok(hasScope(['hosts:read'], 'hosts', true));
-    assert.ok(!hasScope(['hosts:read'], 'hosts', false));
-    assert.ok(!hasScope(['host', 'hosts2', 'keys'], 'hosts', true));
-    assert.ok(!hasScope([], 'hosts', true));
+    const may = (scopes: string[], of: Partial<Route> = {}) => codeOf({ scopes }, of) === 'allowed';
+    const reading = { method: 'GET' } as const;
+    assert.ok(may(['*']) && may(['keys', 'x']) && may(['x'], reading) && may(['x:read'], reading));
+    assert.ok(!may(['x:read']) && !may(['x2', 'keys'], reading) && !may([], reading));
+  });
+
+  test('a route that names its scopes is called with one of these, or with all, and with nothing else of its feature', () => {
+    const serving = { method: 'GET', scopes: ['hosts:serve'] } as const;
+    const allowed = (['*', 'x', 'x:read', 'hosts', 'hosts:read', 'hosts:exec', 'hosts:serve'] as const).filter(
+      (scope) => codeOf({ scopes: [scope] }, serving) === 'allowed',
+    );
+    assert.deepEqual(allowed, ['*', 'hosts:serve']);
   });
 });

@@ -1,4 +1,4 @@
-import { type Route, toolLevels } from '@svc/contract';
+import { type Route, scopesOf, toolLevels } from '@svc/contract';
 import type { Actor } from './actor.ts';
 import { ApiError } from './errors.ts';
 
@@ -54,11 +54,9 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
   if (actor.subscription !== 'active') {
     throw new ApiError('subscription_inactive', 'the subscription behind this key is inactive; renew it to go on');
   }
-  if (!hasScope(actor.scopes, feature, route.method === 'GET')) {
-    throw new ApiError(
-      'forbidden',
-      `this key lacks the scope "${feature}"${route.method === 'GET' ? ` or "${feature}:read"` : ''}`,
-    );
+  const wanted = scopesOf(feature, route);
+  if (!hasScope(actor.scopes, wanted)) {
+    throw new ApiError('forbidden', `this key lacks the scope ${wanted.map((scope) => `"${scope}"`).join(' or ')}`);
   }
   if (route.toolLevel && toolLevels.indexOf(actor.toolLevel) < toolLevels.indexOf(route.toolLevel)) {
     throw new ApiError('forbidden', `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}`);
@@ -70,7 +68,7 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
   }
 }
 
-/** Whether `scopes` allow an operation of `feature`: `*`, `<feature>`, or `<feature>:read` for reading. */
-export function hasScope(scopes: readonly string[], feature: string, reading: boolean): boolean {
-  return scopes.some((scope) => scope === '*' || scope === feature || (reading && scope === `${feature}:read`));
+/** Whether a key that has the scopes `held` has one of `wanted`; `*` is every scope. */
+export function hasScope(held: readonly string[], wanted: readonly string[]): boolean {
+  return held.some((scope) => scope === '*' || wanted.includes(scope));
 }

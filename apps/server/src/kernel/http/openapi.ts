@@ -1,4 +1,13 @@
-import { type Answers, contract, type ErrorCode, errorCodes, errorEnvelope, Json, type Route } from '@svc/contract';
+import {
+  type Answers,
+  contract,
+  type ErrorCode,
+  errorCodes,
+  errorEnvelope,
+  Json,
+  type Route,
+  scopesOf,
+} from '@svc/contract';
 import { z } from 'zod';
 import { createSchemas, type JsonSchema, type Schemas } from './openapi.schemas.ts';
 
@@ -92,6 +101,7 @@ function describe(
     operationId,
     tags: [feature],
     summary: route.summary,
+    ...(route.auth === 'key' && { description: scopesText(scopesOf(feature, route)) }),
     security: route.auth === 'key' ? [{ key: [] }] : [],
     parameters: [
       ...parametersOf(route.params, 'path', schemas),
@@ -104,6 +114,10 @@ function describe(
     responses: { ...successes(route.answers, schemas), ...failures(routeErrors(route)) },
   };
 }
+
+/** What a key needs to call a route. */
+const scopesText = (scopes: readonly string[]): string =>
+  `Needs a key with the scope ${['*', ...scopes].map((scope) => `\`${scope}\``).join(' or ')}.`;
 
 function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas): JsonSchema {
   if (takes.kind === 'bytes') {

@@ -1,0 +1,42 @@
+import { userInfo } from 'node:os';
+import type { Output } from './output.ts';
+import type { Policy } from './policy.ts';
+import { kindsOf } from './runs/claims.ts';
+
+/** Says at start what the policy allows, and what that comes to. */
+export function announce(output: Output, json: boolean, policy: Policy, policyPath: string): void {
+  const reach = reachOf(policy);
+  if (json) {
+    output.json({ event: 'starting', policy: policyPath, ops: policy.decisions, roots: policy.roots, reach });
+    return;
+  }
+  const decisions = Object.entries(policy.decisions).map(([op, decision]) => `${op} ${decision}`);
+  output.line(`policy ${policyPath}: ${decisions.join(', ')} (shell is not confined to the roots)`);
+  for (const line of reach) output.line(line);
+}
+
+/** What a key of the account can make this machine do, a line for each scope. */
+export function reachOf(policy: Policy): string[] {
+  const { decisions, roots, agent } = policy;
+  const kinds = kindsOf(policy);
+  const below = `below ${roots.join(', ')}`;
+  const commands = {
+    allow: `run any command as ${userInfo().username}`,
+    ask: 'run what you say y to, here',
+    refuse: '',
+  };
+  const operations = [
+    commands[decisions.shell],
+    decisions.read_file === 'allow' && `read files ${below}`,
+    decisions.write_file === 'allow' && `write files ${below}`,
+  ];
+  const prompts = agent?.ask ? 'give its agent prompts that were approved here' : 'give its agent any prompt';
+  const runs = [
+    kinds.includes('shell') && 'run commands that were approved here (svc host approve)',
+    kinds.includes('agent') && prompts,
+    kinds.includes('http') && 'send requests into its network',
+  ];
+  const line = (scopes: string, all: (string | false)[]) =>
+    `a key with the scope ${scopes} can make this machine: ${all.filter(Boolean).join('; ') || 'do nothing of note'}`;
+  return [line('hosts or hosts:exec', operations), line('schedules', runs)];
+}
