@@ -17,7 +17,7 @@ import {
   temporaryDirectory,
   until,
 } from '../testing.ts';
-import { type FakeGateway, fakeGateway, testKey } from '../testing.gateway.ts';
+import { type FakeGateway, fakeGateway, refuse, testKey } from '../testing.gateway.ts';
 import { hashOf, newRun } from '../testing.scheduler.ts';
 import { openApprovals } from './approvals.ts';
 
@@ -68,6 +68,19 @@ test('a gateway that is away or refuses is asked again, and nothing is lost', as
   await gateway.start();
   const run = gateway.scheduler.queue(await approvedRun(daemon, 'echo back'));
   assert.equal((await gateway.scheduler.result(run)).log_tail, 'back\n');
+});
+
+test('a key that may be a host and may not take runs: the daemon serves, and says what is refused', async (t) => {
+  const gateway = await fakeGateway(t);
+  gateway.intercept = (request, response) => {
+    if (request.url !== '/v1/scheduler/claim') return false;
+    refuse(response, 403, 'forbidden');
+    return true;
+  };
+  const daemon = await startDaemon(t, gateway);
+  await gateway.stream();
+  await daemon.says('cannot claim runs: 403 forbidden');
+  assert.equal((await gateway.exec('info').outcome).ok, true);
 });
 
 test('SIGTERM ends runs, reports them and claims no more', async (t) => {
