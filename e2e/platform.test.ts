@@ -232,11 +232,11 @@ describe('the platform as a person runs it', () => {
   test('SIGTERM ends it though its database hangs, and the next start goes on with that database', async () => {
     const postmaster = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     const hung = [postmaster, ...childrenOf(postmaster)];
-    for (const pid of hung) process.kill(pid, 'SIGSTOP');
+    signalAll(hung, 'SIGSTOP');
     try {
       assert.equal(await platform.end(), 0);
     } finally {
-      for (const pid of hung) process.kill(pid, 'SIGCONT');
+      signalAll(hung, 'SIGCONT');
     }
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.ok((await client().keys.list()).keys.length > 0);
@@ -253,3 +253,14 @@ describe('the platform as a person runs it', () => {
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+
+/** Some may have ended since they were listed. */
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
+    }
+  }
+}

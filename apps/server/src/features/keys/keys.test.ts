@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { scopeNames } from '@svc/contract';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, openTest, startGateway, testDatabase } from '../../testing.ts';
+import { createAccount, http, openTest, startGateway, testDatabase, until } from '../../testing.ts';
 import { createOwner, issueKey } from './index.ts';
 import type { KeyTerms } from './keys.issue.ts';
 import { isKeyText } from './keys.rules.ts';
@@ -42,7 +42,10 @@ describe('keys', () => {
     const keys = await list();
     assert.deepEqual([keys[0].id, keys[1].id], made.toReversed());
     assert.equal(keys[0].last_used_at, undefined);
-    assert.ok(keys.some((key: { id: string; last_used_at?: string }) => key.id === account.keyId && key.last_used_at));
+    // Noted after the answer.
+    await until(async () =>
+      (await list()).some((key: { id: string; last_used_at?: string }) => key.id === account.keyId && key.last_used_at),
+    );
     assert.deepEqual(
       (await list(other.key)).map((key: { id: string }) => key.id),
       [other.keyId],
