@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { generateKey } from '../features/keys/keys.rules.ts';
+import { testClock } from './clock.ts';
 import { createLog, redact } from './log.ts';
 
 /** A log and the lines it wrote. */
@@ -48,6 +49,27 @@ describe('log', () => {
     for (const url of urls) log.error({ url, err: new Error(`cannot reach ${url}`) }, url);
     for (const line of lines) assert.doesNotMatch(line, /hunter2/);
     assert.ok(lines[0]?.includes('postgres://svc:[redacted]@db.example'));
+  });
+
+  test('a failure that repeats is one line a minute, with how often; without a stack when a connection broke', () => {
+    const lines: string[] = [];
+    const clock = testClock();
+    const log = createLog('info', { write: (line: string) => lines.push(line) } as never, clock);
+    const broken = () => Object.assign(new Error('connect ECONNREFUSED /run/db'), { code: 'ECONNREFUSED' });
+    for (let second = 0; second < 59; second += 1) {
+      for (let time = 0; time < 8; time += 1) log.warn({ err: broken(), loop: 'a' }, 'a loop failed');
+      clock.advance(1_000);
+    }
+    assert.equal(lines.length, 1);
+    log.warn({ err: broken(), loop: 'b' }, 'a loop failed');
+    log.warn({ err: new Error('another'), loop: 'a' }, 'a loop failed');
+    for (const trace of ['1', '2']) log.error({ err: broken(), trace }, 'request failed');
+    assert.equal(lines.length, 5, 'other failures, and those of requests, are written');
+    clock.advance(1_000);
+    log.warn({ err: broken(), loop: 'a' }, 'a loop failed');
+    const parsed = lines.map((line) => JSON.parse(line));
+    assert.equal(parsed[5].repeats, 59 * 8 - 1);
+    assert.deepEqual([parsed[0].err.stack, typeof parsed[2].err.stack], [undefined, 'string']);
   });
 
   test('what is no secret stays as it is', () => {
