@@ -74,7 +74,11 @@ export function buildApp(kernel: Kernel): App {
     features,
     jobs: [sweepKernel, ...features.flatMap((feature) => feature.jobs ?? [])],
     async start() {
-      running = await Promise.all(features.map(async (feature) => (await feature.start?.(kernel)) ?? {}));
+      const started = await Promise.allSettled(features.map(async (feature) => (await feature.start?.(kernel)) ?? {}));
+      running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      // Those that did start are ended by `drain`.
+      const failed = started.find((one) => one.status === 'rejected');
+      if (failed) throw failed.reason;
     },
     async drain() {
       draining = true;

@@ -89,7 +89,9 @@ function shareOptions(command: Command): void {
 shareOptions(program);
 
 /** Says what went wrong in one line and ends the process, whatever is still open. */
-function fail(error: unknown): void {
+function fail(thrown: unknown): void {
+  // What failed while it was cleaned up says less than what failed first.
+  const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   if (error instanceof CommanderError && error.exitCode === 0) return;
   const expected = error instanceof CommandError || error instanceof ConfigError || error instanceof CommanderError;
   const text = error instanceof Error ? error.message : String(error);

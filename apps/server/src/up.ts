@@ -5,10 +5,10 @@ import { type Config, ConfigError, unknownSettings } from './config.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { openDataDir } from './postgres/datadir.ts';
+import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { openKernel } from './resources.ts';
-import { superviseSandboxd } from './sandboxd.ts';
+import { type Supervised, superviseSandboxd } from './sandboxd.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
 export type Part = 'all' | 'gateway' | 'worker' | 'sandboxd';
@@ -30,33 +30,33 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   void stopped.then(limitShutdown);
   if (part === 'sandboxd') {
-    const dataDir = openDataDir(config.dataDir, false);
+    const dataDir = makeDataDir(config);
     const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
     await stopped;
     await node.stop();
     return;
   }
+  // A start that fails ends what it began, whatever it failed at: the node agent, the embedded database.
+  await using running = new AsyncDisposableStack();
   const opened = await openKernel(config, log);
+  running.defer(opened.close);
   const kernel = opened.value;
+  let node: Supervised | undefined;
+  running.defer(() => node?.stop());
   const app = buildApp(kernel);
-  try {
-    await app.start();
-    if (part !== 'worker') await serve(app, kernel);
-  } catch (error) {
-    // A start that fails, for a port that is in use, leaves no database running.
-    await opened.close();
-    throw error;
-  }
+  running.defer(async () => {
+    await app.drain();
+    await closeHttp(app);
+  });
+  await app.start();
+  const greet = part === 'worker' ? () => {} : await serve(app, kernel);
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
-  const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
+  if (isOurs) node = superviseSandboxd(kernel, options);
   if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
+  greet();
   await stopped;
   log.info('shutting down');
-  await app.drain();
-  await closeHttp(app);
-  await node?.stop();
-  await opened.close();
 }
 
 /**
@@ -71,7 +71,8 @@ function limitShutdown(): void {
   });
 }
 
-async function serve(app: App, kernel: Kernel): Promise<void> {
+/** Answers what greets the person who started it, once all of it runs. */
+async function serve(app: App, kernel: Kernel): Promise<() => void> {
   const { config, log } = kernel;
   const ownerKey = await createOwner(kernel);
   try {
@@ -85,7 +86,7 @@ async function serve(app: App, kernel: Kernel): Promise<void> {
   await listenForMetrics(kernel, log);
   const { port } = app.http.server.address() as AddressInfo;
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
-  process.stdout.write(greeting(baseUrl, ownerKey));
+  return () => void process.stdout.write(greeting(baseUrl, ownerKey));
 }
 
 /** Printed once it answers; the key only on the first start. */
