@@ -7,6 +7,7 @@ import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 export const looks: readonly (readonly string[])[] = [
   ['--help'],
   ['keys', '--help'],
+  ['status'],
   ['images', 'list'],
   ['doctor'],
   ['keys', 'list', '--email', 'owner@localhost'],

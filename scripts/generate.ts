@@ -17,8 +17,9 @@ const files: Record<string, string> = {
   'apps/server/openapi.json': `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
   'docs/settings.md': `# Settings
 
-Environment variables, or flags of the same name that win over them. A malformed one stops the start with a line that
-names it. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
+Environment variables, or flags of the same name that win over them. Lines \`SVC_X=value\` in \`settings.env\` in the data
+dir serve every command, in any terminal; environment and flags win over them. A malformed one stops the start with a line
+that names it. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
 
 | name | flag | default | meaning |
 |---|---|---|---|

@@ -133,10 +133,52 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** Reads the environment and the flags that override it; throws `ConfigError` for a malformed setting. */
-export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, environment = process.env): Config {
+/** In the data dir: settings that every command finds, whatever terminal it is in. */
+export const settingsFileName = 'settings.env';
+
+/** Reads a settings file: `SVC_X=value` a line, `#` begins a comment, quotes around a value are dropped. */
+export function parseSettings(text: string, file: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).map((line, index) => ({ line: line.trim(), number: index + 1 }));
+  return Object.fromEntries(
+    lines
+      .filter(({ line }) => line !== '' && !line.startsWith('#'))
+      .map(({ line, number }) => {
+        const [, name, value = ''] = /^(SVC_[A-Z0-9_]+)\s*=\s*(.*)$/.exec(line) ?? [];
+        // The line is not repeated: it may hold a secret.
+        if (name === undefined) throw new ConfigError(`${file}: line ${number} must look like SVC_PORT=8080`);
+        if (name === 'SVC_DATA_DIR')
+          throw new ConfigError(`${file}: SVC_DATA_DIR says where this file is; set it outside`);
+        return [name, /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value];
+      }),
+  );
+}
+
+/** What says where the data dir is, and with it the settings file: read before all other settings. */
+export function loadPlace(
+  { SVC_DATA_DIR, SVC_DATABASE_URL }: Partial<Record<SettingName, string>>,
+  environment = process.env,
+): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const given = {
+    SVC_DATA_DIR: SVC_DATA_DIR ?? environment['SVC_DATA_DIR'],
+    SVC_DATABASE_URL: SVC_DATABASE_URL ?? environment['SVC_DATABASE_URL'],
+  };
+  return loadConfig({}, given);
+}
+
+/**
+ * Reads the environment, the flags that override it and the settings file that both override; throws `ConfigError` for a
+ * malformed setting.
+ */
+export function loadConfig(
+  flags: Partial<Record<SettingName, string>> = {},
+  environment = process.env,
+  file: Readonly<Record<string, string>> = {},
+): Config {
   const given = Object.fromEntries(
-    Object.keys(settings).map((name) => [name, flags[name as SettingName] ?? (environment[name] || undefined)]),
+    Object.keys(settings).map((name) => [
+      name,
+      flags[name as SettingName] ?? (environment[name] || undefined) ?? (file[name] || undefined),
+    ]),
   );
   const parsed = schema.safeParse(given);
   if (!parsed.success) {

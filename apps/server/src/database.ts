@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from './config.ts';
+import { type Config, settingsFileName } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
 import { CommandError } from './kernel/commands.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
@@ -12,6 +13,7 @@ import {
   stopPostgres,
 } from './postgres/embedded.ts';
 import { isAlive } from './postgres/lock.ts';
+import { findRunningProcesses } from './running.ts';
 
 /** The database of a process, and how it lets go of it. */
 export interface OpenTarget {
@@ -57,9 +59,18 @@ export async function openTarget(config: Config, dataDir: string, log: Log, cloc
 /** The same for a command: it creates nothing, and runs the server of a platform that is down for its own time only. */
 export async function borrowTarget(config: Config, dataDir: string): Promise<OpenTarget> {
   if (config.databaseUrl !== undefined) return byUrl(config.databaseUrl);
+  if (findRunningProcesses(dataDir).some(({ database }) => database === 'url')) throw new OtherDatabase(dataDir);
   const embedded = await borrowPostgres(dataDir);
   if (!embedded) throw new NoDatabase(dataDir);
   return { target: { embedded, database: databaseName }, close: () => stopUnused(embedded) };
+}
+
+/** The platform that runs on the data dir was told of its database in an environment that this command does not share. */
+export class OtherDatabase extends CommandError {
+  constructor(dataDir: string) {
+    const file = join(dataDir, settingsFileName);
+    super(`the platform of this data dir uses another database: set SVC_DATABASE_URL here too, or once in ${file}`);
+  }
 }
 
 /** No platform has used the data directory yet. */

@@ -12,6 +12,7 @@ import { findDataDir } from './postgres/datadir.ts';
 import type { Blobs } from './kernel/blobs.ts';
 import type { Log } from './kernel/log.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
+import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
 
 /** One finding; `fix` says what to do about a fault. */
@@ -40,7 +41,8 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
   } finally {
     await opened?.close();
   }
-  checks.push(await gatewayPort(config), await providers(config), ...(await sandboxes(config)));
+  const running = findRunningProcesses(findDataDir(config));
+  checks.push(await gatewayPort(config, running), await providers(config), ...(await sandboxes(config, running)));
   return checks;
 }
 
@@ -66,8 +68,10 @@ function runtime(): Check {
 }
 
 /** Asks the node agent beside the gateway what it can run, and how far its images are. */
-async function sandboxes(config: Config): Promise<Check[]> {
-  const node = new NodeClient(sandboxdPlaces(config, findDataDir(config)).socket);
+async function sandboxes(config: Config, running: readonly RunningProcess[]): Promise<Check[]> {
+  const named = running.find(({ sandboxd_socket }) => sandboxd_socket !== undefined)?.sandboxd_socket;
+  const sandboxdSocket = config.sandboxdSocket ?? named;
+  const node = new NodeClient(sandboxdPlaces({ ...config, sandboxdSocket }, findDataDir(config)).socket);
   try {
     const { backends, images } = await node.node();
     const runs = Object.entries(backends).map(([name, { available, reason }]): Check => {
@@ -138,30 +142,36 @@ async function storage(config: Config, blobs: Blobs, dataDir: string): Promise<C
   }
 }
 
-/** The port is free, or a gateway of ours answers on it. */
-async function gatewayPort(config: Config): Promise<Check> {
+/** The platform of this data dir answers on its port, or the port is free for it. Another one's platform is a fault. */
+async function gatewayPort(config: Config, running: readonly RunningProcess[]): Promise<Check> {
   const name = 'port';
+  const serving = running.find(({ port }) => port !== undefined);
+  const at = serving ?? { host: config.host, port: config.port, tls: config.tls !== undefined };
+  const where = `${at.host}:${at.port}`;
+  const answer = await askGateway(localUrl(at), '/health');
+  if (serving) {
+    const found = `${where}: the platform of this data dir (pid ${serving.pid})`;
+    if (answer?.instance === serving.instance_id) return { name, ok: true, found };
+    return { name, ok: false, found: `${found} does not answer`, fix: 'see its log, or start it again' };
+  }
+  if (answer?.instance !== undefined) {
+    const fix = 'choose another port with SVC_PORT or --port, or name its data dir with --data-dir';
+    return { name, ok: false, found: `${where}: the platform of another data dir`, fix };
+  }
+  const code = await listenError(config);
+  if (code === undefined) return { name, ok: true, found: `${config.port} is free` };
+  if (code === 'EADDRINUSE') {
+    return { name, ok: false, found: `${config.port} is used by another program`, fix: 'choose another with --port' };
+  }
+  return { name, ok: false, found: `${where}: ${code}`, fix: 'choose another SVC_HOST or SVC_PORT' };
+}
+
+async function listenError({ port, host }: Config): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const server = createServer();
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-  server.listen(config.port, config.host, () => server.close(() => resolve(undefined)));
-  const code = await promise;
-  if (code === undefined) return { name, ok: true, found: `${config.port} is free` };
-  if (code !== 'EADDRINUSE')
-    return {
-      name,
-      ok: false,
-      found: `${config.host}:${config.port}: ${code}`,
-      fix: 'choose another SVC_HOST or SVC_PORT',
-    };
-  try {
-    const answer = await fetch(`${config.baseUrl}/health`, { signal: AbortSignal.timeout(2_000) });
-    const body = (await answer.json()) as { ok?: unknown };
-    if (body.ok === true) return { name, ok: true, found: `${config.port}: the platform runs` };
-  } catch {
-    // Something that is not ours: the fault below.
-  }
-  return { name, ok: false, found: `${config.port} is used by another program`, fix: 'choose another with --port' };
+  server.listen(port, host, () => server.close(() => resolve(undefined)));
+  return promise;
 }
 
 async function providers(config: Config): Promise<Check> {

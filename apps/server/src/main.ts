@@ -1,5 +1,16 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { ConfigError, loadConfig, type SettingName, settingFlags } from './config.ts';
+import {
+  ConfigError,
+  loadConfig,
+  loadPlace,
+  parseSettings,
+  type SettingName,
+  settingFlags,
+  settingsFileName,
+  unknownSettings,
+} from './config.ts';
 import { doctor } from './doctor.ts';
 import { accountsCommands } from './features/accounts/index.ts';
 import { keysCommands } from './features/keys/index.ts';
@@ -7,8 +18,11 @@ import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
 import { createLog, redact } from './kernel/log.ts';
+import { findDataDir } from './postgres/datadir.ts';
+import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
 import { imagesCommand } from './sandboxd.ts';
+import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
 
 const program = new Command('svc')
@@ -19,12 +33,23 @@ const program = new Command('svc')
   .configureOutput({ outputError: () => {} });
 for (const { flag, name, description } of settingFlags()) program.option(`${flag} <value>`, `${description} (${name})`);
 
-/** Flags win over the environment. */
+/** Flags win over the environment, which wins over the settings file of the data dir. */
 function config() {
   const options: Record<string, string> = program.opts();
-  const flags = settingFlags().map(({ name, flag }) => [name, options[camelCase(flag)]]);
-  return loadConfig(Object.fromEntries(flags) as Partial<Record<SettingName, string>>);
+  const given = settingFlags().map(({ name, flag }) => [name, options[camelCase(flag)]]);
+  const flags = Object.fromEntries(given) as Partial<Record<SettingName, string>>;
+  const dataDir = findDataDir(loadPlace(flags));
+  const file = join(dataDir, settingsFileName);
+  const text = readIfThere(file);
+  if (text === undefined) return loadConfig(flags);
+  const kept = parseSettings(text, file);
+  warnings.push(...unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`));
+  if ((statSync(file).mode & 0o077) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
+  // The place is settled: a database that the file names does not move it.
+  return loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept);
 }
+/** What `up` says before it starts. */
+const warnings = unknownSettings().map((name) => `${name} is no setting of this version`);
 
 const camelCase = (flag: string): string =>
   flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -48,8 +73,17 @@ program
   .description('run the platform in the foreground')
   .option('--only <part>', 'run one part: gateway, worker or sandboxd', oneOf(['gateway', 'worker', 'sandboxd']))
   .action((options: { only?: Part }) =>
-    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false }),
+    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false, warnings }),
   );
+program
+  .command('status')
+  .description('what runs on the data dir: exit code 0 all ready, 1 not ready, 3 nothing runs')
+  .action(async () => {
+    const found = await status(config());
+    const { running, data_dir, processes } = found;
+    print(json() ? found : running ? processes : `nothing runs on ${data_dir}; start it with ./svc up`);
+    process.exitCode = statusCode(found);
+  });
 program
   .command('doctor')
   .description('check the machine and say what to do about each fault')

@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
-import { type Config, ConfigError, unknownSettings } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { openKernel } from './resources.ts';
+import { writeRunning } from './running.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
@@ -21,9 +23,13 @@ const repeatedSignalMs = 1_000;
 const lastRequestsMs = 2_000;
 
 /** Runs the platform, or a part of it, in the foreground until SIGTERM or SIGINT. */
-export async function up(config: Config, part: Part, options: { systemPackages: boolean }): Promise<void> {
+export async function up(
+  config: Config,
+  part: Part,
+  options: { systemPackages: boolean; warnings: readonly string[] },
+): Promise<void> {
   const log = createLog(config.logLevel);
-  for (const name of unknownSettings()) log.warn(`${name} is no setting of this version`);
+  for (const warning of options.warnings) log.warn(warning);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
   // a handler that stays, the second one would end the process in the middle of its drain.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
@@ -31,9 +37,11 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
   void stopped.then(limitShutdown);
   if (part === 'sandboxd') {
     const dataDir = makeDataDir(config);
+    const forget = writeRunning(dataDir, { part, ...aboutOf(config), instance_id: randomUUID() });
     const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
     await stopped;
     await node.stop();
+    forget();
     return;
   }
   // A start that fails ends what it began, whatever it failed at: the node agent, the embedded database.
@@ -49,12 +57,15 @@ export async function up(config: Config, part: Part, options: { systemPackages: 
     await closeHttp(app);
   });
   await app.start();
-  const greet = part === 'worker' ? () => {} : await serve(app, kernel);
+  const served = part === 'worker' ? undefined : await serve(app, kernel);
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   if (isOurs) node = superviseSandboxd(kernel, options);
   if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
-  greet();
+  running.defer(
+    writeRunning(kernel.dataDir, { part, ...aboutOf(config), ...served?.address, instance_id: kernel.gateways.id }),
+  );
+  served?.greet();
   await stopped;
   log.info('shutting down');
 }
@@ -71,8 +82,15 @@ function limitShutdown(): void {
   });
 }
 
-/** Answers what greets the person who started it, once all of it runs. */
-async function serve(app: App, kernel: Kernel): Promise<() => void> {
+/** What commands learn of this process from its data dir. */
+const aboutOf = ({ databaseUrl, sandboxdSocket }: Config) => ({
+  since: new Date().toISOString(),
+  database: databaseUrl === undefined ? ('embedded' as const) : ('url' as const),
+  ...(sandboxdSocket !== undefined && { sandboxd_socket: sandboxdSocket }),
+});
+
+/** Listens; answers where, and what greets the person who started it once all of it runs. */
+async function serve(app: App, kernel: Kernel) {
   const { config, log } = kernel;
   const ownerKey = await createOwner(kernel);
   try {
@@ -86,7 +104,10 @@ async function serve(app: App, kernel: Kernel): Promise<() => void> {
   await listenForMetrics(kernel, log);
   const { port } = app.http.server.address() as AddressInfo;
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
-  return () => void process.stdout.write(greeting(baseUrl, ownerKey));
+  return {
+    address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
+    greet: () => void process.stdout.write(greeting(baseUrl, ownerKey)),
+  };
 }
 
 /** Printed once it answers; the key only on the first start. */

@@ -1,1 +1,2 @@
 export { parseProviders } from './health.rules.ts';
+export { instanceHeader } from './live.ts';
