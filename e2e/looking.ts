@@ -10,8 +10,10 @@ export const looks: readonly (readonly string[])[] = [
   ['status'],
   ['images', 'list'],
   ['doctor'],
-  ['keys', 'list', '--email', 'owner@localhost'],
-  ['wallet', 'show', '--email', 'owner@localhost'],
+  ['accounts', 'list'],
+  ['accounts', 'show'],
+  ['keys', 'list'],
+  ['wallet', 'show'],
 ];
 
 /** Modes, owners, sizes and times of a data dir's files; of the database, which is at work, the folder alone. */

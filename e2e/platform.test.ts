@@ -4,7 +4,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import {
+  freePort,
+  killAll,
+  noSandboxes,
+  type Platform,
+  run,
+  start,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { ownSandboxes } from './sandboxes.ts';
 
@@ -240,6 +249,31 @@ describe('the platform as a person runs it', () => {
     }
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.ok((await client().keys.list()).keys.length > 0);
+  });
+
+  test('who lost the key gets another: the only account needs no naming, and has the address it was given', async () => {
+    await using fresh = temporaryFolder();
+    const settings = { ...noSandboxes, SVC_DATA_DIR: join(fresh.path, 'data') };
+    const own = await startPlatform(settings.SVC_DATA_DIR, await freePort(), {
+      ...settings,
+      SVC_OWNER_EMAIL: 'me@example.com',
+    });
+    const asked = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run([...words, '--json'], settings);
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    assert.equal((await asked('accounts', 'show')).email, 'me@example.com');
+    const { key: another } = await asked('keys', 'create', '--name', 'found again');
+    await createClient({ baseUrl: own.url, apiKey: another }).devices.list();
+    assert.equal((await asked('accounts', 'set', '--new-email', 'new@example.com')).email, 'new@example.com');
+    assert.deepEqual(
+      (await asked('accounts', 'list')).map(({ email }: { email: string }) => email),
+      ['new@example.com'],
+    );
+    assert.equal((await asked('wallet', 'show')).email, 'new@example.com');
+    assert.equal((await asked('keys', 'list')).length, 2);
+    await own.end();
   });
 
   test('commands work while the platform is down, and leave nothing running', async () => {

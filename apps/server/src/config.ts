@@ -54,8 +54,16 @@ const settings = {
     .min(32, 'must have at least 32 characters')
     .optional()
     .describe('seals secrets, peppers key hashes, signs links; default: generated into the data dir'),
+  SVC_OWNER_EMAIL: z
+    .string()
+    .max(254)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+    .default('owner@localhost')
+    .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
   SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
-  SVC_HUB_URL: httpUrl.optional().describe('`{hub_url}`; default `{base_url}/hub`'),
+  SVC_HUB_URL: httpUrl
+    .optional()
+    .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),
   SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
   SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`; default `{base_url}/relay`'),
   SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
@@ -227,10 +235,10 @@ function complete(values: z.output<typeof schema>) {
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
-    hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,
-    authUrl: values.SVC_AUTH_URL ?? `${baseUrl}/auth`,
-    relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
-    resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
+    ownerEmail: values.SVC_OWNER_EMAIL,
+    /** Undefined without a web app: its links lead nowhere then. */
+    webUrl: values.SVC_HUB_URL,
+    ...addressesOf(values, baseUrl),
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),
@@ -265,6 +273,13 @@ function complete(values: z.output<typeof schema>) {
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+const addressesOf = (values: z.output<typeof schema>, baseUrl: string) => ({
+  hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,
+  authUrl: values.SVC_AUTH_URL ?? `${baseUrl}/auth`,
+  relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
+  resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
+});
 
 const systemNames =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;

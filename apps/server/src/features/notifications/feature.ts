@@ -6,6 +6,7 @@ import { sweepNotifications } from './notifications.jobs.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { createVapid } from './notifications.vapid.ts';
 import { readAll } from './readAll.ts';
+import { sendTest } from './sendTest.ts';
 import { stream } from './stream.ts';
 import { subscribe } from './subscribe.ts';
 import { unsubscribe } from './unsubscribe.ts';
@@ -23,6 +24,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       list,
       update,
       readAll,
+      sendTest,
       stream: stream(inbox),
       vapidKey: vapidKey(vapid),
       subscribe,
