@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
@@ -42,11 +43,34 @@ describe('the platform as a person runs it', () => {
     return JSON.parse(stdout);
   };
 
-  test('a first start prints a key, and a curl line that works', async () => {
+  test('a first start without a terminal keeps the key in a file of its owner, and prints a curl line that works', async () => {
     const line = /^ {2}(curl .*)$/m.exec(platform.output())?.[1] ?? assert.fail(platform.output());
     const answer = JSON.parse(execFileSync('sh', ['-c', `${line} -s`], { encoding: 'utf8' }));
     assert.equal(answer.keys.length, 1);
     assert.ok(!readFileSync(join(dataDir, 'postgres.log'), 'utf8').includes(key));
+    assert.ok(key.length > 0 && !platform.output().includes(key), 'a journal has it not');
+    assert.equal(statSync(join(dataDir, 'owner.key')).mode & 0o777, 0o600);
+  });
+
+  test('on a terminal a first start shows the key, and writes it nowhere', async () => {
+    await using fresh = temporaryFolder();
+    const own = join(fresh.path, 'data');
+    const svc = join(import.meta.dirname, '../svc');
+    const up = `${svc} up --port ${await freePort()} --data-dir ${own}`;
+    // `script` gives it a terminal.
+    const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...noSandboxes };
+    const terminal = spawn('script', ['-qec', up, '/dev/null'], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let text = '';
+    terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await until(() => /curl -H/.test(text));
+    assert.match(text, /Your API key, shown once:\r\n {2}svc_\w{38}\r\n/);
+    assert.equal(existsSync(join(own, 'owner.key')), false);
+    const { pid } = JSON.parse(readFileSync(join(own, 'running.json'), 'utf8'));
+    process.kill(pid, 'SIGTERM');
+    await once(terminal, 'close');
   });
 
   test('generated secrets are readable by their owner alone', () => {
@@ -76,7 +100,7 @@ describe('the platform as a person runs it', () => {
     const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
-    assert.equal(platform.key, '', 'the key is printed once');
+    assert.equal(platform.key, '', 'the key is told once');
     assert.deepEqual(await deviceIds(), devices);
     assert.ok((await usageCount()) > 0);
     await daemon.printed(/connected as box[^]*connected as box/);
@@ -214,6 +238,22 @@ describe('the platform as a person runs it', () => {
     await warned.printed(/SVC_PROT is no setting/);
     await warned.printed(/svc is ready/);
     assert.equal(await warned.end(), 0);
+  });
+
+  test('no secret is taken from a command line, where others read it, nor repeated', async () => {
+    for (const words of [
+      ['--master-key', 'hidden-value-hidden-value-hidden-value'],
+      ['--master-key=hidden-value-hidden-value-hidden-value'],
+      ['--database-url', 'postgres://u:hidden-value@127.0.0.1:1/x'],
+    ]) {
+      const { code, stderr } = await run(['doctor', ...words]);
+      assert.deepEqual(
+        [code, /^svc: --[a-z-]+: a secret on a command line .*-file <path>\n$/.test(stderr)],
+        [2, true],
+        stderr,
+      );
+      assert.ok(!stderr.includes('hidden-value'));
+    }
   });
 
   test('no log line holds a key', () => {

@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { ConfigError } from './config.error.ts';
+import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
+
+export { ConfigError } from './config.error.ts';
 
 const flag = z
   .enum(['on', 'off', 'true', 'false', '1', '0'])
@@ -134,58 +139,39 @@ const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
 export type Config = Readonly<ReturnType<typeof complete>>;
-export type SettingName = keyof typeof settings;
+export type SettingName = keyof typeof settings | `${Secret}_FILE`;
+/** What a command line, an environment or a settings file says. */
+export type Given = Readonly<Partial<Record<SettingName, string>>>;
 
-/** A setting that cannot be used. The message is one line that names it. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
-
-/** In the data dir: settings that every command finds, whatever terminal it is in. */
-export const settingsFileName = 'settings.env';
-
-/** Reads a settings file: `SVC_X=value` a line, `#` begins a comment, quotes around a value are dropped. */
-export function parseSettings(text: string, file: string): Record<string, string> {
-  const lines = text.split(/\r?\n/).map((line, index) => ({ line: line.trim(), number: index + 1 }));
-  return Object.fromEntries(
-    lines
-      .filter(({ line }) => line !== '' && !line.startsWith('#'))
-      .map(({ line, number }) => {
-        const [, name, value = ''] = /^(SVC_[A-Z0-9_]+)\s*=\s*(.*)$/.exec(line) ?? [];
-        // The line is not repeated: it may hold a secret.
-        if (name === undefined) throw new ConfigError(`${file}: line ${number} must look like SVC_PORT=8080`);
-        if (name === 'SVC_DATA_DIR')
-          throw new ConfigError(`${file}: SVC_DATA_DIR says where this file is; set it outside`);
-        return [name, /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value];
-      }),
-  );
+/** A setting of one source: itself, or what is in the file that it names. */
+function valueOf(given: Given, name: keyof typeof settings): string | undefined {
+  const file = isSecret(name) ? given[`${name}_FILE`] : undefined;
+  if (given[name] !== undefined || !file) return given[name];
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`${name}_FILE: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
+  }
 }
 
 /** What says where the data dir is, and with it the settings file: read before all other settings. */
-export function loadPlace(
-  { SVC_DATA_DIR, SVC_DATABASE_URL }: Partial<Record<SettingName, string>>,
-  environment = process.env,
-): Pick<Config, 'dataDir' | 'databaseUrl'> {
-  const given = {
-    SVC_DATA_DIR: SVC_DATA_DIR ?? environment['SVC_DATA_DIR'],
-    SVC_DATABASE_URL: SVC_DATABASE_URL ?? environment['SVC_DATABASE_URL'],
-  };
-  return loadConfig({}, given);
+export function loadPlace(flags: Given, environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const names = ['SVC_DATA_DIR', 'SVC_DATABASE_URL', 'SVC_DATABASE_URL_FILE'] as const;
+  const of = (given: Given): Given => Object.fromEntries(names.map((name) => [name, given[name]]));
+  return loadConfig(of(flags), of(environment));
 }
 
 /**
  * Reads the environment, the flags that override it and the settings file that both override; throws `ConfigError` for a
  * malformed setting.
  */
-export function loadConfig(
-  flags: Partial<Record<SettingName, string>> = {},
-  environment = process.env,
-  file: Readonly<Record<string, string>> = {},
-): Config {
+export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = process.env, file: Given = {}): Config {
+  const names = Object.keys(settings) as (keyof typeof settings)[];
+  for (const name of names) if (isSecret(name) && flags[name] !== undefined) refuseOnCommandLine(name, flags[name]);
   const given = Object.fromEntries(
-    Object.keys(settings).map((name) => [
+    names.map((name) => [
       name,
-      flags[name as SettingName] ?? (environment[name] || undefined) ?? (file[name] || undefined),
+      valueOf(flags, name) ?? (valueOf(environment as Given, name) || valueOf(file, name) || undefined),
     ]),
   );
   const parsed = schema.safeParse(given);
@@ -290,20 +276,30 @@ export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv 
 }
 
 /** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
-export function unknownSettings(environment = process.env): string[] {
+export function unknownSettings(environment: NodeJS.ProcessEnv = process.env): string[] {
   return Object.keys(environment).filter(
-    (name) => /^SVC_(?!TEST_)/.test(name) && !(name in settings) && !clientNames.has(name),
+    (name) => /^SVC_(?!TEST_)/.test(name) && !(name in settings) && !secretFiles.has(name) && !clientNames.has(name),
   );
 }
 
-/** `--data-dir` for `SVC_DATA_DIR`, with the text that explains it. */
-export function settingFlags(): { name: SettingName; flag: string; description: string; default: string }[] {
-  return Object.entries(settings).map(([name, type]) => ({
-    name: name as SettingName,
-    flag: `--${name.slice(4).toLowerCase().replaceAll('_', '-')}`,
-    description: type.description ?? '',
-    default: type instanceof z.ZodDefault ? String(type.def.defaultValue) : '',
-  }));
+/** What a person may know of a setting. */
+export interface SettingRow {
+  name: SettingName;
+  /** `--data-dir` for `SVC_DATA_DIR`; with each the name that its value is given under. */
+  flags: { flag: string; gives: SettingName }[];
+  description: string;
+  default: string;
+}
+
+/** Every setting with its flags and the text that explains it. */
+export function settingRows(): SettingRow[] {
+  return Object.entries(settings).map(([key, type]) => {
+    const name = key as keyof typeof settings;
+    const own = isSecret(name) && secrets[name] === 'whole' ? [] : [{ flag: flagOf(name), gives: name }];
+    const file = isSecret(name) ? [{ flag: `${flagOf(name)}-file`, gives: `${name}_FILE` as const }] : [];
+    const value = type instanceof z.ZodDefault ? String(type.def.defaultValue) : '';
+    return { name, flags: [...own, ...file], description: type.description ?? '', default: value };
+  });
 }
 
 /** Socket of the test runner's sandbox node. */

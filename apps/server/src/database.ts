@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, settingsFileName } from './config.ts';
+import { settingsFileName } from './config.file.ts';
+import type { Config } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
 import { CommandError } from './kernel/commands.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';

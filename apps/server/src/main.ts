@@ -1,22 +1,15 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import {
-  ConfigError,
-  loadConfig,
-  loadPlace,
-  parseSettings,
-  type SettingName,
-  settingFlags,
-  settingsFileName,
-  unknownSettings,
-} from './config.ts';
+import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
+import { parseSettings, settingsFileName } from './config.file.ts';
+import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { accountsCommands } from './features/accounts/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
-import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
+import { CommandError, format, oneOf, printable, type Run } from './kernel/commands.ts';
 import { createLog, redact } from './kernel/log.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
@@ -31,13 +24,13 @@ const program = new Command('svc')
   .option('--no-system-packages', 'never install system packages')
   .exitOverride()
   .configureOutput({ outputError: () => {} });
-for (const { flag, name, description } of settingFlags()) program.option(`${flag} <value>`, `${description} (${name})`);
+const settings = settingRows().flatMap(({ flags, description }) => flags.map((each) => ({ ...each, description })));
+for (const { flag, gives, description } of settings) program.option(`${flag} <value>`, `${description} (${gives})`);
 
 /** Flags win over the environment, which wins over the settings file of the data dir. */
 function config() {
   const options: Record<string, string> = program.opts();
-  const given = settingFlags().map(({ name, flag }) => [name, options[camelCase(flag)]]);
-  const flags = Object.fromEntries(given) as Partial<Record<SettingName, string>>;
+  const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
   const dataDir = findDataDir(loadPlace(flags));
   const file = join(dataDir, settingsFileName);
   const text = readIfThere(file);
@@ -129,7 +122,9 @@ function fail(thrown: unknown): void {
   if (error instanceof CommanderError && error.exitCode === 0) return;
   const expected = error instanceof CommandError || error instanceof ConfigError || error instanceof CommanderError;
   const text = error instanceof Error ? error.message : String(error);
-  const message = redact(expected ? text.replace(/^error: /, '') : `${text} (svc doctor checks the machine)`);
+  const message = printable(
+    redact(expected ? text.replace(/^error: /, '') : `${text} (svc doctor checks the machine)`),
+  );
   process.stderr.write(json() ? `${JSON.stringify({ error: { message } })}\n` : `svc: ${message}\n`);
   process.exit(error instanceof ConfigError || error instanceof CommanderError ? 2 : 1);
 }
@@ -142,11 +137,13 @@ try {
 
 /** Moves the program's own options to the front, so that they may stand after the command too. */
 function hoistGlobals(args: string[]): string[] {
-  const flags = new Set(settingFlags().map(({ flag }) => flag));
+  const flags = new Set(settings.map(({ flag }) => flag));
   const front: string[] = [];
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] as string;
+    const secret = secretOfFlag(arg.split('=')[0] as string);
+    if (secret) refuseOnCommandLine(secret, '');
     if (arg === '--json' || arg === '--no-system-packages' || flags.has(arg.split('=')[0] as string)) {
       front.push(arg);
       if (flags.has(arg) && args[i + 1] !== undefined) front.push(args[++i] as string);

@@ -8,6 +8,7 @@ import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
+import { greeting, keepOwnerKey } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { writeRunning } from './running.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.ts';
@@ -106,24 +107,8 @@ async function serve(app: App, kernel: Kernel) {
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
   return {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
-    greet: () => void process.stdout.write(greeting(baseUrl, ownerKey)),
+    greet: () => void process.stdout.write(greeting(baseUrl, keepOwnerKey(kernel.dataDir, ownerKey))),
   };
-}
-
-/** Printed once it answers; the key only on the first start. */
-function greeting(baseUrl: string, ownerKey: string | undefined): string {
-  const lines = [`svc is ready at ${baseUrl}`, `  reference: ${baseUrl}/docs`];
-  if (ownerKey !== undefined) {
-    lines.push(
-      '',
-      'Your API key, shown once:',
-      `  ${ownerKey}`,
-      '',
-      'Try it:',
-      `  curl -H 'Authorization: Bearer ${ownerKey}' ${baseUrl}/v1/keys`,
-    );
-  }
-  return `${lines.join('\n')}\n`;
 }
 
 async function listenForMetrics(kernel: Kernel, log: Log): Promise<void> {

@@ -50,11 +50,24 @@ export function span(value: string): number {
   return seconds;
 }
 
+/** What moves a terminal's cursor, changes its colours or turns the direction of text: control and format characters. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Shows a text as it is, with each unprintable character as its number: names are made by others. */
+export const printable = (text: string): string =>
+  text.toWellFormed().replace(unprintable, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
+
+/** The same for JSON, in its own notation. */
+const printableJson = (text: string): string =>
+  text.replace(unprintable, (found) =>
+    found.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+
 /** Writes a result: JSON, or aligned text for people. */
 export function format(result: unknown, json: boolean): string {
-  if (json) return JSON.stringify(result);
+  if (json) return printableJson(JSON.stringify(result));
   if (Array.isArray(result)) return table(result as Record<string, unknown>[]);
-  if (typeof result !== 'object' || result === null) return String(result);
+  if (typeof result !== 'object' || result === null) return printable(String(result));
   const rows = Object.entries(result);
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join('\n');
@@ -77,5 +90,5 @@ function table(rows: Record<string, unknown>[]): string {
 
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }
