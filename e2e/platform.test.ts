@@ -256,6 +256,16 @@ describe('the platform as a person runs it', () => {
     }
   });
 
+  test('on a network address it says where other machines reach it', async () => {
+    await using fresh = temporaryFolder();
+    const port = await freePort();
+    const words = ['up', '--host', '0.0.0.0', '--port', String(port), '--data-dir', join(fresh.path, 'data')];
+    const open = start(words);
+    await open.printed(/links in answers say http:\/\/127\.0\.0\.1:\d+, .* set SVC_BASE_URL/);
+    assert.match(open.output(), /from other machines: (?:http:\/\/[\d.]+:\d+|none found)/);
+    assert.equal(await open.end(), 0);
+  });
+
   test('no log line holds a key', () => {
     const logs = platform.output();
     assert.ok(!/svc_[0-9A-Za-z]{38}/.test(logs.replaceAll(key, '')));

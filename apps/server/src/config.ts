@@ -221,6 +221,8 @@ function complete(values: z.output<typeof schema>) {
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
+    /** Unset, links say 127.0.0.1, whatever address the gateway listens on. */
+    baseUrlIsSet: values.SVC_BASE_URL !== undefined,
     ownerEmail: values.SVC_OWNER_EMAIL,
     /** Undefined without a web app: its links lead nowhere then. */
     webUrl: values.SVC_HUB_URL,

@@ -8,7 +8,7 @@ import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
-import { greeting, keepOwnerKey } from './greeting.ts';
+import { addressesOf, greeting, keepOwnerKey } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { writeRunning } from './running.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.ts';
@@ -107,7 +107,10 @@ async function serve(app: App, kernel: Kernel) {
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
   return {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
-    greet: () => void process.stdout.write(greeting(baseUrl, keepOwnerKey(kernel.dataDir, ownerKey))),
+    greet: () => {
+      const reached = addressesOf({ ...config, baseUrl }, port);
+      process.stdout.write(greeting(reached, keepOwnerKey(kernel.dataDir, ownerKey)));
+    },
   };
 }
 
