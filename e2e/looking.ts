@@ -5,7 +5,10 @@ import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 
 /** Commands that only look, as README and `--help` name them. */
 export const looks: readonly (readonly string[])[] = [
+  [],
   ['--help'],
+  ['--version'],
+  ['settings'],
   ['keys', '--help'],
   ['status'],
   ['images', 'list'],

@@ -67,6 +67,8 @@ describe('the platform as a person runs it', () => {
     terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     await until(() => /curl -H/.test(text));
     assert.match(text, /Your API key, shown once:\r\n {2}svc_\w{38}\r\n/);
+    assert.doesNotMatch(text, /\{"level"/, 'the log is for people too');
+    assert.match(text, /\[\d\d:\d\d:\d\d\].*INFO.*migrations applied/);
     assert.equal(existsSync(join(own, 'owner.key')), false);
     const { pid } = JSON.parse(readFileSync(join(own, 'running.json'), 'utf8'));
     process.kill(pid, 'SIGTERM');
@@ -190,6 +192,21 @@ describe('the platform as a person runs it', () => {
       assert.match(stderr, message);
       assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
     }
+  });
+
+  test('without a command it helps, in one screen of groups with examples; a version is printed', async () => {
+    const [bare, help] = [await run([]), await run(['--help'])];
+    assert.deepEqual([bare.code, bare.stdout, bare.stderr], [0, help.stdout, '']);
+    for (const part of ['Run it:', 'People and keys:', 'Machines and sandboxes:', 'Examples:', 'svc settings']) {
+      assert.ok(help.stdout.includes(part), part);
+    }
+    assert.ok(help.stdout.split('\n').length < 50, 'the settings are elsewhere');
+    assert.doesNotMatch(help.stdout, /SVC_RATE|--rate/);
+    const settings = await run(['settings']);
+    assert.match(settings.stdout, /^SVC_PORT +--port +8787 +port/m);
+    const group = await run(['keys']);
+    assert.deepEqual([group.code, group.stderr.includes('outputHelp'), /create/.test(group.stderr)], [2, false, true]);
+    assert.match((await run(['--version'])).stdout, /^svc \d+\.\d+\.\d+, Node\.js \d+/);
   });
 
   test('the doctor finds no fault on this machine while the platform runs', async () => {

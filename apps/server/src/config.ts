@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { ConfigError } from './config.error.ts';
 import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
@@ -174,7 +175,7 @@ export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = p
       valueOf(flags, name) ?? (valueOf(environment as Given, name) || valueOf(file, name) || undefined),
     ]),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, { error: wordsFor });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? 'is malformed'}`);

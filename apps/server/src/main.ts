@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
 import { parseSettings, settingsFileName } from './config.file.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
@@ -9,23 +9,31 @@ import { accountsCommands } from './features/accounts/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
-import { CommandError, format, oneOf, printable, type Run } from './kernel/commands.ts';
+import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
+import { printable } from './kernel/text.ts';
 import { createLog, redact } from './kernel/log.ts';
-import { findDataDir } from './postgres/datadir.ts';
+import { helpText } from './help.ts';
+import { findDataDir, packageRoot } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
 import { imagesCommand } from './sandboxd.ts';
 import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
 
+const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 const program = new Command('svc')
   .description("the platform side of a person's devices")
+  .usage('<command> [options]')
+  .version(`svc ${version}, Node.js ${process.versions.node}`, '--version', 'print the version')
+  .helpOption('-h, --help', 'print this help; also svc <command> --help')
   .option('--json', 'print JSON')
   .option('--no-system-packages', 'never install system packages')
+  .addHelpText('after', helpText)
   .exitOverride()
   .configureOutput({ outputError: () => {} });
 const settings = settingRows().flatMap(({ flags, description }) => flags.map((each) => ({ ...each, description })));
-for (const { flag, gives, description } of settings) program.option(`${flag} <value>`, `${description} (${gives})`);
+// Seventy lines of them would bury the commands: `svc settings` lists them.
+for (const { flag } of settings) program.addOption(new Option(`${flag} <value>`).hideHelp());
 
 /** Flags win over the environment, which wins over the settings file of the data dir. */
 function config() {
@@ -61,6 +69,7 @@ const run: Run =
     }
   };
 
+program.commandsGroup('Run it:');
 program
   .command('up')
   .description('run the platform in the foreground')
@@ -68,6 +77,18 @@ program
   .action((options: { only?: Part }) =>
     up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false, warnings }),
   );
+program
+  .command('settings')
+  .description('every setting: its name, its flag, its default and what it means')
+  .action(() => {
+    const rows = settingRows().map(({ name, flags, default: value, description }) => ({
+      name,
+      flag: flags.map(({ flag }) => flag).join(' '),
+      default: value,
+      meaning: description,
+    }));
+    print(rows);
+  });
 program
   .command('status')
   .description('what runs on the data dir: exit code 0 all ready, 1 not ready, 3 nothing runs')
@@ -89,9 +110,10 @@ program
     );
     if (checks.some((check) => !check.ok)) process.exitCode = 1;
   });
+program.commandsGroup('Machines and sandboxes:');
 program
   .command('host')
-  .description('the host daemon: svc host run | exec | list')
+  .description('this machine as a host, and commands on others: host run | exec | list | approve')
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('the host daemon is started by ./svc host, in the clone');
@@ -103,6 +125,7 @@ program
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
   });
+program.commandsGroup('People and keys:');
 accountsCommands(program, run);
 keysCommands(program, run);
 orgsCommands(program, run);
@@ -120,6 +143,8 @@ function fail(thrown: unknown): void {
   // What failed while it was cleaned up says less than what failed first.
   const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   if (error instanceof CommanderError && error.exitCode === 0) return;
+  // A group without a command: its help was printed.
+  if (error instanceof CommanderError && error.code === 'commander.help') process.exit(2);
   const expected = error instanceof CommandError || error instanceof ConfigError || error instanceof CommanderError;
   const text = error instanceof Error ? error.message : String(error);
   const message = printable(
@@ -130,7 +155,9 @@ function fail(thrown: unknown): void {
 }
 
 try {
-  await program.parseAsync(hoistGlobals(process.argv.slice(2)), { from: 'user' });
+  const words = hoistGlobals(process.argv.slice(2));
+  if (words.length === 0) program.outputHelp();
+  else await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   fail(error);
 }

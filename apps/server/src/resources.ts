@@ -134,7 +134,7 @@ async function openBase(
   const { target } = database;
   const sql = opening.adopt(openDatabase(target, gatewayPool), (pool) => pool.end({ timeout: 2 }));
   const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrate(sql));
-  if (applied.length > 0) log.info({ applied }, 'migrations applied');
+  if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
   const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
   checkMasterKey(await readOrCreateFact(sql, masterKeyFact, () => masterKeyMark(keyring)), keyring);
   const bus = opening.adopt(await openBus(config, target, clock, log), (open) => open.close());

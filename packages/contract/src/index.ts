@@ -93,3 +93,4 @@ export {
   trigger,
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
+export { wordsFor } from './words.ts';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Kernel } from './kernel.ts';
+import { printable, printableJson } from './text.ts';
 
 /** What an admin command works with: the database, and a way to tell the gateways. */
 export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log'>;
@@ -49,19 +50,6 @@ export function span(value: string): number {
   if (seconds < 1) throw new CommandError(`"${value}" must be a span such as 90s, 30m, 12h, 30d or 2w`);
   return seconds;
 }
-
-/** What moves a terminal's cursor, changes its colours or turns the direction of text: control and format characters. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Shows a text as it is, with each unprintable character as its number: names are made by others. */
-export const printable = (text: string): string =>
-  text.toWellFormed().replace(unprintable, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
-
-/** The same for JSON, in its own notation. */
-const printableJson = (text: string): string =>
-  text.replace(unprintable, (found) =>
-    found.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  );
 
 /** Writes a result: JSON, or aligned text for people. */
 export function format(result: unknown, json: boolean): string {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
 import { generateKey } from '../features/keys/keys.rules.ts';
 import { testClock } from './clock.ts';
@@ -49,6 +50,22 @@ describe('log', () => {
     for (const url of urls) log.error({ url, err: new Error(`cannot reach ${url}`) }, url);
     for (const line of lines) assert.doesNotMatch(line, /hunter2/);
     assert.ok(lines[0]?.includes('postgres://svc:[redacted]@db.example'));
+  });
+
+  test('on a terminal lines are text for people, with no secret and nothing that moves the cursor', async () => {
+    let text = '';
+    const terminal = new PassThrough().setEncoding('utf8');
+    terminal.on('data', (chunk: string) => (text += chunk));
+    const log = createLog('info', Object.assign(terminal, { isTTY: true }));
+    const key = generateKey();
+    log.info({ port: 8787 }, `listening for ${key}`);
+    log.warn({ more: '\u009b2J' }, 'name \u001b[2J of others');
+    await new Promise(setImmediate);
+    // oxlint-disable-next-line no-control-regex
+    const plain = text.replace(/\u001b\[\d+m/g, '');
+    assert.match(plain, /^\[\d\d:\d\d:\d\d\] INFO: listening for \[redacted\]\n {4}port: 8787\n/);
+    assert.ok(!text.includes('\u001b[2J') && /name .*2J of others/.test(plain), plain);
+    assert.ok(!text.includes('\u009b'));
   });
 
   test('a failure that repeats is one line a minute, with how often; without a stack when a connection broke', () => {

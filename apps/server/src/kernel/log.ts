@@ -1,6 +1,8 @@
 import { Writable } from 'node:stream';
 import { type Logger, type LoggerOptions, pino } from 'pino';
+import pretty from 'pino-pretty';
 import { type Clock, systemClock } from './clock.ts';
+import { printableLines } from './text.ts';
 
 export type Log = Logger;
 
@@ -18,7 +20,7 @@ const brokenConnection =
   /^(?:ECONN(?:REFUSED|RESET)|ENOENT|EPIPE|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|57P0[123])$/;
 
 /**
- * JSON log lines on standard error. Every line passes `redact` last, so that no secret gets out whatever field or
+ * Log lines on standard error: JSON, or text for people where that is a terminal. Every line passes `redact` last, so that no secret gets out whatever field or
  * message it is in.
  */
 export function createLog(
@@ -26,10 +28,12 @@ export function createLog(
   destination: NodeJS.WritableStream = process.stderr,
   clock: Pick<Clock, 'monotonic'> = systemClock,
 ): Log {
+  const isTerminal = 'isTTY' in destination && destination.isTTY === true;
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      destination.write(redact(line));
+      // What others wrote must not move the cursor of who reads it.
+      destination.write(isTerminal ? printableLines(redact(line)) : redact(line));
       done();
     },
   });
@@ -40,8 +44,17 @@ export function createLog(
     serializers: { err: serializeError },
     hooks: { logMethod: withoutRepeats(clock) },
   };
-  return pino(options, redacting);
+  return pino(options, isTerminal ? forPeople(redacting) : redacting);
 }
+
+/** Lines for a terminal: the time of day, the level, the message, and what belongs to it below. */
+const forPeople = (destination: Writable) =>
+  pretty({
+    destination,
+    colorize: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+  });
 
 /** Where a connection broke is the same every time; the message says which. */
 function serializeError(error: Error): unknown {
