@@ -16,6 +16,7 @@ import { schedulesFeature } from './features/schedules/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
 import { mount } from './kernel/http/mount.ts';
+import { mountHome } from './kernel/http/home.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { mountReference } from './kernel/http/reference.ts';
@@ -65,6 +66,7 @@ export function buildApp(kernel: Kernel): App {
     },
     features,
   );
+  mountHome(http);
   mountReference(http);
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 
