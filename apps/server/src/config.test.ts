@@ -31,7 +31,7 @@ describe('settings', () => {
     );
     assert.deepEqual(
       [config.previewDomain, config.previewPort, config.metrics],
-      [undefined, 8788, { port: 8789, required: false }],
+      [undefined, 8788, { host: '127.0.0.1', port: 8789, required: false }],
     );
     assert.deepEqual([config.billing, config.fetchAllowHosts, config.fetchPorts], [false, [], [80, 443]]);
     assert.deepEqual([config.dataRegion, config.appScheme, config.logLevel], ['eu-local', 'svc', 'info']);

@@ -127,7 +127,10 @@ const settings = {
     .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
   SVC_METRICS_PORT: port
     .optional()
-    .describe('port of the Prometheus listener on 127.0.0.1; default port + 2 when it is free, 0 is off'),
+    .describe(
+      'port of the listener for Prometheus and probes (`/metrics`, `/health`, `/health/ready`); default port + 2 when it is free, 0 is off',
+    ),
+  SVC_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('address of that listener'),
   SVC_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -255,13 +258,17 @@ function complete(values: z.output<typeof schema>) {
       values.SVC_SMTP_URL === undefined || values.SVC_MAIL_FROM === undefined
         ? undefined
         : { smtpUrl: values.SVC_SMTP_URL, from: values.SVC_MAIL_FROM },
-    metrics: {
-      port: values.SVC_METRICS_PORT ?? portAfter(2),
-      required: values.SVC_METRICS_PORT !== undefined,
-    },
+    metrics: metricsOf(values, portAfter(2)),
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+const metricsOf = (values: z.output<typeof schema>, usual: number) => ({
+  host: values.SVC_METRICS_HOST,
+  port: values.SVC_METRICS_PORT ?? usual,
+  /** A port that was asked for must be free. */
+  required: values.SVC_METRICS_PORT !== undefined,
+});
 
 const addressesOf = (values: z.output<typeof schema>, baseUrl: string) => ({
   hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,

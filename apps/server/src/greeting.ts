@@ -74,4 +74,12 @@ export function greeting({ here, elsewhere, misleading }: Reached, key: OwnerKey
   return `${lines.join('\n')}\n`;
 }
 
+/** The same for a process that serves no API. */
+export function workerGreeting(probed: { probe_host: string; probe_port: number } | undefined): string {
+  const where = probed
+    ? `health and metrics at ${probed.probe_host}:${probed.probe_port}`
+    : 'without health and metrics';
+  return `svc worker runs, ${where}\n`;
+}
+
 const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -18,6 +18,9 @@ const record = z.object({
   host: z.string().optional(),
   tls: z.boolean().optional(),
   base_url: z.string().optional(),
+  /** Where its metrics and probes are. */
+  probe_host: z.string().optional(),
+  probe_port: z.int().optional(),
   database: z.enum(['embedded', 'url']),
   sandboxd_socket: z.string().optional(),
 });

@@ -18,10 +18,13 @@ export async function status(config: Config): Promise<Status> {
 
 async function statusOf(found: RunningProcess) {
   const { part, pid, since, instance_id } = found;
-  const answer = found.port === undefined ? undefined : await askGateway(localUrl(found), '/health');
+  const { probe_host: host, probe_port: port } = found;
+  const at = found.port !== undefined ? localUrl(found) : port !== undefined ? localUrl({ host, port }) : undefined;
+  // One that answers nowhere runs: more is not known.
   const ready =
-    found.port === undefined ||
-    (answer?.instance === instance_id && (await askGateway(localUrl(found), '/health/ready'))?.status === 200);
+    at === undefined ||
+    ((await askGateway(at, '/health'))?.instance === instance_id &&
+      (await askGateway(at, '/health/ready'))?.status === 200);
   return { part, pid, ready, url: found.base_url ?? null, since, instance_id };
 }
 

@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
+import { instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
+import type { Probes } from './kernel/metrics.ts';
 import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
-import { addressesOf, greeting, keepOwnerKey } from './greeting.ts';
+import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { writeRunning } from './running.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.ts';
@@ -57,16 +59,26 @@ export async function up(
     await app.drain();
     await closeHttp(app);
   });
-  await app.start();
-  const served = part === 'worker' ? undefined : await serve(app, kernel);
+  const role = { serves: part !== 'worker', works: part !== 'gateway' };
+  await app.start(role);
+  const served = role.serves ? await serve(app, kernel) : undefined;
+  const probed = await listenForMetrics(kernel, part, log);
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   if (isOurs) node = superviseSandboxd(kernel, options);
-  if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
+  if (role.works) await kernel.jobs.start(app.jobs, kernel);
+  else log.info('what is due by the clock is done by another process: svc up --only worker');
   running.defer(
-    writeRunning(kernel.dataDir, { part, ...aboutOf(config), ...served?.address, instance_id: kernel.gateways.id }),
+    writeRunning(kernel.dataDir, {
+      part,
+      ...aboutOf(config),
+      ...served?.address,
+      ...probed,
+      instance_id: kernel.gateways.id,
+    }),
   );
   served?.greet();
+  if (!served) process.stdout.write(workerGreeting(probed));
   await stopped;
   log.info('shutting down');
 }
@@ -92,7 +104,7 @@ const aboutOf = ({ databaseUrl, sandboxdSocket }: Config) => ({
 
 /** Listens; answers where, and what greets the person who started it once all of it runs. */
 async function serve(app: App, kernel: Kernel) {
-  const { config, log } = kernel;
+  const { config } = kernel;
   const ownerKey = await createOwner(kernel);
   try {
     await app.http.listen({ port: config.port, host: config.host });
@@ -102,7 +114,6 @@ async function serve(app: App, kernel: Kernel) {
     if (code === 'EADDRNOTAVAIL') throw new ConfigError(`SVC_HOST: ${config.host} is no address of this machine`);
     throw error;
   }
-  await listenForMetrics(kernel, log);
   const { port } = app.http.server.address() as AddressInfo;
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
   return {
@@ -114,14 +125,24 @@ async function serve(app: App, kernel: Kernel) {
   };
 }
 
-async function listenForMetrics(kernel: Kernel, log: Log): Promise<void> {
-  const { port, required } = kernel.config.metrics;
-  if (port === 0) return;
+/** Prometheus and probes, in every part; answers where. Unless it was asked for, a port that is taken is no fault. */
+async function listenForMetrics(kernel: Kernel, part: Part, log: Log) {
+  const { host, port, required } = kernel.config.metrics;
+  if (port === 0) return undefined;
+  const headers = { [instanceHeader]: kernel.gateways.id };
+  const probes: Probes = {
+    '/health': () => Promise.resolve({ status: 200, headers, body: { ok: true, part } }),
+    async '/health/ready'() {
+      const record = await readinessOf(kernel);
+      return { status: record.ok ? 200 : 503, headers, body: record };
+    },
+  };
   try {
-    await kernel.metrics.listen(port);
+    return { probe_host: host, probe_port: await kernel.metrics.listen({ host, port }, probes) };
   } catch (error) {
-    if (required) throw new ConfigError(`SVC_METRICS_PORT: ${port} cannot be listened on`);
-    log.warn({ err: error, port }, 'no metrics listener; set SVC_METRICS_PORT to a free port');
+    if (required) throw new ConfigError(`SVC_METRICS_PORT: ${host}:${port} cannot be listened on`);
+    log.warn({ err: error, port }, 'no listener for metrics and probes; set SVC_METRICS_PORT to a free port');
+    return undefined;
   }
 }
 

@@ -31,8 +31,8 @@ export function notificationsFeature(kernel: Kernel): Feature {
       unsubscribe,
     },
     jobs: [sweepNotifications],
-    async start() {
-      outbox.start();
+    async start(_kernel, { works }) {
+      if (works) outbox.start();
       kernel.gateways.onLost(() => outbox.wake());
       await inbox.broadcast.start((change) => {
         if (change.due) outbox.wake();
