@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import {
+  freePort,
+  killAll,
+  noSandboxes,
+  type Platform,
+  run,
+  start,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { ownSandboxes } from './sandboxes.ts';
 
@@ -33,11 +43,36 @@ describe('the platform as a person runs it', () => {
     return JSON.parse(stdout);
   };
 
-  test('a first start prints a key, and a curl line that works', async () => {
+  test('a first start without a terminal keeps the key in a file of its owner, and prints a curl line that works', async () => {
     const line = /^ {2}(curl .*)$/m.exec(platform.output())?.[1] ?? assert.fail(platform.output());
     const answer = JSON.parse(execFileSync('sh', ['-c', `${line} -s`], { encoding: 'utf8' }));
     assert.equal(answer.keys.length, 1);
     assert.ok(!readFileSync(join(dataDir, 'postgres.log'), 'utf8').includes(key));
+    assert.ok(key.length > 0 && !platform.output().includes(key), 'a journal has it not');
+    assert.equal(statSync(join(dataDir, 'owner.key')).mode & 0o777, 0o600);
+  });
+
+  test('on a terminal a first start shows the key, and writes it nowhere', async () => {
+    await using fresh = temporaryFolder();
+    const own = join(fresh.path, 'data');
+    const svc = join(import.meta.dirname, '../svc');
+    const up = `${svc} up --port ${await freePort()} --data-dir ${own}`;
+    // `script` gives it a terminal.
+    const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...noSandboxes };
+    const terminal = spawn('script', ['-qec', up, '/dev/null'], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let text = '';
+    terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await until(() => /curl -H/.test(text));
+    assert.match(text, /Your API key, shown once:\r\n {2}svc_\w{38}\r\n/);
+    assert.doesNotMatch(text, /\{"level"/, 'the log is for people too');
+    assert.match(text, /\[\d\d:\d\d:\d\d\].*INFO.*migrations applied/);
+    assert.equal(existsSync(join(own, 'owner.key')), false);
+    const { pid } = JSON.parse(readFileSync(join(own, 'running.json'), 'utf8'));
+    process.kill(pid, 'SIGTERM');
+    await once(terminal, 'close');
   });
 
   test('generated secrets are readable by their owner alone', () => {
@@ -67,7 +102,7 @@ describe('the platform as a person runs it', () => {
     const devices = await deviceIds();
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
-    assert.equal(platform.key, '', 'the key is printed once');
+    assert.equal(platform.key, '', 'the key is told once');
     assert.deepEqual(await deviceIds(), devices);
     assert.ok((await usageCount()) > 0);
     await daemon.printed(/connected as box[^]*connected as box/);
@@ -159,6 +194,21 @@ describe('the platform as a person runs it', () => {
     }
   });
 
+  test('without a command it helps, in one screen of groups with examples; a version is printed', async () => {
+    const [bare, help] = [await run([]), await run(['--help'])];
+    assert.deepEqual([bare.code, bare.stdout, bare.stderr], [0, help.stdout, '']);
+    for (const part of ['Run it:', 'People and keys:', 'Machines and sandboxes:', 'Examples:', 'svc settings']) {
+      assert.ok(help.stdout.includes(part), part);
+    }
+    assert.ok(help.stdout.split('\n').length < 50, 'the settings are elsewhere');
+    assert.doesNotMatch(help.stdout, /SVC_RATE|--rate/);
+    const settings = await run(['settings']);
+    assert.match(settings.stdout, /^SVC_PORT +--port +8787 +port/m);
+    const group = await run(['keys']);
+    assert.deepEqual([group.code, group.stderr.includes('outputHelp'), /create/.test(group.stderr)], [2, false, true]);
+    assert.match((await run(['--version'])).stdout, /^svc \d+\.\d+\.\d+, Node\.js \d+/);
+  });
+
   test('the doctor finds no fault on this machine while the platform runs', async () => {
     const { code, stdout } = await run(['doctor', '--json', '--data-dir', dataDir, '--port', String(platform.port)]);
     const report = JSON.parse(stdout);
@@ -207,6 +257,32 @@ describe('the platform as a person runs it', () => {
     assert.equal(await warned.end(), 0);
   });
 
+  test('no secret is taken from a command line, where others read it, nor repeated', async () => {
+    for (const words of [
+      ['--master-key', 'hidden-value-hidden-value-hidden-value'],
+      ['--master-key=hidden-value-hidden-value-hidden-value'],
+      ['--database-url', 'postgres://u:hidden-value@127.0.0.1:1/x'],
+    ]) {
+      const { code, stderr } = await run(['doctor', ...words]);
+      assert.deepEqual(
+        [code, /^svc: --[a-z-]+: a secret on a command line .*-file <path>\n$/.test(stderr)],
+        [2, true],
+        stderr,
+      );
+      assert.ok(!stderr.includes('hidden-value'));
+    }
+  });
+
+  test('on a network address it says where other machines reach it', async () => {
+    await using fresh = temporaryFolder();
+    const port = await freePort();
+    const words = ['up', '--host', '0.0.0.0', '--port', String(port), '--data-dir', join(fresh.path, 'data')];
+    const open = start(words);
+    await open.printed(/links in answers say http:\/\/127\.0\.0\.1:\d+, .* set SVC_BASE_URL/);
+    assert.match(open.output(), /from other machines: (?:http:\/\/[\d.]+:\d+|none found)/);
+    assert.equal(await open.end(), 0);
+  });
+
   test('no log line holds a key', () => {
     const logs = platform.output();
     assert.ok(!/svc_[0-9A-Za-z]{38}/.test(logs.replaceAll(key, '')));
@@ -227,6 +303,31 @@ describe('the platform as a person runs it', () => {
     assert.equal((await frames.next()).done, true);
     platform = await startPlatform(dataDir, platform.port, ownSandboxes);
     assert.ok((await usageCount()) >= before + 20);
+  });
+
+  test('who lost the key gets another: the only account needs no naming, and has the address it was given', async () => {
+    await using fresh = temporaryFolder();
+    const settings = { ...noSandboxes, SVC_DATA_DIR: join(fresh.path, 'data') };
+    const own = await startPlatform(settings.SVC_DATA_DIR, await freePort(), {
+      ...settings,
+      SVC_OWNER_EMAIL: 'me@example.com',
+    });
+    const asked = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run([...words, '--json'], settings);
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    assert.equal((await asked('accounts', 'show')).email, 'me@example.com');
+    const { key: another } = await asked('keys', 'create', '--name', 'found again');
+    await createClient({ baseUrl: own.url, apiKey: another }).devices.list();
+    assert.equal((await asked('accounts', 'set', '--new-email', 'new@example.com')).email, 'new@example.com');
+    assert.deepEqual(
+      (await asked('accounts', 'list')).map(({ email }: { email: string }) => email),
+      ['new@example.com'],
+    );
+    assert.equal((await asked('wallet', 'show')).email, 'new@example.com');
+    assert.equal((await asked('keys', 'list')).length, 2);
+    await own.end();
   });
 
   test('commands work while the platform is down, and leave nothing running', async () => {

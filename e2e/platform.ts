@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -121,7 +121,7 @@ export interface Platform extends Running {
   key: string;
 }
 
-/** Starts the platform and waits until it is ready; a first start also answers the key it printed. */
+/** Starts the platform and waits until it is ready; a first start also answers the key it made. */
 export async function startPlatform(
   dataDir: string,
   port: number,
@@ -129,7 +129,8 @@ export async function startPlatform(
 ): Promise<Platform> {
   const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment);
   const [, url = ''] = await running.printed(/svc is ready at (\S+)/);
-  const key = /^ {2}(svc_\w{38})$/m.exec(running.output())?.[1] ?? '';
+  const file = /^Your API key is in:\n {2}(.+)$/m.exec(running.output())?.[1];
+  const key = file === undefined ? '' : readFileSync(file, 'utf8').trim();
   return { ...running, url, dataDir, port, key };
 }
 

@@ -43,6 +43,40 @@ async function openReference() {
   return { page, platform, requested, faults, open, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+describe('the page at the address that is printed', { skip }, () => {
+  test('fits a phone, says how it is and what to call, and asks nobody else', async () => {
+    await using reference = await openReference();
+    const { page, platform, requested, faults } = reference;
+    requested.length = 0;
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(`${platform.url}/`);
+    await page.waitForSelector('#state.ok');
+    if (shots) await page.screenshot({ path: join(shots, 'home.png'), fullPage: true });
+    assert.equal(await page.locator('#state').innerText(), 'It runs, and is ready.');
+    assert.match(await page.locator('#features').innerText(), /hosts.*schedules/);
+    assert.ok(
+      (await page.locator('main').innerText()).includes(`${platform.url}/v1/keys`),
+      'calls with its own address',
+    );
+    const widths: number[] = await page.evaluate('[document.documentElement.scrollWidth, window.innerWidth]');
+    assert.ok((widths[0] ?? 0) <= (widths[1] ?? 0), `nothing sticks out: ${widths.join(' of ')}`);
+    for (const link of await page.locator('a').all()) {
+      const url = new URL((await link.getAttribute('href')) ?? '', platform.url);
+      assert.equal((await fetch(url)).status, 200, url.href);
+    }
+    assert.deepEqual(faults, []);
+    assert.ok(
+      requested.every((url) => url.startsWith(platform.url) || url.startsWith('data:')),
+      requested.join(' '),
+    );
+    const policy = (await fetch(platform.url)).headers.get('content-security-policy') ?? '';
+    assert.match(policy, /^default-src 'none'; script-src 'self';/);
+    assert.doesNotMatch(policy, /unsafe|\*|https?:/);
+    await platform.end();
+    await page.waitForSelector('#state.fault', { timeout: 60_000 });
+  });
+});
+
 describe('reference page', { skip }, () => {
   test('shows every operation in a real browser, without a request to anywhere else', async () => {
     await using reference = await openReference();

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
-import { settingFlags } from '../apps/server/src/config.ts';
+import { settingRows } from '../apps/server/src/config.ts';
 import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
 import { runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
@@ -10,9 +10,9 @@ import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/rules.ts';
 
 /** Writes what is derived from code: the OpenAPI document, and the tables of settings and moves. `--check` only compares. */
-const settings = settingFlags().map(
-  ({ name, flag, description, default: value }) =>
-    `| \`${name}\` | \`${flag}\` | ${value && `\`${value}\``} | ${description} |`,
+const settings = settingRows().map(
+  ({ name, flags, description, default: value }) =>
+    `| \`${name}\` | ${flags.map(({ flag }) => `\`${flag}\``).join(', ')} | ${value && `\`${value}\``} | ${description} |`,
 );
 const keyed = Object.entries(contract).flatMap(([feature, routes]) =>
   Object.values(routes as Record<string, Route>)
@@ -29,8 +29,10 @@ const files: Record<string, string> = {
   'apps/server/openapi.json': `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
   'docs/settings.md': `# Settings
 
-Environment variables, or flags of the same name that win over them. A malformed one stops the start with a line that
-names it. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
+Environment variables, or flags of the same name that win over them. Lines \`SVC_X=value\` in \`settings.env\` in the data
+dir serve every command, in any terminal; environment and flags win over them. A malformed one stops the start with a line
+that names it. A secret comes from the environment, from \`settings.env\`, or from a file that \`--…-file\` or \`SVC_…_FILE\` names,
+never from a flag: others see command lines. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
 
 | name | flag | default | meaning |
 |---|---|---|---|

@@ -1,6 +1,7 @@
-// Runs `npm ci` when the installed packages do not match the lock file. Built-in modules only: nothing is there yet.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+// Installs packages that are missing or not those of the lock file. Built-in modules only: nothing is there yet.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
@@ -28,21 +29,65 @@ function takeLock() {
   }
 }
 
+/** Packages for tests, lint and benchmarks; this one stands for all of them. */
+const hasAll = () => existsSync(join(root, 'node_modules/@biomejs/biome/package.json'));
+
+/** How many packages stand in `node_modules`, scopes looked into. */
+function count() {
+  const folder = join(root, 'node_modules');
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+  return names.reduce((sum, name) => sum + (name.startsWith('@') ? readdirSync(join(folder, name)).length : 1), 0);
+}
+
+/** On a terminal: a line that tells how far it is. */
+function showProgress() {
+  if (!process.stderr.isTTY) return () => {};
+  const timer = setInterval(() => process.stderr.write(`\r\x1b[Ksvc: installing packages … ${count()} so far`), 250);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\x1b[K');
+  };
+}
+
+/**
+ * `npm ci` where the install is not that of the lock file. Where only the rest is missing it is added beside what is there:
+ * a platform may be running from it.
+ */
+async function install() {
+  const isCurrent = installed();
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const all = [...flags, '--include=dev'];
+  const args = isCurrent
+    ? ['install', '--no-save', ...all]
+    : ['ci', ...(wanted === 'all' ? all : [...flags, '--omit=dev'])];
+  console.error(`svc: installing ${isCurrent ? 'what tests need' : 'packages'} …`);
+  const begun = performance.now();
+  const stop = showProgress();
+  const npm = spawn('npm', [...args, '--no-progress'], { cwd: root, stdio: ['ignore', 2, 2] });
+  const [status] = await Promise.race([once(npm, 'exit'), once(npm, 'error').then(() => [1])]);
+  stop();
+  if (status !== 0) {
+    console.error(`svc: npm ${args[0]} failed; see above`);
+    return status ?? 1;
+  }
+  // Newer than the lock file, whatever npm found to write.
+  const now = new Date();
+  utimesSync(join(root, 'node_modules/.package-lock.json'), now, now);
+  console.error(`svc: installed ${count()} packages in ${Math.round((performance.now() - begun) / 1000)} s`);
+  return 0;
+}
+
+/** `all`, or `product`: what the platform runs on. */
+const wanted = process.argv[2] ?? 'all';
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 20) {
   console.error(`svc: needs Node.js 20 or newer to install itself, found ${process.version}`);
   process.exit(1);
 }
 takeLock();
-let status = 0;
+let status = 1;
 try {
-  if (!installed()) {
-    console.error('svc: installing packages …');
-    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    const npm = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2] });
-    status = npm.status ?? 1;
-    if (status !== 0) console.error('svc: npm ci failed; see above');
-  }
+  status = installed() && (wanted !== 'all' || hasAll()) ? 0 : await install();
 } finally {
   rmSync(lock, { recursive: true, force: true });
 }

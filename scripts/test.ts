@@ -61,7 +61,7 @@ const missing = installSystemPackages(
 const temporary = mkdtempSync(join(tmpdir(), 'svc-tests-'));
 // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
 chmodSync(temporary, 0o755);
-const dataDir = openDataDir(temporary, true);
+const dataDir = openDataDir({ dataDir: temporary, databaseUrl: undefined });
 const postgres = await ensurePostgres(dataDir);
 process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export interface Platform extends AsyncDisposable {
   readonly pid: number;
   /** Milliseconds from the command to the first 200 of `/health/ready`. */
   readonly readyMs: number;
-  /** The owner's API key; printed on the first start of a data directory only. */
+  /** The owner's API key; written on the first start of a data directory. */
   readonly key: string;
 }
 
@@ -34,12 +34,13 @@ export async function startPlatform(dataDir: string, env: Record<string, string>
   const command = ['up', '--port', String(port), '--data-dir', dataDir];
   const running = start(join(root, 'svc'), command, { ...Object.fromEntries(inherited), ...env });
   const greeted = running.written(/svc is ready at [^]*?docs\n([^]*)/);
-  const [readyMs, greeting] = await Promise.all([untilReady(port, began, greeted), greeted]);
+  const [readyMs] = await Promise.all([untilReady(port, began, greeted), greeted]);
+  const keyFile = join(dataDir, 'owner.key');
   return {
     port,
     pid: running.pid,
     readyMs,
-    key: /svc_[0-9A-Za-z]{38}/.exec(greeting[1] ?? '')?.[0] ?? '',
+    key: existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : '',
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
 }

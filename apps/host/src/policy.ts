@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import { type HostOp, hostOpNames, systemText } from '@svc/contract';
+import { type HostOp, hostOpNames, systemText, wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { CommandError, errnoOf } from './failure.ts';
 import { writePrivate } from './state.ts';
@@ -159,7 +159,7 @@ function parseFile(text: string, path: string): z.output<typeof policyFile> {
   } catch (error) {
     throw new CommandError(`${path}: not JSON: ${(error as Error).message}`);
   }
-  const parsed = policyFile.safeParse(content);
+  const parsed = policyFile.safeParse(content, { error: wordsFor });
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.join('.');

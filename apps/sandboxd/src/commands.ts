@@ -80,5 +80,9 @@ function megabytes(bytes: number): string {
 }
 
 function print(flags: Flags, value: unknown, text: () => string): void {
-  process.stdout.write(`${flags.json ? JSON.stringify(value) : text()}\n`);
+  // A step of a build may quote what another program said: no character that a terminal acts on, but the line's end.
+  const shown = (flags.json ? JSON.stringify(value) : text()).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, (found) =>
+    JSON.stringify(found) === `"${found}"` ? '\ufffd' : JSON.stringify(found).slice(1, -1),
+  );
+  process.stdout.write(`${shown}\n`);
 }

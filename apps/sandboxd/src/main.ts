@@ -2,6 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import pino from 'pino';
+import pretty from 'pino-pretty';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
 import { lockNode } from './node-lock.ts';
@@ -72,9 +73,17 @@ function commandLine(): Command {
   return program;
 }
 
+/** As the gateway logs: the same times, and text for people on a terminal. */
+function createLogger(level: string) {
+  const destination = process.stderr.isTTY
+    ? pretty({ destination: 2, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
+    : pino.destination({ fd: 2, sync: true });
+  return pino({ name: 'sandboxd', base: null, level, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+}
+
 /** Runs sandboxd until it is told to stop; sandboxes go on without it. */
 async function run(options: Options): Promise<void> {
-  const logger = pino({ name: 'sandboxd', level: options.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const logger = createLogger(options.logLevel);
   const dir = resolve(options.dir);
   const log = (message: string, details: object = {}): void => logger.info(details, message);
   const lock = await lockNode(dir);

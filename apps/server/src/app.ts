@@ -15,8 +15,9 @@ import { schedulerFeature } from './features/scheduler/feature.ts';
 import { Scheduler } from './features/scheduler/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { Feature } from './kernel/feature.ts';
+import type { Feature, Role } from './kernel/feature.ts';
 import { mount } from './kernel/http/mount.ts';
+import { mountHome } from './kernel/http/home.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { mountReference } from './kernel/http/reference.ts';
@@ -27,8 +28,8 @@ export interface App {
   readonly http: FastifyInstance;
   readonly features: readonly Feature[];
   readonly jobs: readonly JobDefinition[];
-  /** Starts the features' background work; before the first request. */
-  start(): Promise<void>;
+  /** Starts what the features do besides requests, as far as the role of this process needs it; before the first request. */
+  start(role?: Role): Promise<void>;
   /** Refuses new requests, lets work in flight finish, ends every stream. */
   drain(): Promise<void>;
 }
@@ -67,6 +68,7 @@ export function buildApp(kernel: Kernel): App {
     },
     features,
   );
+  mountHome(http);
   mountReference(http);
   kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
@@ -76,8 +78,14 @@ export function buildApp(kernel: Kernel): App {
     http,
     features,
     jobs: [sweepKernel, ...features.flatMap((feature) => feature.jobs ?? [])],
-    async start() {
-      running = await Promise.all(features.map(async (feature) => (await feature.start?.(kernel)) ?? {}));
+    async start(role = { serves: true, works: true }) {
+      const started = await Promise.allSettled(
+        features.map(async (feature) => (await feature.start?.(kernel, role)) ?? {}),
+      );
+      running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      // Those that did start are ended by `drain`.
+      const failed = started.find((one) => one.status === 'rejected');
+      if (failed) throw failed.reason;
     },
     async drain() {
       draining = true;

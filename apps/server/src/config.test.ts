@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ConfigError, loadConfig, type SettingName, settingFlags, unknownSettings } from './config.ts';
+import { ConfigError, loadConfig, type SettingName, settingRows, unknownSettings } from './config.ts';
+import { secretOfFlag } from './config.secrets.ts';
 
 const load = (environment: Record<string, string>, flags: Partial<Record<SettingName, string>> = {}) =>
   loadConfig(flags, environment);
@@ -27,7 +31,7 @@ describe('settings', () => {
     );
     assert.deepEqual(
       [config.previewDomain, config.previewPort, config.metrics],
-      [undefined, 8788, { port: 8789, required: false }],
+      [undefined, 8788, { host: '127.0.0.1', port: 8789, required: false }],
     );
     assert.deepEqual([config.billing, config.fetchAllowHosts, config.fetchPorts], [false, [], [80, 443]]);
     assert.deepEqual([config.dataRegion, config.appScheme, config.logLevel], ['eu-local', 'svc', 'info']);
@@ -36,7 +40,7 @@ describe('settings', () => {
   });
 
   test('an empty variable counts as none', () => {
-    const names = settingFlags().map(({ name }) => [name, '']);
+    const names = settingRows().map(({ name }) => [name, '']);
     assert.deepEqual(load(Object.fromEntries(names)), load({}));
   });
 
@@ -132,9 +136,44 @@ describe('settings', () => {
     assert.deepEqual(unknownSettings(environment), ['SVC_PROT']);
   });
 
+  test('a secret comes from the environment or a file, never from the command line', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-config-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'secret');
+    writeFileSync(file, `${'k'.repeat(40)}\n`);
+    assert.equal(load({ SVC_MASTER_KEY_FILE: file }).masterKey, 'k'.repeat(40));
+    assert.equal(load({}, { SVC_MASTER_KEY_FILE: file }).masterKey, 'k'.repeat(40));
+    assert.equal(load({ SVC_MASTER_KEY_FILE: file, SVC_MASTER_KEY: 'e'.repeat(40) }).masterKey, 'e'.repeat(40));
+    const missing = faultOf({ SVC_MASTER_KEY_FILE: join(folder, 'none') });
+    assert.match(missing, /^SVC_MASTER_KEY_FILE: cannot read .*none: ENOENT$/);
+    const names = new Set(settingRows().flatMap(({ flags }) => flags.map(({ flag }) => flag)));
+    for (const [flag, name] of [
+      ['--master-key', 'SVC_MASTER_KEY'],
+      ['--s3-secret-access-key', 'SVC_S3_SECRET_ACCESS_KEY'],
+    ] as const) {
+      assert.deepEqual([names.has(flag), names.has(`${flag}-file`), secretOfFlag(flag)], [false, true, name]);
+    }
+    for (const [name, url] of [
+      ['SVC_DATABASE_URL', 'postgres://u:hidden-value@db/svc'],
+      ['SVC_DATABASE_URL', 'postgres://db/svc?password=hidden-value'],
+      ['SVC_NATS_URL', 'nats://hidden-value@bus'],
+      ['SVC_SMTP_URL', 'smtp://u:hidden-value@mail'],
+    ] as const) {
+      const message = faultOf({}, { [name]: url });
+      assert.match(message, new RegExp(`; set ${name}, or give --[a-z-]+-file <path>$`));
+      assert.ok(!message.includes('hidden-value'));
+    }
+    assert.equal(load({}, { SVC_DATABASE_URL: 'postgres://u@db/svc' }).databaseUrl, 'postgres://u@db/svc');
+    assert.equal(load({ SVC_DATABASE_URL: 'postgres://u:p@db/svc' }).databaseUrl, 'postgres://u:p@db/svc');
+    assert.deepEqual(unknownSettings({ SVC_MASTER_KEY_FILE: 'x', SVC_PORT_FILE: 'x' }), ['SVC_PORT_FILE']);
+  });
+
   test('every setting has a flag and a description', () => {
-    for (const { name, flag, description } of settingFlags()) {
-      assert.equal(`SVC_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
+    for (const { name, flags, description } of settingRows()) {
+      assert.ok(flags.length > 0, name);
+      for (const { flag, gives } of flags) {
+        assert.equal(`SVC_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`, gives);
+      }
       assert.ok(description.length > 3, name);
     }
   });

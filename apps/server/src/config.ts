@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
+import { ConfigError } from './config.error.ts';
+import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
+
+export { ConfigError } from './config.error.ts';
 
 const flag = z
   .enum(['on', 'off', 'true', 'false', '1', '0'])
@@ -55,8 +61,16 @@ const settings = {
     .min(32, 'must have at least 32 characters')
     .optional()
     .describe('seals secrets, peppers key hashes, signs links; default: generated into the data dir'),
+  SVC_OWNER_EMAIL: z
+    .string()
+    .max(254)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+    .default('owner@localhost')
+    .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
   SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
-  SVC_HUB_URL: httpUrl.optional().describe('`{hub_url}`; default `{base_url}/hub`'),
+  SVC_HUB_URL: httpUrl
+    .optional()
+    .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),
   SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
   SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`; default `{base_url}/relay`'),
   SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
@@ -118,7 +132,10 @@ const settings = {
     .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
   SVC_METRICS_PORT: port
     .optional()
-    .describe('port of the Prometheus listener on 127.0.0.1; default port + 2 when it is free, 0 is off'),
+    .describe(
+      'port of the listener for Prometheus and probes (`/metrics`, `/health`, `/health/ready`); default port + 2 when it is free, 0 is off',
+    ),
+  SVC_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('address of that listener'),
   SVC_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -131,19 +148,42 @@ const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
 export type Config = Readonly<ReturnType<typeof complete>>;
-export type SettingName = keyof typeof settings;
+export type SettingName = keyof typeof settings | `${Secret}_FILE`;
+/** What a command line, an environment or a settings file says. */
+export type Given = Readonly<Partial<Record<SettingName, string>>>;
 
-/** A setting that cannot be used. The message is one line that names it. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
+/** A setting of one source: itself, or what is in the file that it names. */
+function valueOf(given: Given, name: keyof typeof settings): string | undefined {
+  const file = isSecret(name) ? given[`${name}_FILE`] : undefined;
+  if (given[name] !== undefined || !file) return given[name];
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`${name}_FILE: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
+  }
 }
 
-/** Reads the environment and the flags that override it; throws `ConfigError` for a malformed setting. */
-export function loadConfig(flags: Partial<Record<SettingName, string>> = {}, environment = process.env): Config {
+/** What says where the data dir is, and with it the settings file: read before all other settings. */
+export function loadPlace(flags: Given, environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const names = ['SVC_DATA_DIR', 'SVC_DATABASE_URL', 'SVC_DATABASE_URL_FILE'] as const;
+  const of = (given: Given): Given => Object.fromEntries(names.map((name) => [name, given[name]]));
+  return loadConfig(of(flags), of(environment));
+}
+
+/**
+ * Reads the environment, the flags that override it and the settings file that both override; throws `ConfigError` for a
+ * malformed setting.
+ */
+export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = process.env, file: Given = {}): Config {
+  const names = Object.keys(settings) as (keyof typeof settings)[];
+  for (const name of names) if (isSecret(name) && flags[name] !== undefined) refuseOnCommandLine(name, flags[name]);
   const given = Object.fromEntries(
-    Object.keys(settings).map((name) => [name, flags[name as SettingName] ?? (environment[name] || undefined)]),
+    names.map((name) => [
+      name,
+      valueOf(flags, name) ?? (valueOf(environment as Given, name) || valueOf(file, name) || undefined),
+    ]),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, { error: wordsFor });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? 'is malformed'}`);
@@ -200,10 +240,12 @@ function complete(values: z.output<typeof schema>) {
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
-    hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,
-    authUrl: values.SVC_AUTH_URL ?? `${baseUrl}/auth`,
-    relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
-    resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
+    /** Unset, links say 127.0.0.1, whatever address the gateway listens on. */
+    baseUrlIsSet: values.SVC_BASE_URL !== undefined,
+    ownerEmail: values.SVC_OWNER_EMAIL,
+    /** Undefined without a web app: its links lead nowhere then. */
+    webUrl: values.SVC_HUB_URL,
+    ...addressesOf(values, baseUrl),
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),
@@ -232,13 +274,24 @@ function complete(values: z.output<typeof schema>) {
       values.SVC_SMTP_URL === undefined || values.SVC_MAIL_FROM === undefined
         ? undefined
         : { smtpUrl: values.SVC_SMTP_URL, from: values.SVC_MAIL_FROM },
-    metrics: {
-      port: values.SVC_METRICS_PORT ?? portAfter(2),
-      required: values.SVC_METRICS_PORT !== undefined,
-    },
+    metrics: metricsOf(values, portAfter(2)),
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+const metricsOf = (values: z.output<typeof schema>, usual: number) => ({
+  host: values.SVC_METRICS_HOST,
+  port: values.SVC_METRICS_PORT ?? usual,
+  /** A port that was asked for must be free. */
+  required: values.SVC_METRICS_PORT !== undefined,
+});
+
+const addressesOf = (values: z.output<typeof schema>, baseUrl: string) => ({
+  hubUrl: values.SVC_HUB_URL ?? `${baseUrl}/hub`,
+  authUrl: values.SVC_AUTH_URL ?? `${baseUrl}/auth`,
+  relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
+  resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
+});
 
 const systemNames =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;
@@ -249,20 +302,30 @@ export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv 
 }
 
 /** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
-export function unknownSettings(environment = process.env): string[] {
+export function unknownSettings(environment: NodeJS.ProcessEnv = process.env): string[] {
   return Object.keys(environment).filter(
-    (name) => /^SVC_(?!TEST_)/.test(name) && !(name in settings) && !clientNames.has(name),
+    (name) => /^SVC_(?!TEST_)/.test(name) && !(name in settings) && !secretFiles.has(name) && !clientNames.has(name),
   );
 }
 
-/** `--data-dir` for `SVC_DATA_DIR`, with the text that explains it. */
-export function settingFlags(): { name: SettingName; flag: string; description: string; default: string }[] {
-  return Object.entries(settings).map(([name, type]) => ({
-    name: name as SettingName,
-    flag: `--${name.slice(4).toLowerCase().replaceAll('_', '-')}`,
-    description: type.description ?? '',
-    default: type instanceof z.ZodDefault ? String(type.def.defaultValue) : '',
-  }));
+/** What a person may know of a setting. */
+export interface SettingRow {
+  name: SettingName;
+  /** `--data-dir` for `SVC_DATA_DIR`; with each the name that its value is given under. */
+  flags: { flag: string; gives: SettingName }[];
+  description: string;
+  default: string;
+}
+
+/** Every setting with its flags and the text that explains it. */
+export function settingRows(): SettingRow[] {
+  return Object.entries(settings).map(([key, type]) => {
+    const name = key as keyof typeof settings;
+    const own = isSecret(name) && secrets[name] === 'whole' ? [] : [{ flag: flagOf(name), gives: name }];
+    const file = isSecret(name) ? [{ flag: `${flagOf(name)}-file`, gives: `${name}_FILE` as const }] : [];
+    const value = type instanceof z.ZodDefault ? String(type.def.defaultValue) : '';
+    return { name, flags: [...own, ...file], description: type.description ?? '', default: value };
+  });
 }
 
 /** Socket of the test runner's sandbox node. */

@@ -79,14 +79,17 @@ function pathOf(route: Route, values: readonly string[]): string {
 describe('contract', () => {
   const { gateway, account } = shared(() => openTest());
 
-  test('documented and registered routes match one to one', () => {
+  test('documented and registered routes match one to one; the pages besides answer, to HEAD too', async () => {
     for (const { route } of routes) {
       const url = route.path.replace(/\{\w+\*\}$/, '*').replace(/\{(\w+)\}/g, ':$1');
       for (const method of methodsOf(route)) {
         assert.ok(gateway.app.http.hasRoute({ method, url }), `${method} ${route.path}`);
       }
     }
-    const references = [
+    const pages = [
+      '/',
+      '/home.css',
+      '/home.js',
       '/openapi.json',
       '/docs',
       '/docs/start.js',
@@ -94,7 +97,13 @@ describe('contract', () => {
       '/docs/swagger-ui-bundle.js',
     ];
     const methods = routes.flatMap(({ route }) => methodsOf(route));
-    assert.equal(countRoutes(gateway), methods.length + references.length);
+    assert.equal(countRoutes(gateway), methods.length + 2 * pages.length);
+    for (const path of [...pages, '/health', '/health/ready', '/status']) {
+      const [got, head] = await Promise.all(['GET', 'HEAD'].map((method) => fetch(gateway.url + path, { method })));
+      assert.deepEqual([got?.status, head?.status], [200, 200], path);
+      assert.equal(head?.headers.get('content-type'), got?.headers.get('content-type'), path);
+      assert.equal(await head?.text(), '');
+    }
   });
 
   test('a malformed request never meets a 5xx, and every failure is the envelope', async () => {

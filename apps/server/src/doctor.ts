@@ -1,14 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
+import { join } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
+import { NoDatabase } from './database.ts';
 import { parseProviders } from './features/health/index.ts';
-import { missingMigrations } from './kernel/db/migrate.ts';
-import { openDataDir } from './postgres/datadir.ts';
+import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
+import { findDataDir } from './postgres/datadir.ts';
+import type { Blobs } from './kernel/blobs.ts';
 import type { Log } from './kernel/log.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
+import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
 
 /** One finding; `fix` says what to do about a fault. */
@@ -22,8 +26,8 @@ export interface Check {
 const leastFreeBytes = 1024 ** 3;
 
 /**
- * Checks the machine for what the platform needs (launch contract). Changes nothing: it writes and deletes a blob of its
- * own, and an embedded server that does not run is started for as long as the check takes.
+ * Checks the machine for what the platform needs (launch contract). Changes nothing; an embedded server that does not
+ * run is started for as long as the check takes.
  */
 export async function doctor(config: Config, log: Log): Promise<Check[]> {
   const checks: Check[] = [runtime()];
@@ -32,15 +36,29 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     opened = await openDiagnosis(config, log);
     checks.push(...(await withDatabase(config, opened.value)));
   } catch (error) {
-    const fix = config.databaseUrl
-      ? 'check SVC_DATABASE_URL and that the server runs'
-      : 'see postgres.log in the data dir; on a platform without the embedded server set SVC_DATABASE_URL';
-    checks.push({ name: 'database', ok: false, found: (error as Error).message, fix });
+    if (error instanceof NoDatabase) checks.push(...notStartedYet(config));
+    else checks.push(databaseFault(config, error as Error));
   } finally {
     await opened?.close();
   }
-  checks.push(await gatewayPort(config), await providers(config), ...(await sandboxes(config)));
+  const running = findRunningProcesses(findDataDir(config));
+  checks.push(await gatewayPort(config, running), await providers(config), ...(await sandboxes(config, running)));
   return checks;
+}
+
+function databaseFault(config: Config, { message: found }: Error): Check {
+  const fix = config.databaseUrl
+    ? 'check SVC_DATABASE_URL and that the server runs'
+    : 'see postgres.log in the data dir; on a platform without the embedded server set SVC_DATABASE_URL';
+  return { name: 'database', ok: false, found, fix };
+}
+
+/** Before the first start there is no database to look at, and a look makes none. */
+function notStartedYet(config: Config): Check[] {
+  return [
+    { name: 'database', ok: true, found: `none yet; the first ./svc up makes it in ${findDataDir(config)}` },
+    { name: 'schema', ok: true, found: waiting(migrationNames().length) },
+  ];
 }
 
 function runtime(): Check {
@@ -50,9 +68,10 @@ function runtime(): Check {
 }
 
 /** Asks the node agent beside the gateway what it can run, and how far its images are. */
-async function sandboxes(config: Config): Promise<Check[]> {
-  const dataDir = openDataDir(config.dataDir, config.databaseUrl === undefined);
-  const node = new NodeClient(sandboxdPlaces(config, dataDir).socket);
+async function sandboxes(config: Config, running: readonly RunningProcess[]): Promise<Check[]> {
+  const named = running.find(({ sandboxd_socket }) => sandboxd_socket !== undefined)?.sandboxd_socket;
+  const sandboxdSocket = config.sandboxdSocket ?? named;
+  const node = new NodeClient(sandboxdPlaces({ ...config, sandboxdSocket }, findDataDir(config)).socket);
   try {
     const { backends, images } = await node.node();
     const runs = Object.entries(backends).map(([name, { available, reason }]): Check => {
@@ -76,7 +95,7 @@ async function sandboxes(config: Config): Promise<Check[]> {
   }
 }
 
-async function withDatabase(config: Config, { sql, bus, blobs }: Diagnosis): Promise<Check[]> {
+async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Diagnosis): Promise<Check[]> {
   const [server] = await sql<{ version: string; fsync: string }[]>`
     select current_setting('server_version') as version, current_setting('fsync') as fsync`;
   const major = Number.parseInt(server?.version ?? '0', 10);
@@ -92,60 +111,67 @@ async function withDatabase(config: Config, { sql, bus, blobs }: Diagnosis): Pro
     database,
     await schema(sql),
     { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
-    await storage(config, blobs),
+    await storage(config, blobs, dataDir),
   ];
 }
 
+const waiting = (count: number): string =>
+  `${count} ${count === 1 ? 'migration waits' : 'migrations wait'} for the next ./svc up`;
+
 async function schema(sql: Diagnosis['sql']): Promise<Check> {
   const missing = await missingMigrations(sql);
-  const found =
-    missing.length === 0 ? 'that of this version' : `${missing.length} migrations wait for the next ./svc up`;
+  const found = missing.length === 0 ? 'that of this version' : waiting(missing.length);
   return { name: 'schema', ok: true, found };
 }
 
-async function storage(config: Config, blobs: Diagnosis['blobs']): Promise<Check> {
-  const name = `doctor/${randomUUID()}`;
+/** Asks, and writes nothing: a platform that runs may be at work in the same place. */
+async function storage(config: Config, blobs: Blobs, dataDir: string): Promise<Check> {
+  const name = 'storage';
   const where = config.s3 ? `S3 bucket ${config.s3.bucket}` : 'files in the data dir';
   try {
-    await blobs.put(name, Buffer.from('svc doctor'));
-    const size = await blobs.size(name);
-    await blobs.delete(name);
-    if (size !== 10) throw new Error(`read back ${size} of 10 bytes`);
-    const disk = await statfs(config.dataDir ?? '.');
+    if (config.s3) await blobs.list('doctor/');
+    else await access(existsSync(join(dataDir, 'blobs')) ? join(dataDir, 'blobs') : dataDir, constants.W_OK);
+    const disk = await statfs(dataDir);
     const free = disk.bavail * disk.bsize;
     const found = `${where}; ${Math.round(free / 1024 ** 2)} MiB of disk free`;
-    if (free < leastFreeBytes) return { name: 'storage', ok: false, found, fix: 'free at least 1 GiB of disk' };
-    return { name: 'storage', ok: true, found };
+    if (free < leastFreeBytes) return { name, ok: false, found, fix: 'free at least 1 GiB of disk' };
+    return { name, ok: true, found };
   } catch (error) {
     const fix = config.s3 ? 'check the SVC_S3_… settings and the bucket' : 'make the data dir writable';
-    return { name: 'storage', ok: false, found: (error as Error).message, fix };
+    return { name, ok: false, found: (error as Error).message, fix };
   }
 }
 
-/** The port is free, or a gateway of ours answers on it. */
-async function gatewayPort(config: Config): Promise<Check> {
+/** The platform of this data dir answers on its port, or the port is free for it. Another one's platform is a fault. */
+async function gatewayPort(config: Config, running: readonly RunningProcess[]): Promise<Check> {
   const name = 'port';
+  const serving = running.find(({ port }) => port !== undefined);
+  const at = serving ?? { host: config.host, port: config.port, tls: config.tls !== undefined };
+  const where = `${at.host}:${at.port}`;
+  const answer = await askGateway(localUrl(at), '/health');
+  if (serving) {
+    const found = `${where}: the platform of this data dir (pid ${serving.pid})`;
+    if (answer?.instance === serving.instance_id) return { name, ok: true, found };
+    return { name, ok: false, found: `${found} does not answer`, fix: 'see its log, or start it again' };
+  }
+  if (answer?.instance !== undefined) {
+    const fix = 'choose another port with SVC_PORT or --port, or name its data dir with --data-dir';
+    return { name, ok: false, found: `${where}: the platform of another data dir`, fix };
+  }
+  const code = await listenError(config);
+  if (code === undefined) return { name, ok: true, found: `${config.port} is free` };
+  if (code === 'EADDRINUSE') {
+    return { name, ok: false, found: `${config.port} is used by another program`, fix: 'choose another with --port' };
+  }
+  return { name, ok: false, found: `${where}: ${code}`, fix: 'choose another SVC_HOST or SVC_PORT' };
+}
+
+async function listenError({ port, host }: Config): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const server = createServer();
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-  server.listen(config.port, config.host, () => server.close(() => resolve(undefined)));
-  const code = await promise;
-  if (code === undefined) return { name, ok: true, found: `${config.port} is free` };
-  if (code !== 'EADDRINUSE')
-    return {
-      name,
-      ok: false,
-      found: `${config.host}:${config.port}: ${code}`,
-      fix: 'choose another SVC_HOST or SVC_PORT',
-    };
-  try {
-    const answer = await fetch(`${config.baseUrl}/health`, { signal: AbortSignal.timeout(2_000) });
-    const body = (await answer.json()) as { ok?: unknown };
-    if (body.ok === true) return { name, ok: true, found: `${config.port}: the platform runs` };
-  } catch {
-    // Something that is not ours: the fault below.
-  }
-  return { name, ok: false, found: `${config.port} is used by another program`, fix: 'choose another with --port' };
+  server.listen(port, host, () => server.close(() => resolve(undefined)));
+  return promise;
 }
 
 async function providers(config: Config): Promise<Check> {

@@ -1,30 +1,56 @@
-import { Command, CommanderError } from 'commander';
-import { ConfigError, loadConfig, type SettingName, settingFlags } from './config.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError, Option } from 'commander';
+import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
+import { parseSettings, settingsFileName } from './config.file.ts';
+import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { accountsCommands } from './features/accounts/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
+import { printable } from './kernel/text.ts';
 import { createLog, redact } from './kernel/log.ts';
+import { helpText } from './help.ts';
+import { findDataDir, packageRoot } from './postgres/datadir.ts';
+import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
 import { imagesCommand } from './sandboxd.ts';
+import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
 
+const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 const program = new Command('svc')
   .description("the platform side of a person's devices")
+  .usage('<command> [options]')
+  .version(`svc ${version}, Node.js ${process.versions.node}`, '--version', 'print the version')
+  .helpOption('-h, --help', 'print this help; also svc <command> --help')
   .option('--json', 'print JSON')
   .option('--no-system-packages', 'never install system packages')
+  .addHelpText('after', helpText)
   .exitOverride()
   .configureOutput({ outputError: () => {} });
-for (const { flag, name, description } of settingFlags()) program.option(`${flag} <value>`, `${description} (${name})`);
+const settings = settingRows().flatMap(({ flags, description }) => flags.map((each) => ({ ...each, description })));
+// Seventy lines of them would bury the commands: `svc settings` lists them.
+for (const { flag } of settings) program.addOption(new Option(`${flag} <value>`).hideHelp());
 
-/** Flags win over the environment. */
+/** Flags win over the environment, which wins over the settings file of the data dir. */
 function config() {
   const options: Record<string, string> = program.opts();
-  const flags = settingFlags().map(({ name, flag }) => [name, options[camelCase(flag)]]);
-  return loadConfig(Object.fromEntries(flags) as Partial<Record<SettingName, string>>);
+  const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
+  const dataDir = findDataDir(loadPlace(flags));
+  const file = join(dataDir, settingsFileName);
+  const text = readIfThere(file);
+  if (text === undefined) return loadConfig(flags);
+  const kept = parseSettings(text, file);
+  warnings.push(...unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`));
+  if ((statSync(file).mode & 0o077) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
+  // The place is settled: a database that the file names does not move it.
+  return loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept);
 }
+/** What `up` says before it starts. */
+const warnings = unknownSettings().map((name) => `${name} is no setting of this version`);
 
 const camelCase = (flag: string): string =>
   flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -43,13 +69,35 @@ const run: Run =
     }
   };
 
+program.commandsGroup('Run it:');
 program
   .command('up')
   .description('run the platform in the foreground')
   .option('--only <part>', 'run one part: gateway, worker or sandboxd', oneOf(['gateway', 'worker', 'sandboxd']))
   .action((options: { only?: Part }) =>
-    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false }),
+    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false, warnings }),
   );
+program
+  .command('settings')
+  .description('every setting: its name, its flag, its default and what it means')
+  .action(() => {
+    const rows = settingRows().map(({ name, flags, default: value, description }) => ({
+      name,
+      flag: flags.map(({ flag }) => flag).join(' '),
+      default: value,
+      meaning: description,
+    }));
+    print(rows);
+  });
+program
+  .command('status')
+  .description('what runs on the data dir: exit code 0 all ready, 1 not ready, 3 nothing runs')
+  .action(async () => {
+    const found = await status(config());
+    const { running, data_dir, processes } = found;
+    print(json() ? found : running ? processes : `nothing runs on ${data_dir}; start it with ./svc up`);
+    process.exitCode = statusCode(found);
+  });
 program
   .command('doctor')
   .description('check the machine and say what to do about each fault')
@@ -62,9 +110,10 @@ program
     );
     if (checks.some((check) => !check.ok)) process.exitCode = 1;
   });
+program.commandsGroup('Machines and sandboxes:');
 program
   .command('host')
-  .description('the host daemon: svc host run | exec | list')
+  .description('this machine as a host, and commands on others: host run | exec | list | approve')
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('the host daemon is started by ./svc host, in the clone');
@@ -76,6 +125,7 @@ program
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
   });
+program.commandsGroup('People and keys:');
 accountsCommands(program, run);
 keysCommands(program, run);
 orgsCommands(program, run);
@@ -89,28 +139,38 @@ function shareOptions(command: Command): void {
 shareOptions(program);
 
 /** Says what went wrong in one line and ends the process, whatever is still open. */
-function fail(error: unknown): void {
+function fail(thrown: unknown): void {
+  // What failed while it was cleaned up says less than what failed first.
+  const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   if (error instanceof CommanderError && error.exitCode === 0) return;
+  // A group without a command: its help was printed.
+  if (error instanceof CommanderError && error.code === 'commander.help') process.exit(2);
   const expected = error instanceof CommandError || error instanceof ConfigError || error instanceof CommanderError;
   const text = error instanceof Error ? error.message : String(error);
-  const message = redact(expected ? text.replace(/^error: /, '') : `${text} (svc doctor checks the machine)`);
+  const message = printable(
+    redact(expected ? text.replace(/^error: /, '') : `${text} (svc doctor checks the machine)`),
+  );
   process.stderr.write(json() ? `${JSON.stringify({ error: { message } })}\n` : `svc: ${message}\n`);
   process.exit(error instanceof ConfigError || error instanceof CommanderError ? 2 : 1);
 }
 
 try {
-  await program.parseAsync(hoistGlobals(process.argv.slice(2)), { from: 'user' });
+  const words = hoistGlobals(process.argv.slice(2));
+  if (words.length === 0) program.outputHelp();
+  else await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   fail(error);
 }
 
 /** Moves the program's own options to the front, so that they may stand after the command too. */
 function hoistGlobals(args: string[]): string[] {
-  const flags = new Set(settingFlags().map(({ flag }) => flag));
+  const flags = new Set(settings.map(({ flag }) => flag));
   const front: string[] = [];
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] as string;
+    const secret = secretOfFlag(arg.split('=')[0] as string);
+    if (secret) refuseOnCommandLine(secret, '');
     if (arg === '--json' || arg === '--no-system-packages' || flags.has(arg.split('=')[0] as string)) {
       front.push(arg);
       if (flags.has(arg) && args[i + 1] !== undefined) front.push(args[++i] as string);

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, systemEnvironment } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
-import { openDataDir } from './postgres/datadir.ts';
+import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import type { Log } from './kernel/log.ts';
 
 const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
@@ -15,7 +15,9 @@ const stopMs = 5_000;
 
 /** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */
 export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
-  const dir = imagesDirOf(config, join(openDataDir(config.dataDir, false), 'sandboxd'));
+  // Only what builds may make the data dir: `list` changes nothing.
+  const dataDir = words[0] === 'build' ? makeDataDir(config) : findDataDir(config);
+  const dir = imagesDirOf(config, join(dataDir, 'sandboxd'));
   const args = [...nodeFlags, program, 'images', ...words];
   if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));
   const child = spawn(process.execPath, args, { stdio: 'inherit' });

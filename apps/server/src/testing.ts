@@ -93,7 +93,7 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-test-'));
   const settings = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'error' };
-  const config = loadConfig({ ...settings, ...options.settings }, {});
+  const config = loadConfig({}, { ...settings, ...options.settings });
   const log = createLog(config.logLevel, options.log);
   const { clock } = options;
   const opened = await openKernel(config, log, { database: database.target, ...(clock && { clock }) });

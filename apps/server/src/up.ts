@@ -1,14 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
-import { type Config, ConfigError, unknownSettings } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
+import { instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { openDataDir } from './postgres/datadir.ts';
+import type { Probes } from './kernel/metrics.ts';
+import { makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
+import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
-import { superviseSandboxd } from './sandboxd.ts';
+import { writeRunning } from './running.ts';
+import { type Supervised, superviseSandboxd } from './sandboxd.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
 export type Part = 'all' | 'gateway' | 'worker' | 'sandboxd';
@@ -21,42 +26,61 @@ const repeatedSignalMs = 1_000;
 const lastRequestsMs = 2_000;
 
 /** Runs the platform, or a part of it, in the foreground until SIGTERM or SIGINT. */
-export async function up(config: Config, part: Part, options: { systemPackages: boolean }): Promise<void> {
+export async function up(
+  config: Config,
+  part: Part,
+  options: { systemPackages: boolean; warnings: readonly string[] },
+): Promise<void> {
   const log = createLog(config.logLevel);
-  for (const name of unknownSettings()) log.warn(`${name} is no setting of this version`);
+  for (const warning of options.warnings) log.warn(warning);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
   // a handler that stays, the second one would end the process in the middle of its drain.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   void stopped.then(limitShutdown);
   if (part === 'sandboxd') {
-    const dataDir = openDataDir(config.dataDir, false);
+    const dataDir = makeDataDir(config);
+    const forget = writeRunning(dataDir, { part, ...aboutOf(config), instance_id: randomUUID() });
     const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
     await stopped;
     await node.stop();
+    forget();
     return;
   }
+  // A start that fails ends what it began, whatever it failed at: the node agent, the embedded database.
+  await using running = new AsyncDisposableStack();
   const opened = await openKernel(config, log);
+  running.defer(opened.close);
   const kernel = opened.value;
+  let node: Supervised | undefined;
+  running.defer(() => node?.stop());
   const app = buildApp(kernel);
-  try {
-    await app.start();
-    if (part !== 'worker') await serve(app, kernel);
-  } catch (error) {
-    // A start that fails, for a port that is in use, leaves no database running.
-    await opened.close();
-    throw error;
-  }
+  running.defer(async () => {
+    await app.drain();
+    await closeHttp(app);
+  });
+  const role = { serves: part !== 'worker', works: part !== 'gateway' };
+  await app.start(role);
+  const served = role.serves ? await serve(app, kernel) : undefined;
+  const probed = await listenForMetrics(kernel, part, log);
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
-  const node = isOurs ? superviseSandboxd(kernel, options) : undefined;
-  if (part !== 'gateway') await kernel.jobs.start(app.jobs, kernel);
+  if (isOurs) node = superviseSandboxd(kernel, options);
+  if (role.works) await kernel.jobs.start(app.jobs, kernel);
+  else log.info('what is due by the clock is done by another process: svc up --only worker');
+  running.defer(
+    writeRunning(kernel.dataDir, {
+      part,
+      ...aboutOf(config),
+      ...served?.address,
+      ...probed,
+      instance_id: kernel.gateways.id,
+    }),
+  );
+  served?.greet();
+  if (!served) process.stdout.write(workerGreeting(probed));
   await stopped;
   log.info('shutting down');
-  await app.drain();
-  await closeHttp(app);
-  await node?.stop();
-  await opened.close();
 }
 
 /**
@@ -71,8 +95,16 @@ function limitShutdown(): void {
   });
 }
 
-async function serve(app: App, kernel: Kernel): Promise<void> {
-  const { config, log } = kernel;
+/** What commands learn of this process from its data dir. */
+const aboutOf = ({ databaseUrl, sandboxdSocket }: Config) => ({
+  since: new Date().toISOString(),
+  database: databaseUrl === undefined ? ('embedded' as const) : ('url' as const),
+  ...(sandboxdSocket !== undefined && { sandboxd_socket: sandboxdSocket }),
+});
+
+/** Listens; answers where, and what greets the person who started it once all of it runs. */
+async function serve(app: App, kernel: Kernel) {
+  const { config } = kernel;
   const ownerKey = await createOwner(kernel);
   try {
     await app.http.listen({ port: config.port, host: config.host });
@@ -82,36 +114,35 @@ async function serve(app: App, kernel: Kernel): Promise<void> {
     if (code === 'EADDRNOTAVAIL') throw new ConfigError(`SVC_HOST: ${config.host} is no address of this machine`);
     throw error;
   }
-  await listenForMetrics(kernel, log);
   const { port } = app.http.server.address() as AddressInfo;
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
-  process.stdout.write(greeting(baseUrl, ownerKey));
+  return {
+    address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
+    greet: () => {
+      const reached = addressesOf({ ...config, baseUrl }, port);
+      process.stdout.write(greeting(reached, keepOwnerKey(kernel.dataDir, ownerKey)));
+    },
+  };
 }
 
-/** Printed once it answers; the key only on the first start. */
-function greeting(baseUrl: string, ownerKey: string | undefined): string {
-  const lines = [`svc is ready at ${baseUrl}`, `  reference: ${baseUrl}/docs`];
-  if (ownerKey !== undefined) {
-    lines.push(
-      '',
-      'Your API key, shown once:',
-      `  ${ownerKey}`,
-      '',
-      'Try it:',
-      `  curl -H 'Authorization: Bearer ${ownerKey}' ${baseUrl}/v1/keys`,
-    );
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-async function listenForMetrics(kernel: Kernel, log: Log): Promise<void> {
-  const { port, required } = kernel.config.metrics;
-  if (port === 0) return;
+/** Prometheus and probes, in every part; answers where. Unless it was asked for, a port that is taken is no fault. */
+async function listenForMetrics(kernel: Kernel, part: Part, log: Log) {
+  const { host, port, required } = kernel.config.metrics;
+  if (port === 0) return undefined;
+  const headers = { [instanceHeader]: kernel.gateways.id };
+  const probes: Probes = {
+    '/health': () => Promise.resolve({ status: 200, headers, body: { ok: true, part } }),
+    async '/health/ready'() {
+      const record = await readinessOf(kernel);
+      return { status: record.ok ? 200 : 503, headers, body: record };
+    },
+  };
   try {
-    await kernel.metrics.listen(port);
+    return { probe_host: host, probe_port: await kernel.metrics.listen({ host, port }, probes) };
   } catch (error) {
-    if (required) throw new ConfigError(`SVC_METRICS_PORT: ${port} cannot be listened on`);
-    log.warn({ err: error, port }, 'no metrics listener; set SVC_METRICS_PORT to a free port');
+    if (required) throw new ConfigError(`SVC_METRICS_PORT: ${host}:${port} cannot be listened on`);
+    log.warn({ err: error, port }, 'no listener for metrics and probes; set SVC_METRICS_PORT to a free port');
+    return undefined;
   }
 }
 

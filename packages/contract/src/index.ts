@@ -97,3 +97,4 @@ export {
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';
+export { wordsFor } from './words.ts';

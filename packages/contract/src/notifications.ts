@@ -12,6 +12,8 @@ export const notification = z
     body: z.string(),
     /** Where it leads, often a deep link into the app. */
     url: z.string().optional(),
+    /** The same in the web app, where the installation has one. */
+    web_url: z.string().optional(),
     severity: z.enum(['info', 'warning', 'critical']),
     data: z.record(z.string(), z.unknown()).optional(),
     created_at: dateTime,
@@ -76,6 +78,29 @@ export const notifications = {
     summary: 'Mark every notification read',
     auth: 'key',
     answers: json(z.object({ updated: z.int() })),
+  }),
+  sendTest: route({
+    method: 'POST',
+    path: '/v1/notifications/test',
+    summary: "Send a test notification to the caller's account; the answer says where it goes",
+    auth: 'key',
+    answers: json(
+      z.object({
+        notification,
+        targets: z.array(
+          z.object({
+            /** `inbox`, `push` or `mail`; more may come. */
+            channel: z.string(),
+            /** The account, the push service's host, or the e-mail address. */
+            to: z.string().optional(),
+            sent: z.boolean(),
+            /** Why nothing is sent there. */
+            reason: z.string().optional(),
+          }),
+        ),
+      }),
+      201,
+    ),
   }),
   stream: route({
     method: 'GET',

@@ -122,12 +122,19 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
 }
 
 /** What the first create would wait for, in the background: the runtime, the image, the warm sandboxes. */
-async function warmUp({ drivers, images, pool }: Context, build: boolean): Promise<void> {
+async function warmUp(context: Context, build: boolean): Promise<void> {
+  const { drivers, images, pool } = context;
   const v2 = await able(drivers.v2);
   if (v2.available) await pool.sweep();
   if (!images.get(pooled)) {
     if (!build || !(v2.available || (await able(drivers.v1)).available)) return;
-    await images.build(pooled);
+    let told = -1;
+    await images.build(pooled, ({ progress, step }) => {
+      const tenth = Math.floor(progress * 10);
+      if (tenth > told) context.log(`building the image ${pooled}: ${tenth * 10} %`, { step });
+      told = Math.max(told, tenth);
+    });
+    context.log(`the image ${pooled} is ready`);
   }
   if (v2.available) pool.refill();
 }

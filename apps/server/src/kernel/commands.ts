@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Kernel } from './kernel.ts';
+import { printable, printableJson } from './text.ts';
 
 /** What an admin command works with: the database, and a way to tell the gateways. */
 export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log'>;
@@ -52,9 +53,9 @@ export function span(value: string): number {
 
 /** Writes a result: JSON, or aligned text for people. */
 export function format(result: unknown, json: boolean): string {
-  if (json) return JSON.stringify(result);
+  if (json) return printableJson(JSON.stringify(result));
   if (Array.isArray(result)) return table(result as Record<string, unknown>[]);
-  if (typeof result !== 'object' || result === null) return String(result);
+  if (typeof result !== 'object' || result === null) return printable(String(result));
   const rows = Object.entries(result);
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join('\n');
@@ -77,5 +78,5 @@ function table(rows: Record<string, unknown>[]): string {
 
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }

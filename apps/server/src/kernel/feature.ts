@@ -47,6 +47,14 @@ export function operation<R extends Route>(
 /** Work of a feature that happens later, is retried, or recurs. */
 export type JobDefinition = Job<Kernel>;
 
+/** What a process does of the platform; both, unless it was started for one part. */
+export interface Role {
+  /** Answers requests and holds streams. */
+  readonly serves: boolean;
+  /** Does what is due: tickers, keepers, deliveries, jobs. */
+  readonly works: boolean;
+}
+
 /** A feature as `app.ts` lists it: its operations by verb and its work outside requests. */
 export interface Feature {
   /** URL segment, folder, contract file, Postgres schema, OpenAPI tag and SDK namespace. */
@@ -59,8 +67,14 @@ export interface Feature {
   /** What its accounts have a bounded number of. */
   readonly quotas?: readonly Quota[];
   readonly jobs?: readonly JobDefinition[];
-  /** Starts background work; answers how it is ended. Runs before the first request. */
-  readonly start?: (kernel: Kernel) => Promise<{
+  /**
+   * Starts what the role of this process needs; answers how it is ended. Runs before the first request. What caches or
+   * listens to the bus starts in every role.
+   */
+  readonly start?: (
+    kernel: Kernel,
+    role: Role,
+  ) => Promise<{
     /** Finish or hand back work in flight; requests marked `whileDraining` are still served. */
     drain?: () => Promise<void>;
     stop?: () => Promise<void>;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
 import { generateKey } from '../features/keys/keys.rules.ts';
+import { testClock } from './clock.ts';
 import { createLog, redact } from './log.ts';
 
 /** A log and the lines it wrote. */
@@ -48,6 +50,43 @@ describe('log', () => {
     for (const url of urls) log.error({ url, err: new Error(`cannot reach ${url}`) }, url);
     for (const line of lines) assert.doesNotMatch(line, /hunter2/);
     assert.ok(lines[0]?.includes('postgres://svc:[redacted]@db.example'));
+  });
+
+  test('on a terminal lines are text for people, with no secret and nothing that moves the cursor', async () => {
+    let text = '';
+    const terminal = new PassThrough().setEncoding('utf8');
+    terminal.on('data', (chunk: string) => (text += chunk));
+    const log = createLog('info', Object.assign(terminal, { isTTY: true }));
+    const key = generateKey();
+    log.info({ port: 8787 }, `listening for ${key}`);
+    log.warn({ more: '\u009b2J' }, 'name \u001b[2J of others');
+    await new Promise(setImmediate);
+    // oxlint-disable-next-line no-control-regex
+    const plain = text.replace(/\u001b\[\d+m/g, '');
+    assert.match(plain, /^\[\d\d:\d\d:\d\d\] INFO: listening for \[redacted\]\n {4}port: 8787\n/);
+    assert.ok(!text.includes('\u001b[2J') && /name .*2J of others/.test(plain), plain);
+    assert.ok(!text.includes('\u009b'));
+  });
+
+  test('a failure that repeats is one line a minute, with how often; without a stack when a connection broke', () => {
+    const lines: string[] = [];
+    const clock = testClock();
+    const log = createLog('info', { write: (line: string) => lines.push(line) } as never, clock);
+    const broken = () => Object.assign(new Error('connect ECONNREFUSED /run/db'), { code: 'ECONNREFUSED' });
+    for (let second = 0; second < 59; second += 1) {
+      for (let time = 0; time < 8; time += 1) log.warn({ err: broken(), loop: 'a' }, 'a loop failed');
+      clock.advance(1_000);
+    }
+    assert.equal(lines.length, 1);
+    log.warn({ err: broken(), loop: 'b' }, 'a loop failed');
+    log.warn({ err: new Error('another'), loop: 'a' }, 'a loop failed');
+    for (const trace of ['1', '2']) log.error({ err: broken(), trace }, 'request failed');
+    assert.equal(lines.length, 5, 'other failures, and those of requests, are written');
+    clock.advance(1_000);
+    log.warn({ err: broken(), loop: 'a' }, 'a loop failed');
+    const parsed = lines.map((line) => JSON.parse(line));
+    assert.equal(parsed[5].repeats, 59 * 8 - 1);
+    assert.deepEqual([parsed[0].err.stack, typeof parsed[2].err.stack], [undefined, 'string']);
   });
 
   test('what is no secret stays as it is', () => {

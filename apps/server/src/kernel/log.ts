@@ -1,5 +1,8 @@
 import { Writable } from 'node:stream';
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
+import pretty from 'pino-pretty';
+import { type Clock, systemClock } from './clock.ts';
+import { printableLines } from './text.ts';
 
 export type Log = Logger;
 
@@ -10,17 +13,81 @@ export function redact(line: string): string {
   return line.replace(secret, '[redacted]');
 }
 
+/** The same failure again within this time is counted, not written: a database that is away fails eight times a second. */
+const repeatMs = 60_000;
+const mostRemembered = 1_000;
+const brokenConnection =
+  /^(?:ECONN(?:REFUSED|RESET)|ENOENT|EPIPE|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|57P0[123])$/;
+
 /**
- * JSON log lines on standard error. Every line passes `redact` last, so that no secret gets out whatever field or
+ * Log lines on standard error: JSON, or text for people where that is a terminal. Every line passes `redact` last, so that no secret gets out whatever field or
  * message it is in.
  */
-export function createLog(level: string, destination: NodeJS.WritableStream = process.stderr): Log {
+export function createLog(
+  level: string,
+  destination: NodeJS.WritableStream = process.stderr,
+  clock: Pick<Clock, 'monotonic'> = systemClock,
+): Log {
+  const isTerminal = 'isTTY' in destination && destination.isTTY === true;
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      destination.write(redact(line));
+      // What others wrote must not move the cursor of who reads it.
+      destination.write(isTerminal ? printableLines(redact(line)) : redact(line));
       done();
     },
   });
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting);
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: serializeError },
+    hooks: { logMethod: withoutRepeats(clock) },
+  };
+  return pino(options, isTerminal ? forPeople(redacting) : redacting);
+}
+
+/** Lines for a terminal: the time of day, the level, the message, and what belongs to it below. */
+const forPeople = (destination: Writable) =>
+  pretty({
+    destination,
+    colorize: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+  });
+
+/** Where a connection broke is the same every time; the message says which. */
+function serializeError(error: Error): unknown {
+  const { code, message } = error as { code?: unknown; message: string };
+  if (typeof code === 'string' && brokenConnection.test(code)) return { type: error.name, code, message };
+  return pino.stdSerializers.err(error);
+}
+
+/** Writes a failure of background work once a minute, with how often it came since. Failures of requests all stand. */
+function withoutRepeats(clock: Pick<Clock, 'monotonic'>): LogMethod {
+  const seen = new Map<string, { at: number; repeats: number }>();
+  return function (args, method) {
+    const [fields, text] = args as unknown as [unknown, unknown];
+    const { err, trace, loop = '' } = (typeof fields === 'object' && fields !== null ? fields : {}) as Failure;
+    if (!(err instanceof Error) || trace !== undefined) return method.apply(this, args);
+    const key = `${String(text)} ${loop} ${err.message}`;
+    const known = seen.get(key);
+    const now = clock.monotonic();
+    if (known && now - known.at < repeatMs) {
+      known.repeats += 1;
+      return undefined;
+    }
+    if (seen.size >= mostRemembered) seen.clear();
+    seen.set(key, { at: now, repeats: 0 });
+    const more = known && known.repeats > 0 ? [{ ...(fields as object), repeats: known.repeats }] : [fields];
+    return method.apply(this, [...more, ...args.slice(1)] as never);
+  };
+}
+
+type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
+
+interface Failure {
+  err?: unknown;
+  trace?: unknown;
+  loop?: string;
 }

@@ -8,9 +8,19 @@ export interface Metrics {
   readonly registry: Registry;
   requestDone(route: string, status: number, seconds: number): void;
   gauge(name: string, help: string, read: () => number): void;
-  /** Listens on 127.0.0.1; answers the port. */
-  listen(port: number): Promise<number>;
+  /** Listens for Prometheus at `/metrics`, and answers the given probes; answers the port. */
+  listen(at: { host: string; port: number }, probes?: Probes): Promise<number>;
   close(): Promise<void>;
+}
+
+/** What else stands on the listener, by path: a process that serves no API has its health there. */
+export type Probes = Readonly<Record<string, () => Promise<Probe>>>;
+
+/** An answer to a probe. */
+export interface Probe {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
 }
 
 /** Makes the registry; nothing listens until `listen`. */
@@ -57,8 +67,8 @@ export function createMetrics(): Metrics {
       });
       registry.registerMetric(gauge);
     },
-    async listen(port) {
-      server = await serveMetrics(registry, port);
+    async listen(at, probes = {}) {
+      server = await serveMetrics(registry, at, probes);
       return (server.address() as AddressInfo).port;
     },
     async close() {
@@ -71,18 +81,22 @@ export function createMetrics(): Metrics {
   };
 }
 
-async function serveMetrics(registry: Registry, port: number): Promise<Server> {
+async function serveMetrics(registry: Registry, at: { host: string; port: number }, probes: Probes): Promise<Server> {
+  const answer = async (path: string): Promise<{ status: number; type?: string; text: string; headers?: object }> => {
+    if (path === '/metrics') return { status: 200, type: registry.contentType, text: await registry.metrics() };
+    const probe = probes[path];
+    if (!probe) return { status: 404, text: '' };
+    const { status, body, headers = {} } = await probe();
+    return { status, type: 'application/json; charset=utf-8', text: JSON.stringify(body), headers };
+  };
   const server = createServer((request, response) => {
-    if (request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+    answer(request.url ?? '').then(
+      ({ status, type, text, headers }) =>
+        response.writeHead(status, { ...headers, ...(type && { 'content-type': type }) }).end(text),
       () => response.writeHead(500).end(),
     );
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(at.port, at.host);
   await once(server, 'listening');
   return server;
 }

@@ -163,7 +163,7 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
 export async function openFixture(): Promise<Fixture> {
   await using opening = new AsyncDisposableStack();
   const database: TestDatabase = opening.use(await testDatabase());
-  const config = loadConfig({ SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: '/tmp' }, {});
+  const config = loadConfig({}, { SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: '/tmp' });
   const opened = await openKernel(config, createLog('silent'), { database: database.target });
   opening.defer(() => opened.close());
   const kernel = opened.value;

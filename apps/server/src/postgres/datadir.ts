@@ -1,13 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { databaseUser } from './user.ts';
+import type { Config } from '../config.ts';
+import { readIfThere } from './lock.ts';
 
 /** Root of the clone or installed package: the parent of `apps/`. */
 export const packageRoot = resolve(import.meta.dirname, '../../../..');
 
 /** Where state is kept when `SVC_DATA_DIR` names no place. */
 export const systemDataDir = '/var/lib/svc';
+/** Where clusters are kept whose data directory the database's user cannot enter. */
+export const clustersDir = join(systemDataDir, 'clusters');
+const systemFolders = [systemDataDir, clustersDir];
 
 /** Whether a user without privileges could enter `path` and every folder above it. */
 export function enterableByAll(path: string): boolean {
@@ -18,17 +32,55 @@ export function enterableByAll(path: string): boolean {
   }
 }
 
+/** What decides where the data directory is. */
+export type DataDirSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** Where the data directory is (setting `SVC_DATA_DIR`). Makes and changes nothing: commands look at a running platform's. */
+export function findDataDir({ dataDir, databaseUrl }: DataDirSettings): string {
+  if (dataDir !== undefined) return dataDir;
+  const isReached = !isRoot() || databaseUrl !== undefined || enterableByAll(packageRoot);
+  return isReached ? join(packageRoot, '.svc') : systemDataDir;
+}
+
 /**
- * Creates and answers the data directory (setting `SVC_DATA_DIR`). As root it can be entered but not listed by other
- * users, because Postgres drops to another user; the secrets in it are 0600.
+ * Creates and answers the data directory, and sets its mode: for `svc up` alone. As root it can be entered but not
+ * listed by other users, because Postgres drops to another user; the secrets in it are 0600.
  */
-export function openDataDir(configured: string | undefined, embeddedDatabase: boolean): string {
-  const ownUser = databaseUser() === undefined;
-  const local = join(packageRoot, '.svc');
-  const dataDir = configured ?? (ownUser || !embeddedDatabase || enterableByAll(packageRoot) ? local : systemDataDir);
+export function openDataDir(settings: DataDirSettings): string {
+  const dataDir = findDataDir(settings);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  chmodSync(dataDir, ownUser || !embeddedDatabase ? 0o700 : 0o711);
+  chmodSync(dataDir, modeOf(dataDir, settings.databaseUrl === undefined));
   return dataDir;
+}
+
+/** Creates the data directory when there is none; the mode of one that is there belongs to the platform that made it. */
+export function makeDataDir(settings: DataDirSettings): string {
+  const dataDir = findDataDir(settings);
+  if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  return dataDir;
+}
+
+/** A platform beside this one may keep its database in the same directory, whatever this one uses. */
+function modeOf(dataDir: string, embeddedDatabase: boolean): number {
+  const holdsDatabase = embeddedDatabase || lstatSync(join(dataDir, 'postgres'), { throwIfNoEntry: false });
+  return isRoot() && holdsDatabase ? 0o711 : 0o700;
+}
+
+/**
+ * Lets the database's user into the folders above its cluster again, after somebody closed them; answers those it
+ * opened. Without this the running Postgres panics at its next checkpoint and cannot start again.
+ */
+export function repairModes(cluster: string): string[] {
+  if (!isRoot()) return [];
+  const ours = [dirname(cluster), ...(cluster.startsWith(`${systemDataDir}/`) ? systemFolders : [])];
+  return [...new Set(ours)].filter((folder) => {
+    const mode = statSync(folder, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & 0o111) === 0o111) return false;
+    chmodSync(folder, (mode & 0o777) | 0o111);
+    return true;
+  });
 }
 
 /** Reads the secret kept in `file`, creating it (32 random bytes, 0600) when there is none. Safe when two start at once. */
@@ -44,3 +96,6 @@ export function readOrCreateSecret(file: string): string {
   }
   return readFileSync(file, 'utf8').trim();
 }
+
+/** Reads the secret kept in `file`, if there is one. */
+export const readSecret = (file: string): string | undefined => readIfThere(file)?.trim();

@@ -1,13 +1,11 @@
-import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -19,10 +17,11 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { enterableByAll, systemDataDir } from './datadir.ts';
+import { clustersDir, enterableByAll, repairModes, systemDataDir } from './datadir.ts';
 import { type DatabaseUser, databaseUser } from './user.ts';
 import { isAlive, readIfThere, withFileLock } from './lock.ts';
 import { postgresBinaries } from './binaries.ts';
+import { launch } from './launch.ts';
 
 /** Where a running embedded Postgres is reached. */
 export interface EmbeddedPostgres {
@@ -37,10 +36,7 @@ const superuser = 'svc';
 const port = 5432;
 /** `sun_path` holds 107 bytes; the socket's own name is `/.s.PGSQL.5432.lock` at its longest. */
 const longestSocketDir = 88;
-const startTimeoutMs = 60_000;
-/** Backends of a server that was killed hold its shared memory until they notice; until then a new one ends at once. */
-const retryForMs = 10_000;
-const retryEveryMs = 200;
+const lockTimeoutMs = 60_000;
 
 /**
  * Serving settings. fsync stays on. `jit` off: its compile time is longer than any of our queries. Connections: each
@@ -65,7 +61,21 @@ const clusterDir = (dataDir: string): string => join(dataDir, 'postgres');
  * its platform process is adopted. Safe when several processes call it at once.
  */
 export async function ensurePostgres(dataDir: string): Promise<EmbeddedPostgres> {
-  return findRunning(dataDir) ?? withFileLock(join(dataDir, 'start.lock'), startTimeoutMs, () => start(dataDir));
+  return findRunning(dataDir) ?? locked(dataDir, () => create(dataDir));
+}
+
+/** The same for commands: nothing is created, and no mode changes. Undefined when there is no cluster yet. */
+export async function borrowPostgres(dataDir: string): Promise<EmbeddedPostgres | undefined> {
+  const cluster = placeOfCluster(dataDir);
+  if (!existsSync(join(cluster, 'PG_VERSION'))) return undefined;
+  return findRunning(dataDir) ?? locked(dataDir, () => start(dataDir, cluster, databaseUser()));
+}
+
+/** Opens the folders above the cluster to the database's user again; answers those that were closed. */
+export const repairFolders = (dataDir: string): string[] => repairModes(placeOfCluster(dataDir));
+
+function locked(dataDir: string, work: () => Promise<EmbeddedPostgres>): Promise<EmbeddedPostgres> {
+  return withFileLock(join(dataDir, 'start.lock'), lockTimeoutMs, work);
 }
 
 /** The running Postgres of a data directory, once it accepts connections. */
@@ -84,45 +94,27 @@ export async function stopPostgres(postgres: EmbeddedPostgres): Promise<void> {
   if (dirname(postgres.socketDir) === tmpdir()) rmSync(postgres.socketDir, { recursive: true, force: true });
 }
 
-async function start(dataDir: string): Promise<EmbeddedPostgres> {
-  const running = findRunning(dataDir);
-  if (running) return running;
+async function create(dataDir: string): Promise<EmbeddedPostgres> {
   const user = databaseUser();
   const cluster = placeCluster(dataDir, user);
+  if (!existsSync(cluster)) await createCluster(await binariesFor(dataDir, cluster, user), cluster, user);
+  repairModes(cluster);
+  return start(dataDir, cluster, user);
+}
+
+const binariesFor = (dataDir: string, cluster: string, user: DatabaseUser | undefined): Promise<string> =>
+  postgresBinaries(dirname(cluster) === dataDir ? dataDir : systemDataDir, user);
+
+async function start(dataDir: string, cluster: string, user: DatabaseUser | undefined): Promise<EmbeddedPostgres> {
+  const running = findRunning(dataDir);
+  if (running) return running;
   const home = dirname(cluster);
-  const binaries = await postgresBinaries(home === dataDir ? dataDir : systemDataDir, user);
-  if (!existsSync(cluster)) await createCluster(binaries, cluster, user);
+  const binaries = await binariesFor(dataDir, cluster, user);
   dropStalePid(cluster);
   const socketDir = makeSocketDir(home, user);
   const options = ['-D', cluster, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])];
-  const logFile = join(dataDir, 'postgres.log');
-  const until = performance.now() + startTimeoutMs;
-  const retryUntil = performance.now() + retryForMs;
-  for (let postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile); ; ) {
-    const ready = findRunning(dataDir);
-    if (ready) return ready;
-    const now = performance.now();
-    if (now > until || (postmaster.exitCode !== null && now > retryUntil)) {
-      throw new Error(`Postgres did not start; see ${logFile}`);
-    }
-    if (postmaster.exitCode !== null) {
-      await delay(retryEveryMs);
-      postmaster = launch(join(binaries, 'bin/postgres'), options, user, logFile);
-    }
-    await delay(5);
-  }
-}
-
-/** Starts the server in a session of its own: it outlives this process, and a Ctrl-C in the terminal is not for it. */
-function launch(binary: string, options: string[], user: DatabaseUser | undefined, logFile: string): ChildProcess {
-  const log = openSync(logFile, 'a', 0o600);
-  const stdio: StdioOptions = ['ignore', log, log];
-  const postmaster = spawn(binary, options, { ...user, detached: true, stdio, env: { PATH: '/usr/bin:/bin' } });
-  closeSync(log);
-  // A failure to spawn at all shows as an exit code too.
-  postmaster.once('error', () => {});
-  postmaster.unref();
-  return postmaster;
+  const launching = { binary: join(binaries, 'bin/postgres'), options, user, logFile: join(dataDir, 'postgres.log') };
+  return launch(launching, () => findRunning(dataDir));
 }
 
 /**
@@ -131,16 +123,20 @@ function launch(binary: string, options: string[], user: DatabaseUser | undefine
  */
 function placeCluster(dataDir: string, user: DatabaseUser | undefined): string {
   const link = clusterDir(dataDir);
-  const linked = lstatSync(link, { throwIfNoEntry: false });
-  if (linked?.isSymbolicLink()) return readlinkSync(link);
-  if (linked || !user || enterableByAll(dataDir)) return link;
-  const clusters = join(systemDataDir, 'clusters');
-  mkdirSync(clusters, { recursive: true, mode: 0o711 });
-  const home = mkdtempSync(join(clusters, 'c-'));
+  if (lstatSync(link, { throwIfNoEntry: false })) return placeOfCluster(dataDir);
+  if (!user || enterableByAll(dataDir)) return link;
+  mkdirSync(clustersDir, { recursive: true, mode: 0o711 });
+  const home = mkdtempSync(join(clustersDir, 'c-'));
   chmodSync(home, 0o711);
   const cluster = join(home, basename(link));
   symlinkSync(cluster, link);
   return cluster;
+}
+
+/** Where the cluster of a data directory is, or would be: its link is followed. */
+function placeOfCluster(dataDir: string): string {
+  const link = clusterDir(dataDir);
+  return lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(link) : link;
 }
 
 /** initdb beside the final place, then a rename: a crash half-way leaves no cluster that looks whole. */

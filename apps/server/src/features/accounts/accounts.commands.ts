@@ -1,7 +1,16 @@
 import { toolLevels } from '@svc/contract';
 import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { type AccountChange, findAccountByEmail, insertAccount, updateAccount } from './accounts.sql.ts';
+import {
+  type AccountChange,
+  type AccountRow,
+  findAccountByEmail,
+  insertAccount,
+  listAccounts,
+  someAccounts,
+  updateAccount,
+  updateEmail,
+} from './accounts.sql.ts';
 
 /** `svc accounts …` (launch contract, Admin commands). */
 export const accountsCommands: Commands = (program, run) => {
@@ -15,12 +24,24 @@ export const accountsCommands: Commands = (program, run) => {
   accounts
     .command('set')
     .description('change an account; takes effect on the next request')
-    .requiredOption('--email <address>', 'e-mail address', emailAddress)
+    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+    .option('--new-email <address>', 'another e-mail address for it', emailAddress)
     .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
     .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
     .option('--tool-level <level>', `tool level of keys that name none: ${toolLevels.join(', ')}`, oneOf(toolLevels))
     .action(run(setAccount));
+  accounts
+    .command('list')
+    .description('every account')
+    .action(run(async (admin: Admin) => (await listAccounts(admin.sql)).map(toRecord)));
+  accounts
+    .command('show')
+    .description('one account')
+    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+    .action(run(async (admin: Admin, { email }: { email?: string }) => toRecord(await accountByEmail(admin, email))));
 };
+
+const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 
 async function createAccount(admin: Admin, options: { email: string; name: string }) {
   const account = await insertAccount(admin.sql, options);
@@ -30,12 +51,15 @@ async function createAccount(admin: Admin, options: { email: string; name: strin
 
 async function setAccount(
   admin: Admin,
-  options: { email: string; feature: Record<string, boolean> } & {
+  options: { email?: string; newEmail?: string; feature: Record<string, boolean> } & {
     subscription?: AccountChange['subscription'];
     toolLevel?: AccountChange['tool_level'];
   },
 ) {
   const account = await accountByEmail(admin, options.email);
+  if (options.newEmail !== undefined && !(await updateEmail(admin.sql, account.id, options.newEmail))) {
+    throw new CommandError(`another account has the address ${options.newEmail}`);
+  }
   const changed = await updateAccount(admin.sql, account.id, {
     features: options.feature,
     ...(options.subscription && { subscription: options.subscription }),
@@ -46,8 +70,17 @@ async function setAccount(
   return { account_id: id, email, subscription, features, tool_level };
 }
 
-/** The account with this address; fails with what to do when there is none. */
-export async function accountByEmail(admin: Pick<Admin, 'sql'>, email: string) {
+/** What `--email` means when it is left out. */
+export const defaultAccount = 'default: the only account';
+
+/** The account with this address, or the only one there is; fails with what to do when there is none. */
+export async function accountByEmail(admin: Pick<Admin, 'sql'>, email: string | undefined): Promise<AccountRow> {
+  if (email === undefined) {
+    const [only, another] = await someAccounts(admin.sql, 2);
+    if (!only) throw new CommandError('there is no account yet; create one with: svc accounts create');
+    if (another) throw new CommandError('there are several accounts; name one with --email (see: svc accounts list)');
+    return only;
+  }
   const account = await findAccountByEmail(admin.sql, email);
   if (!account) throw new CommandError(`no account has the address ${email}; create it with: svc accounts create`);
   return account;

@@ -40,6 +40,29 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
   return row;
 }
 
+/** Every account, oldest first. */
+export async function listAccounts(db: Db): Promise<(AccountRow & { created_at: string })[]> {
+  return db<(AccountRow & { created_at: string })[]>`
+    select id, email, name, subscription, features, tool_level, created_at from accounts.accounts
+    order by created_at, id`;
+}
+
+/** The accounts, at most `most`: enough to tell whether there is only one. */
+export async function someAccounts(db: Db, most: number): Promise<AccountRow[]> {
+  return db<AccountRow[]>`
+    select id, email, name, subscription, features, tool_level from accounts.accounts limit ${most}`;
+}
+
+/** Changes the address; false when another account has it. */
+export async function updateEmail(db: Db, id: string, email: string): Promise<boolean> {
+  const rows = await db`
+    update accounts.accounts set email = ${email}
+    where id = ${id}
+      and not exists (select 1 from accounts.accounts o where lower(o.email) = lower(${email}) and o.id <> ${id})
+    returning 1`;
+  return rows.length > 0;
+}
+
 /** The e-mail address of an account. */
 export async function findEmail(db: Db, id: string): Promise<string | undefined> {
   const [row] = await db<{ email: string }[]>`select email from accounts.accounts where id = ${id}`;

@@ -66,6 +66,33 @@ describe('admin commands', () => {
     await assert.rejects(svc('accounts', 'set', '--email', address(), '--subscription', 'active'), /no account/);
   });
 
+  test('an account is listed and shown, and its address changed, to none that another has', async () => {
+    const [email, other, next] = [address(), address(), address()];
+    const { account_id: id } = await svc('accounts', 'create', '--email', email, '--name', 'Ana');
+    await svc('accounts', 'create', '--email', other);
+    const listed = (await svc('accounts', 'list')).filter((each: { email: string }) =>
+      [email, other].includes(each.email),
+    );
+    assert.deepEqual(
+      listed.map((each: { email: string; name: string }) => [each.email, each.name]),
+      [
+        [email, 'Ana'],
+        [other, ''],
+      ],
+    );
+    const set = (to: string) => svc('accounts', 'set', '--email', email, '--new-email', to);
+    await assert.rejects(set(other.toUpperCase()), /another account has/);
+    await assert.rejects(set('nobody'), /no e-mail address/);
+    assert.equal((await svc('accounts', 'set', '--email', email, '--new-email', next)).email, next);
+    assert.equal((await svc('accounts', 'show', '--email', next)).account_id, id);
+    await assert.rejects(svc('accounts', 'show', '--email', email), /no account has/);
+    await assert.rejects(svc('accounts', 'show'), /several accounts; name one with --email \(see: svc accounts list\)/);
+    const two = await Promise.allSettled(
+      [email, other].map(() => svc('accounts', 'set', '--email', other, '--new-email', email)),
+    );
+    assert.equal(two.filter(({ status }) => status === 'fulfilled').length, 2, 'its own address is no conflict');
+  });
+
   test('keys are paused, resumed and revoked by id or by text, at once', async () => {
     const email = address();
     await svc('accounts', 'create', '--email', email);

@@ -1,2 +1,2 @@
-export { accountByEmail, accountsCommands } from './accounts.commands.ts';
+export { accountByEmail, accountsCommands, defaultAccount } from './accounts.commands.ts';
 export { findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';

@@ -1,3 +1,4 @@
+import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 
 /** A provider of any kind as the file lists it; each feature reads the further fields of its own kinds. */
@@ -30,7 +31,7 @@ export const aliases = ['svc', 'svc-fast', 'svc-embed'];
 
 /** Parses the file's text; throws with the first fault. */
 export function parseProviders(text: string): Provider[] {
-  const file = providersFile.safeParse(JSON.parse(text));
+  const file = providersFile.safeParse(JSON.parse(text), { error: wordsFor });
   if (!file.success) {
     const issue = file.error.issues[0];
     throw new Error(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is malformed'}`);

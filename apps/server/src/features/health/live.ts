@@ -1,6 +1,13 @@
 import { contract } from '@svc/contract';
-import { operation, type Operation } from '../../kernel/feature.ts';
+import { Answer, operation, type Operation } from '../../kernel/feature.ts';
+
+/** Names the process that answers: commands on its machine tell by it whose platform they found. */
+export const instanceHeader = 'x-svc-instance';
 
 /** Liveness: names the features mounted, asks nobody. */
 export const live = (features: () => string[]): Operation =>
-  operation(contract.health.live, () => Promise.resolve({ ok: true, features: features() }));
+  operation(contract.health.live, ({ kernel }) =>
+    Promise.resolve(
+      new Answer({ ok: true, features: features() }, { headers: { [instanceHeader]: kernel.gateways.id } }),
+    ),
+  );

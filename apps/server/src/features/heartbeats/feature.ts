@@ -20,8 +20,8 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
     name: 'heartbeats',
     quotas: [heartbeatsQuota],
     operations: { list, create, update: update(hooks), remove, pings, ping: ping(batches), signal: signal(batches) },
-    start() {
-      ticker.start();
+    start(_kernel, { works }) {
+      if (works) ticker.start();
       return Promise.resolve({ stop: () => ticker.stop() });
     },
   };

@@ -19,7 +19,9 @@ export function hostsFeature(kernel: Kernel): Feature {
     name: 'hosts',
     operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay, presence) },
     jobs: [sweepCalls],
-    start() {
+    start(_kernel, { serves }) {
+      // Streams of hosts and their calls are in processes that serve.
+      if (!serves) return Promise.resolve({});
       presence.start();
       relay.start();
       return Promise.resolve({ drain: () => relay.drain(drainMs), stop: () => presence.stop() });

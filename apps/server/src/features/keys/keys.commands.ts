@@ -1,6 +1,6 @@
 import { scopeNames, type ToolLevel, toolLevels } from '@svc/contract';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
-import { accountByEmail } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { changeKey } from './keys.change.ts';
 import { issueKey } from './keys.issue.ts';
 import { hashKey } from './keys.lookup.ts';
@@ -14,7 +14,7 @@ export const keysCommands: Commands = (program, run) => {
   keys
     .command('create')
     .description('create a key and print it, once')
-    .requiredOption('--email <address>', 'account of the key', emailAddress)
+    .option('--email <address>', `account of the key; ${defaultAccount}`, emailAddress)
     .option('--name <name>', 'name', 'API key')
     .option('--scopes <list>', `comma-separated: ${scopeNames.join(', ')}`, parseScopes, ['*'])
     .option('--tool-level <level>', `${toolLevels.join(', ')}; default: the account's`, oneOf(toolLevels))
@@ -23,9 +23,9 @@ export const keysCommands: Commands = (program, run) => {
   keys
     .command('list')
     .description("an account's keys, newest first")
-    .requiredOption('--email <address>', 'account', emailAddress)
+    .option('--email <address>', `account; ${defaultAccount}`, emailAddress)
     .action(
-      run(async (admin: Admin, { email }: { email: string }) => {
+      run(async (admin: Admin, { email }: { email?: string }) => {
         const account = await accountByEmail(admin, email);
         return (await listKeys(admin.sql, account.id)).map(toRecord);
       }),
@@ -52,7 +52,7 @@ const changes: readonly [string, KeyRow['status'], string][] = [
 
 async function createKey(
   admin: Admin,
-  options: { email: string; name: string; scopes: string[]; toolLevel?: ToolLevel; expiresIn?: number },
+  options: { email?: string; name: string; scopes: string[]; toolLevel?: ToolLevel; expiresIn?: number },
 ) {
   const account = await accountByEmail(admin, options.email);
   const expiresAt =

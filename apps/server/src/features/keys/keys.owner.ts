@@ -8,11 +8,11 @@ import { lockFirstStart } from './keys.sql.ts';
  * On a database without accounts, creates the owner's account and a key that may do everything, and answers the key's
  * text; later, undefined. When several gateways start at once, one of them does it (launch contract).
  */
-export async function createOwner(kernel: Pick<Kernel, 'sql' | 'keyring'>): Promise<string | undefined> {
+export async function createOwner(kernel: Pick<Kernel, 'sql' | 'keyring' | 'config'>): Promise<string | undefined> {
   return inTransaction(kernel.sql, async (tx) => {
     await lockFirstStart(tx);
     if (await hasAccounts(tx)) return undefined;
-    const owner = await insertAccount(tx, { email: 'owner@localhost', name: 'Owner', toolLevel: 'l3_sandbox' });
+    const owner = await insertAccount(tx, { email: kernel.config.ownerEmail, name: 'Owner', toolLevel: 'l3_sandbox' });
     if (!owner) throw new Error('the owner account was not created');
     const { text } = await issueKey(kernel, tx, {
       accountId: owner.id,

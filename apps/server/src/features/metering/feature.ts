@@ -17,7 +17,8 @@ export const meteringFeature: Feature = {
       run: ({ sql, clock }) => deleteOldSpans(sql, clock),
     },
   ],
-  start(kernel) {
+  start(kernel, { works }) {
+    if (!works) return Promise.resolve({});
     const settle = startLoop(kernel, {
       name: 'metering.settle',
       everyMs: settleEveryMs,

@@ -6,6 +6,7 @@ import { sweepNotifications } from './notifications.jobs.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { createVapid } from './notifications.vapid.ts';
 import { readAll } from './readAll.ts';
+import { sendTest } from './sendTest.ts';
 import { stream } from './stream.ts';
 import { subscribe } from './subscribe.ts';
 import { unsubscribe } from './unsubscribe.ts';
@@ -23,14 +24,15 @@ export function notificationsFeature(kernel: Kernel): Feature {
       list,
       update,
       readAll,
+      sendTest,
       stream: stream(inbox),
       vapidKey: vapidKey(vapid),
       subscribe,
       unsubscribe,
     },
     jobs: [sweepNotifications],
-    async start() {
-      outbox.start();
+    async start(_kernel, { works }) {
+      if (works) outbox.start();
       kernel.gateways.onLost(() => outbox.wake());
       await inbox.broadcast.start((change) => {
         if (change.due) outbox.wake();

@@ -51,7 +51,7 @@ export class InboxStreams {
       if (readAll) this.broadcast.send(readAll.accountId, 'read_all', { at: readAll.at });
       for (const { id } of ids ?? []) {
         const row = byId.get(id);
-        if (row) this.broadcast.send(row.account_id, 'notification', { op, ...toRecord(row) });
+        if (row) this.broadcast.send(row.account_id, 'notification', { op, ...toRecord(this.#kernel.config, row) });
       }
     }
   }

@@ -68,7 +68,7 @@ export class Mailer {
       id: notification.id,
       to,
       subject: notification.title,
-      ...mailText(notification, this.#kernel.config.appScheme),
+      ...mailText(notification, this.#kernel.config),
     };
   }
 }

@@ -30,7 +30,10 @@ export async function push(
     const [webPush, keys] = await Promise.all([loadWebPush(), vapid()]);
     const details = webPush.generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
-      pushPayload({ ...toRecord(notification), created_at: new Date(notification.created_at).toISOString() }),
+      pushPayload({
+        ...toRecord(kernel.config, notification),
+        created_at: new Date(notification.created_at).toISOString(),
+      }),
       {
         ...pushTerms[notification.severity],
         vapidDetails: { subject: subjectOf(kernel.config), ...keys },

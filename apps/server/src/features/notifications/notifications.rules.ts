@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Config } from '../../config.ts';
 
 /** What a feature tells an account. */
 export interface NewNotification {
@@ -85,19 +86,32 @@ export function pushPayload(record: Record<string, unknown> & { body: string }):
   }
 }
 
+/** What makes web addresses of the app's own: `webUrl` is unset where no web app is. */
+export type WebLinks = Pick<Config, 'appScheme' | 'webUrl'>;
+
+/** The web address of what an app's address leads to (setting `SVC_HUB_URL`); undefined without a web app. */
+export function webLink({ appScheme, webUrl }: WebLinks, url: string): string | undefined {
+  const own = `${appScheme}://`;
+  return webUrl !== undefined && url.startsWith(own) ? `${webUrl}/${url.slice(own.length)}` : undefined;
+}
+
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] as string);
 
 /** A notification as the text and the HTML of an e-mail. Only addresses of the web and of the app become links. */
 export function mailText(
   { title, body, url }: { title: string; body: string; url: string | null },
-  appScheme: string,
+  config: WebLinks,
 ): { text: string; html: string } {
-  const isLink = url !== null && ['http:', 'https:', `${appScheme}:`].some((scheme) => url.startsWith(scheme));
-  const address = url === null ? '' : escapeHtml(url);
-  const link = url === null ? '' : `\n<p>${isLink ? `<a href="${address}">${address}</a>` : address}</p>`;
+  // In a mail program on another machine the app's own scheme leads nowhere: the web's comes first.
+  const urls = url === null ? [] : [webLink(config, url), url].filter((each) => each !== undefined);
+  const schemes = ['http:', 'https:', `${config.appScheme}:`];
+  const link = urls
+    .map((each) => ({ address: escapeHtml(each), isLink: schemes.some((scheme) => each.startsWith(scheme)) }))
+    .map(({ address, isLink }) => `\n<p>${isLink ? `<a href="${address}">${address}</a>` : address}</p>`)
+    .join('');
   return {
-    text: [title, body, url ?? ''].filter((part) => part !== '').join('\n\n'),
+    text: [title, body, urls.join('\n')].filter((part) => part !== '').join('\n\n'),
     html: `<p><strong>${escapeHtml(title)}</strong></p>\n<p style="white-space:pre-line">${escapeHtml(body)}</p>${link}\n`,
   };
 }

@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { testClock } from '../../kernel/clock.ts';
-import { openTest, clientOf, createAccount, http, type TestAccount, until } from '../../testing.ts';
+import { openTest, clientOf, createAccount, http, startGateway, type TestAccount, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { shared } from '../../testing.shared.ts';
 import { deepLink, notify, notifyMany, type NewNotification, queueMail } from './index.ts';
@@ -32,7 +32,11 @@ describe('notifications', () => {
   const { mails } = mail;
   let account: TestAccount;
 
-  const { gateway, second: other } = shared(async () => {
+  const {
+    database,
+    gateway,
+    second: other,
+  } = shared(async () => {
     await using opening = new AsyncDisposableStack();
     await opening.use(push).listen(opening.use(trustCertificate()));
     await opening.use(mail).listen();
@@ -103,6 +107,52 @@ describe('notifications', () => {
     });
     assert.equal(created_at, new Date(clock.now()).toISOString());
     assert.match(id, /^[0-9a-f-]{36}$/);
+  });
+
+  test('a test notification goes where alerts go, and its answer says where that is', async () => {
+    const ask = (key = account.key) => http(gateway.url, '/v1/notifications/test', { method: 'POST', key });
+    const without = await ask();
+    assert.equal(without.status, 201);
+    assert.deepEqual(without.body.targets, [
+      { channel: 'inbox', to: account.id, sent: true },
+      { channel: 'push', sent: false, reason: 'no browser of the account is subscribed' },
+      { channel: 'mail', to: account.email, sent: true },
+    ]);
+    await settled();
+    await subscribe('/test', newBrowser());
+    const { body } = await ask();
+    assert.deepEqual(body.targets[1], { channel: 'push', to: `127.0.0.1:${push.port}`, sent: true });
+    assert.equal(JSON.stringify(body.targets).includes('/test'), false, 'what only that browser knows is not told');
+    await settled();
+    assert.deepEqual([pushed.length, mails.length], [1, 2]);
+    assert.deepEqual(
+      (await inbox()).notifications.map(({ id, type }: { id: string; type: string }) => [id, type]),
+      [body, without.body].map(({ notification }) => [notification.id, 'notification.test']),
+    );
+    const mine = await createAccount(gateway);
+    await ask(mine.key);
+    assert.equal((await inbox()).notifications.length, 2, 'and reach nobody else');
+  });
+
+  test('with a web app every deep link has its address beside it; without one there is none', async () => {
+    await tell({ title: 'linked', url: 'svc://schedules/1%2F2' });
+    assert.equal('web_url' in (await inbox()).notifications[0], false);
+    await using hub = await startGateway(database, { settings: { SVC_HUB_URL: 'https://hub.example.com/app/' } });
+    await tell({ title: 'elsewhere', url: 'https://example.com/x' });
+    const { body } = await http(hub.url, '/v1/notifications', { key: account.key });
+    assert.deepEqual(
+      body.notifications.map(({ url, web_url }: { url: string; web_url?: string }) => [url, web_url]),
+      [
+        ['https://example.com/x', undefined],
+        ['svc://schedules/1%2F2', 'https://hub.example.com/app/schedules/1%2F2'],
+      ],
+    );
+    const links = mailText(
+      { title: 't', body: 'b', url: 'svc://schedules/1' },
+      { appScheme: 'svc', webUrl: 'https://hub.example.com' },
+    );
+    assert.equal(links.text, 't\n\nb\n\nhttps://hub.example.com/schedules/1\nsvc://schedules/1');
+    assert.match(links.html, /<a href="https:\/\/hub\.example\.com\/schedules\/1">[^]*<a href="svc:\/\/schedules\/1">/);
   });
 
   test('fifty writers of one key at once, on two gateways, make one entry, one push and one e-mail', async () => {
@@ -431,7 +481,10 @@ describe('notifications', () => {
     assert.doesNotMatch(mail.text, /^Bcc:/m);
     assert.ok(mail.text.includes('a &lt; b &amp; c') && mail.text.includes('a < b & c'));
     assert.ok(!mail.text.includes('<b>"db"</b></strong>'));
-    assert.doesNotMatch(mailText({ title: '', body: '', url: 'javascript:alert(1)' }, 'svc').html, /<a/);
+    assert.doesNotMatch(
+      mailText({ title: '', body: '', url: 'javascript:alert(1)' }, { appScheme: 'svc', webUrl: undefined }).html,
+      /<a/,
+    );
   });
 
   test('e-mail refused for now is sent later, refused for good is given up; other features queue their own once', async () => {

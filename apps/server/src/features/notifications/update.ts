@@ -11,6 +11,6 @@ export const update = operation(contract.notifications.update, (context, { param
     const row = await markNotification(tx, context.clock, accountId, params.id, body);
     if (!row) throw notFound('notification');
     await publish(context.kernel, tx, { ids: [{ id: row.id, accountId }], op: 'updated' });
-    return { notification: toRecord(row) };
+    return { notification: toRecord(context.kernel.config, row) };
   }),
 );

@@ -1,6 +1,6 @@
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { accountByEmail } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { countOwners, insertOrg, lockOrg, type OrgRole, orgRoles, setMember } from './orgs.sql.ts';
 
 /** `svc orgs …` (launch contract, Admin commands). */
@@ -10,18 +10,18 @@ export const orgsCommands: Commands = (program, run) => {
     .command('create')
     .description('create an organisation with its first owner')
     .requiredOption('--name <name>', 'name')
-    .requiredOption('--owner <address>', "the owner's e-mail address", emailAddress)
+    .option('--owner <address>', `the owner's e-mail address; ${defaultAccount}`, emailAddress)
     .action(run(createOrg));
   orgs
     .command('add')
     .description('add a member, or change its role')
     .requiredOption('--org <id>', 'organisation')
-    .requiredOption('--email <address>', "the member's e-mail address", emailAddress)
+    .option('--email <address>', `the member's e-mail address; ${defaultAccount}`, emailAddress)
     .requiredOption('--role <role>', orgRoles.join(', '), oneOf(orgRoles))
     .action(run(addMember));
 };
 
-async function createOrg(admin: Admin, options: { name: string; owner: string }) {
+async function createOrg(admin: Admin, options: { name: string; owner?: string }) {
   if (options.name.trim() === '') throw new CommandError('--name must not be empty');
   const owner = await accountByEmail(admin, options.owner);
   const orgId = await inTransaction(admin.sql, async (tx) => {
@@ -32,7 +32,7 @@ async function createOrg(admin: Admin, options: { name: string; owner: string })
   return { org_id: orgId, name: options.name, owner: owner.email };
 }
 
-async function addMember(admin: Admin, options: { org: string; email: string; role: OrgRole }) {
+async function addMember(admin: Admin, options: { org: string; email?: string; role: OrgRole }) {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(options.org)) throw new CommandError('--org must be a uuid');
   const account = await accountByEmail(admin, options.email);
   await inTransaction(admin.sql, async (tx) => {

@@ -74,8 +74,8 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
         run: ({ sql, clock }) => deleteExpiredPreviews(sql, clock),
       },
     ],
-    async start() {
-      await Promise.all([keeper.start(), listener.listen()]);
+    async start(_kernel, { serves, works }) {
+      await Promise.all([keeper.start(works), serves && listener.listen()]);
       return {
         async stop() {
           listener.close();

@@ -26,7 +26,7 @@ const nodeGoneMs = 60_000;
 /** A move that takes this long has lost its gateway: an image may be waited for, and a snapshot of GiBs written. */
 const moveLostMs = 240_000;
 
-/** Keeps rows and nodes together: expires, and settles what died halfway. Every gateway has one. */
+/** Keeps rows and nodes together: expires, and settles what died halfway. Every process has one. */
 export class Keeper {
   readonly #kernel: Kernel;
   readonly #nodes: Nodes;
@@ -38,13 +38,16 @@ export class Keeper {
     this.#nodes = nodes;
   }
 
-  /** Looks for the nodes first, so that the first request finds them. */
-  async start(): Promise<void> {
+  /**
+   * Looks for the nodes first, so that the first request finds them. Whoever reaches a node settles what it holds; what
+   * is due by the clock is for those that work.
+   */
+  async start(works = true): Promise<void> {
     await this.#nodes.open();
     await this.#nodes.refresh().catch((err: unknown) => this.#kernel.log.warn({ err }, 'no sandbox node was asked'));
     const look = () => this.tick();
     const reconcile = () => this.reconcile();
-    this.#looking = startLoop(this.#kernel, { name: 'sandboxes.keeper', everyMs: lookEveryMs, work: look });
+    if (works) this.#looking = startLoop(this.#kernel, { name: 'sandboxes.keeper', everyMs: lookEveryMs, work: look });
     // A loop of its own: a node that hangs must not delay what expires.
     this.#reconciling = startLoop(this.#kernel, {
       name: 'sandboxes.reconcile',

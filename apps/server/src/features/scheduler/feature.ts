@@ -47,9 +47,9 @@ export function schedulerFeature({ parts }: Scheduler, sandboxes: Sandboxes): Fe
       fire: fire(parts),
     },
     jobs: [sweep],
-    async start() {
+    async start(_kernel, { works }) {
       await parts.changes.start();
-      ticker.start();
+      if (works) ticker.start();
       return {
         async drain() {
           claims.drain();

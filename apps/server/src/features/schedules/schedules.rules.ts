@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { commandHashInput, newSchedule, type shellSpec } from '@svc/contract';
+import { commandHashInput, newSchedule, type shellSpec, wordsFor } from '@svc/contract';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import { z } from 'zod';
 import type { Actor } from '../../kernel/http/actor.ts';
@@ -63,7 +63,7 @@ export function definitionOf(body: NewSchedule): Definition {
 
 /** Validates a record that was put together from a stored one and changes; throws 400 with the faults of each field. */
 export function parseMerged(merged: Record<string, unknown>): NewSchedule {
-  const parsed = newSchedule.safeParse(merged);
+  const parsed = newSchedule.safeParse(merged, { error: wordsFor });
   if (parsed.success) return parsed.data;
   const { fieldErrors } = z.flattenError(parsed.error) as { fieldErrors: Record<string, string[]> };
   const [field, messages] = Object.entries(fieldErrors)[0] ?? ['body', ['is invalid']];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, CommandError, type Commands, emailAddress, integer } from '../../kernel/commands.ts';
-import { accountByEmail } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { insertEntry, latestEntries, sumEntries } from './wallet.sql.ts';
 
 const shownEntries = 20;
@@ -11,7 +11,7 @@ export const walletCommands: Commands = (program, run) => {
   wallet
     .command('credit')
     .description('add to a balance; a negative amount corrects one')
-    .requiredOption('--email <address>', 'account', emailAddress)
+    .option('--email <address>', `account; ${defaultAccount}`, emailAddress)
     .requiredOption('--micro-eur <amount>', '1,000,000 is one euro', integer)
     .option('--source-key <key>', 'makes a repeat of this command harmless')
     .option('--note <text>', 'what it was for', '')
@@ -19,11 +19,11 @@ export const walletCommands: Commands = (program, run) => {
   wallet
     .command('show')
     .description('balance and latest entries')
-    .requiredOption('--email <address>', 'account', emailAddress)
+    .option('--email <address>', `account; ${defaultAccount}`, emailAddress)
     .action(run(show));
 };
 
-async function credit(admin: Admin, options: { email: string; microEur: number; sourceKey?: string; note: string }) {
+async function credit(admin: Admin, options: { email?: string; microEur: number; sourceKey?: string; note: string }) {
   if (options.microEur === 0) throw new CommandError('--micro-eur must not be 0');
   const account = await accountByEmail(admin, options.email);
   const credited = await insertEntry(admin.sql, {
@@ -35,7 +35,7 @@ async function credit(admin: Admin, options: { email: string; microEur: number; 
   return { account_id: account.id, credited, balance_micro_eur: await sumEntries(admin.sql, account.id) };
 }
 
-async function show(admin: Admin, { email }: { email: string }) {
+async function show(admin: Admin, { email }: { email?: string }) {
   const account = await accountByEmail(admin, email);
   const [balance, entries] = await Promise.all([
     sumEntries(admin.sql, account.id),

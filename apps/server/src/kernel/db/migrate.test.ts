@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type TestDatabase, testDatabase } from '../../testing.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './db.ts';
-import { migrate, missingMigrations } from './migrate.ts';
+import { migrate, missingMigrations, requireSchema } from './migrate.ts';
 
 describe('migrations', () => {
   let database: TestDatabase;
@@ -46,15 +46,17 @@ describe('migrations', () => {
     await assert.rejects(migrate(sql), new RegExp(`${last.name} was changed`));
     await sql`delete from kernel.migrations where name = ${last.name}`;
     assert.deepEqual(await missingMigrations(sql), [last.name]);
+    await assert.rejects(requireSchema(sql), new RegExp(`lacks migration ${last.name} .*svc up`));
     await sql`insert into kernel.migrations ${sql(last)}`;
     await sql.end({ timeout: 1 });
   });
 
-  test('a newer migration that this version does not know is tolerated', async () => {
+  test('a newer migration that this version does not know stops a start, and no gateway that runs', async () => {
     const sql = openDatabase(database.target, 1);
     await sql`insert into kernel.migrations (name, checksum) values ('9999.kernel.future', 'x')`;
-    assert.deepEqual(await migrate(sql), []);
+    await assert.rejects(migrate(sql), /a newer version of svc has changed this database \(9999\.kernel\.future\)/);
     assert.deepEqual(await missingMigrations(sql), []);
+    await requireSchema(sql);
     await sql.end({ timeout: 1 });
   });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CommandError } from '../commands.ts';
 import { type Db, inTransaction, type Sql } from './db.ts';
 
 interface Migration {
@@ -15,9 +16,16 @@ const lockId = 7_822_001;
 
 /**
  * Applies the missing migrations in order and answers their names. Each runs in a transaction of its own under one
- * advisory lock, so any number of gateways may start at once. Throws when an applied file was changed.
+ * advisory lock, so any number of gateways may start at once. Throws when an applied file was changed, and when the
+ * database has migrations that this build does not know: an older version must not start on a newer schema.
  */
 export async function migrate(sql: Sql): Promise<string[]> {
+  const unknown = await unknownMigrations(sql);
+  if (unknown.length > 0) {
+    throw new CommandError(
+      `a newer version of svc has changed this database (${unknown.at(-1)}); start that version, or restore a copy from before`,
+    );
+  }
   const applied: string[] = [];
   for (const migration of readMigrations()) {
     const ran = await inTransaction(sql, async (tx) => {
@@ -40,14 +48,36 @@ export async function migrate(sql: Sql): Promise<string[]> {
   return applied;
 }
 
-/** Names of this build's migrations that the database lacks. Newer ones it may have are fine: they only add. */
+/**
+ * Names of this build's migrations that the database lacks. Newer ones it may have are fine for a gateway that runs:
+ * they only add.
+ */
 export async function missingMigrations(db: Db): Promise<string[]> {
+  const applied = new Set(await appliedMigrations(db));
+  return migrationNames().filter((name) => !applied.has(name));
+}
+
+/** Names of this build's migrations, in order. */
+export const migrationNames = (): string[] => readMigrations().map(({ name }) => name);
+
+/** Fails, and says what to do, when the database lacks migrations of this build: a command applies none. */
+export async function requireSchema(db: Db): Promise<void> {
+  const missing = await missingMigrations(db);
+  if (missing.length === 0) return;
+  const which = missing.length === 1 ? `migration ${missing[0]}` : `${missing.length} migrations`;
+  throw new CommandError(`the database lacks ${which} of this version; start this version's platform once: ./svc up`);
+}
+
+/** Names of applied migrations that this build does not know. */
+async function unknownMigrations(db: Db): Promise<string[]> {
+  const known = new Set(migrationNames());
+  return (await appliedMigrations(db)).filter((name) => !known.has(name)).sort();
+}
+
+async function appliedMigrations(db: Db): Promise<string[]> {
   const [kept] = await db<{ there: boolean }[]>`select to_regclass('kernel.migrations') is not null as there`;
   const rows = kept?.there ? await db<{ name: string }[]>`select name from kernel.migrations` : [];
-  const applied = new Set(rows.map((row) => row.name));
-  return readMigrations()
-    .map((migration) => migration.name)
-    .filter((name) => !applied.has(name));
+  return rows.map(({ name }) => name);
 }
 
 function readMigrations(): Migration[] {

@@ -1,4 +1,4 @@
-import { type Route, restParameter } from '@svc/contract';
+import { type Route, restParameter, wordsFor } from '@svc/contract';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { badRequest } from './errors.ts';
@@ -12,7 +12,7 @@ export function parseInput(route: Route, request: FastifyRequest): unknown {
   const input: Record<string, unknown> = {};
   const parse = (name: string, schema: z.ZodType | undefined, value: unknown): void => {
     if (!schema) return;
-    const parsed = schema.safeParse(value);
+    const parsed = schema.safeParse(value, { error: wordsFor });
     if (parsed.success) input[name] = parsed.data;
     else collect(fieldErrors, parsed.error);
   };

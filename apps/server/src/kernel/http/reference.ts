@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openApiDocument } from './openapi.ts';
+import { htmlType, scriptType, servePage } from './pages.ts';
 
 /** Files of the reference page, by URL. */
 const assets: Record<string, { file: string; type: string }> = {
@@ -33,20 +34,18 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** Nothing from elsewhere, no inline script; `data:` images are the page's own icons. */
+/** Nothing from elsewhere, no inline script; the reference's own styles are inline, its icons `data:`. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
 /** Serves `/openapi.json` and the reference page at `/docs`, both open. */
 export function mountReference(app: FastifyInstance): void {
   const document = JSON.stringify(openApiDocument());
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
-  app.get('/docs', (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(page),
-  );
-  app.get('/docs/start.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(start));
+  servePage(app, '/openapi.json', { type: 'application/json; charset=utf-8', body: document });
+  servePage(app, '/docs', { type: htmlType, body: page, policy });
+  servePage(app, '/docs/start.js', { type: scriptType, body: start });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   for (const [url, { file, type }] of Object.entries(assets)) {
-    app.get(url, async (_request, reply) => reply.type(type).send(await readFile(join(folder, file))));
+    servePage(app, url, { type, body: () => readFile(join(folder, file)) });
   }
 }

@@ -255,7 +255,7 @@ describe('errors over HTTP', () => {
 
   test('404: unknown routes and wrong methods, with and without a key', async () => {
     for (const [method, path] of [
-      ['GET', '/'],
+      ['POST', '/'],
       ['GET', '/v1'],
       ['GET', '/v1/nothing'],
       ['GET', '/V1/keys'],

@@ -1,0 +1,21 @@
+import { ConfigError } from './config.error.ts';
+
+/** In the data dir: settings that every command finds, whatever terminal it is in. */
+export const settingsFileName = 'settings.env';
+
+/** Reads a settings file: `SVC_X=value` a line, `#` begins a comment, quotes around a value are dropped. */
+export function parseSettings(text: string, file: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).map((line, index) => ({ line: line.trim(), number: index + 1 }));
+  return Object.fromEntries(
+    lines
+      .filter(({ line }) => line !== '' && !line.startsWith('#'))
+      .map(({ line, number }) => {
+        const [, name, value = ''] = /^(SVC_[A-Z0-9_]+)\s*=\s*(.*)$/.exec(line) ?? [];
+        // The line is not repeated: it may hold a secret.
+        if (name === undefined) throw new ConfigError(`${file}: line ${number} must look like SVC_PORT=8080`);
+        if (name === 'SVC_DATA_DIR')
+          throw new ConfigError(`${file}: SVC_DATA_DIR says where this file is; set it outside`);
+        return [name, /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value];
+      }),
+  );
+}

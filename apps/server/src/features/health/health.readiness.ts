@@ -1,0 +1,38 @@
+import type { Kernel } from '../../kernel/kernel.ts';
+import { missingMigrations } from '../../kernel/db/migrate.ts';
+import { probeAuthPath } from '../keys/index.ts';
+import { readProviders } from './health.jobs.ts';
+
+/** A database that takes longer than this is not ready, whatever it would answer. */
+const timeoutMs = 2_000;
+
+/** Whether this process can do its work: the record of `/health/ready`. */
+export async function readinessOf(kernel: Kernel) {
+  const [db, schema, registry] = await Promise.all([
+    check(kernel, () => probeAuthPath(kernel.sql), 'the database does not answer the key look-up'),
+    check(kernel, () => schemaIsComplete(kernel), 'the database lacks migrations of this version, or cannot be read'),
+    check(kernel, () => readProviders(kernel), 'the providers file cannot be read or parsed'),
+  ]);
+  const ok = db.ok && schema.ok && registry.ok;
+  return { ok, checks: { db, schema, registry }, s1: { mode: 'off' as const, ok: true, ms: 0 } };
+}
+
+async function schemaIsComplete({ sql }: Kernel): Promise<void> {
+  const missing = await missingMigrations(sql);
+  if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
+}
+
+/** The reason goes to the log; the caller, who is anyone, gets a sentence that tells nothing of the inside. */
+async function check({ clock, log }: Kernel, work: () => Promise<unknown>, error: string) {
+  const timedOut = Promise.withResolvers<never>();
+  const cancel = clock.after(timeoutMs, () => timedOut.reject(new Error('timed out')));
+  try {
+    await Promise.race([work(), timedOut.promise]);
+    return { ok: true };
+  } catch (err) {
+    log.warn({ err }, error);
+    return { ok: false, error };
+  } finally {
+    cancel();
+  }
+}

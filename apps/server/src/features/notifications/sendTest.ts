@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { contract } from '@svc/contract';
+import { operation } from '../../kernel/feature.ts';
+import { findEmail } from '../accounts/index.ts';
+import { notify } from './notifications.notify.ts';
+import { findByKey, type NotificationRow, targetsOf } from './notifications.sql.ts';
+import { toRecord } from './notifications.view.ts';
+
+export const sendTest = operation(contract.notifications.sendTest, (context) =>
+  context.transaction(async (tx) => {
+    const { kernel, actor } = context;
+    const { accountId } = actor;
+    const dedupeKey = `notification.test:${randomUUID()}`;
+    await notify(kernel, tx, {
+      accountId,
+      dedupeKey,
+      type: 'notification.test',
+      title: 'Test notification',
+      body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
+      severity: 'info',
+    });
+    const row = (await findByKey(tx, accountId, dedupeKey)) as NotificationRow;
+    const deliveries = await targetsOf(tx, accountId, dedupeKey);
+    const browsers = deliveries.filter(({ endpoint }) => endpoint !== null);
+    const mail =
+      kernel.config.mail === undefined
+        ? {
+            channel: 'mail',
+            sent: false,
+            reason: 'this installation has no mail server; its operator sets SVC_SMTP_URL',
+          }
+        : { channel: 'mail', to: (await findEmail(tx, accountId)) ?? '', sent: true };
+    return {
+      notification: toRecord(kernel.config, row),
+      targets: [
+        { channel: 'inbox', to: accountId, sent: true },
+        // The rest of the address is a secret of that browser.
+        ...browsers.map(({ endpoint }) => ({ channel: 'push', to: new URL(endpoint ?? '').host, sent: true })),
+        ...(browsers.length > 0
+          ? []
+          : [{ channel: 'push', sent: false, reason: 'no browser of the account is subscribed' }]),
+        mail,
+      ],
+    };
+  }),
+);

@@ -1,0 +1,85 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+
+/** How the owner learns of the key: its text on a terminal, else the file that holds it. */
+export type OwnerKey = { text: string } | { file: string };
+
+/**
+ * Keeps the owner's key where its owner alone finds it. What is no terminal is a journal or a container's log, which
+ * others read and which is kept: there the key goes to a file (0600).
+ */
+export function keepOwnerKey(
+  dataDir: string,
+  text: string | undefined,
+  isTerminal = process.stdout.isTTY,
+): OwnerKey | undefined {
+  if (text === undefined || isTerminal) return text === undefined ? undefined : { text };
+  const file = join(dataDir, 'owner.key');
+  // One of an earlier installation may be there, with another mode.
+  rmSync(file, { force: true });
+  writeFileSync(file, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return { file };
+}
+
+/** Where a gateway answers, and what its links say. */
+export interface Reached {
+  /** An address that works on this machine. */
+  here: string;
+  /** Addresses that other machines may reach it at. */
+  elsewhere: string[];
+  /** What links and `{base_url}` say, when that leads other machines nowhere. */
+  misleading: string | undefined;
+}
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);
+
+/** Finds the addresses of a listener on `host`; a wildcard listens on all that the machine has. */
+export function addressesOf(
+  { host, baseUrl, baseUrlIsSet, tls }: Pick<Config, 'host' | 'baseUrl' | 'baseUrlIsSet' | 'tls'>,
+  port: number,
+  interfaces = networkInterfaces(),
+): Reached {
+  const urlOf = (address: string): string =>
+    `${tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  if (baseUrlIsSet || isLoopback(host)) return { here: baseUrl, elsewhere: [], misleading: undefined };
+  const isAny = host === '0.0.0.0' || host === '::';
+  const families = host === '0.0.0.0' ? ['IPv4'] : ['IPv4', 'IPv6'];
+  const all = Object.values(interfaces)
+    .flatMap((each) => each ?? [])
+    .filter(({ internal, family, address }) => !internal && families.includes(family) && !/^fe80:/i.test(address));
+  const elsewhere = isAny ? all.map(({ address }) => urlOf(address)) : [urlOf(host)];
+  // On one address alone nothing answers on the loopback.
+  return { here: isAny ? baseUrl : urlOf(host), elsewhere, misleading: baseUrl };
+}
+
+/** Printed once it answers; the key, or where it is, on the first start only. */
+export function greeting({ here, elsewhere, misleading }: Reached, key: OwnerKey | undefined): string {
+  const lines = [`svc is ready at ${here}`, `  reference: ${here}/docs`];
+  if (misleading !== undefined) {
+    const others = elsewhere.length > 0 ? elsewhere.join('  ') : 'none found';
+    lines.push(
+      `  from other machines: ${others}`,
+      `  links in answers say ${misleading}, which leads other machines nowhere: set SVC_BASE_URL to the address they use`,
+    );
+  }
+  if (key !== undefined) {
+    const [said, shown, header] =
+      'text' in key
+        ? ['Your API key, shown once:', key.text, `'Authorization: Bearer ${key.text}'`]
+        : ['Your API key is in:', key.file, `"Authorization: Bearer $(cat ${quoted(key.file)})"`];
+    lines.push('', said, `  ${shown}`, '', 'Try it:', `  curl -H ${header} ${here}/v1/keys`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The same for a process that serves no API. */
+export function workerGreeting(probed: { probe_host: string; probe_port: number } | undefined): string {
+  const where = probed
+    ? `health and metrics at ${probed.probe_host}:${probed.probe_port}`
+    : 'without health and metrics';
+  return `svc worker runs, ${where}\n`;
+}
+
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

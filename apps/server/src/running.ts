@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import { join } from 'node:path';
+import { isRunning, processStart } from '@svc/process-lock';
+import { z } from 'zod';
+import { instanceHeader } from './features/health/index.ts';
+
+const record = z.object({
+  part: z.enum(['all', 'gateway', 'worker', 'sandboxd']),
+  pid: z.int().positive(),
+  /** With the pid it tells the process apart from a later one of the same number. */
+  started: z.string(),
+  instance_id: z.string(),
+  since: z.string(),
+  /** Where it listens; absent: it serves no API. */
+  port: z.int().optional(),
+  host: z.string().optional(),
+  tls: z.boolean().optional(),
+  base_url: z.string().optional(),
+  /** Where its metrics and probes are. */
+  probe_host: z.string().optional(),
+  probe_port: z.int().optional(),
+  database: z.enum(['embedded', 'url']),
+  sandboxd_socket: z.string().optional(),
+});
+
+/** A process of the platform as the data dir knows it. */
+export type RunningProcess = z.output<typeof record>;
+
+const first = 'running.json';
+const anyName = /^running(?:\.\d+)?\.json$/;
+
+/** The processes that run on a data dir; what a killed one left behind does not count. */
+export function findRunningProcesses(dataDir: string): RunningProcess[] {
+  return namesIn(dataDir)
+    .map((name) => read(join(dataDir, name)))
+    .filter((found) => found !== undefined)
+    .sort((a, b) => (a.since < b.since ? -1 : 1));
+}
+
+/**
+ * Writes down that this process runs on the data dir: in `running.json`, or beside it while another process holds that.
+ * Answers what takes it back.
+ */
+export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' | 'started'>): () => void {
+  const { pid } = process;
+  for (const name of namesIn(dataDir)) if (!read(join(dataDir, name))) rmSync(join(dataDir, name), { force: true });
+  const name = read(join(dataDir, first)) ? `running.${pid}.json` : first;
+  const text = `${JSON.stringify({ ...about, pid, started: processStart(pid) ?? '' }, undefined, 2)}\n`;
+  const file = join(dataDir, name);
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return () => {
+    // Another process may have taken the name since.
+    if (read(file)?.pid === pid) rmSync(file, { force: true });
+  };
+}
+
+function namesIn(dataDir: string): string[] {
+  try {
+    return readdirSync(dataDir).filter((name) => anyName.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined for a file that is damaged, or whose process is gone. */
+function read(file: string): RunningProcess | undefined {
+  try {
+    const found = record.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+    return found.success && isRunning(found.data) ? found.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An address on this machine that reaches a listener on `host`. */
+export function localUrl({ host = '127.0.0.1', port = 0, tls = false }: Partial<RunningProcess>): string {
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${tls ? 'https' : 'http'}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}
+
+const askMs = 2_000;
+
+/** Asks a gateway on this machine; undefined when nothing answers, `instance` undefined when it is none of ours. */
+export function askGateway(
+  url: string,
+  path: '/health' | '/health/ready',
+): Promise<{ status: number; instance: string | undefined } | undefined> {
+  const { promise, resolve } = Promise.withResolvers<{ status: number; instance: string | undefined } | undefined>();
+  // Its certificate is for its public name, not for this address.
+  const options = { signal: AbortSignal.timeout(askMs), rejectUnauthorized: false };
+  (url.startsWith('https:') ? httpsGet : httpGet)(url + path, options, (response) => {
+    response.resume();
+    const instance = response.headers[instanceHeader];
+    resolve({ status: response.statusCode ?? 0, instance: typeof instance === 'string' ? instance : undefined });
+  }).once('error', () => resolve(undefined));
+  return promise;
+}

@@ -1,0 +1,51 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../apps/server/src/kernel/db/db.ts';
+import { findRunning } from '../apps/server/src/postgres/embedded.ts';
+
+/** Commands that only look, as README and `--help` name them. */
+export const looks: readonly (readonly string[])[] = [
+  [],
+  ['--help'],
+  ['--version'],
+  ['settings'],
+  ['keys', '--help'],
+  ['status'],
+  ['images', 'list'],
+  ['doctor'],
+  ['accounts', 'list'],
+  ['accounts', 'show'],
+  ['keys', 'list'],
+  ['wallet', 'show'],
+];
+
+/** Modes, owners, sizes and times of a data dir's files; of the database, which is at work, the folder alone. */
+export function filesOf(dataDir: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  const look = (path: string, name: string): void => {
+    const { mode, uid, gid, size, mtimeMs } = lstatSync(path);
+    const isOfDatabase = ['postgres', 'run', 'postgres.log'].includes(name);
+    found[name] = [mode.toString(8), uid, gid, ...(isOfDatabase ? [] : [size, mtimeMs])].join(' ');
+    if (!lstatSync(path).isDirectory() || isOfDatabase) return;
+    for (const entry of readdirSync(path)) look(join(path, entry), join(name, entry));
+  };
+  look(dataDir, '');
+  return found;
+}
+
+/** What commands could change in the database: its migrations and facts. */
+export async function schemaOf(dataDir: string): Promise<unknown[]> {
+  return asked(dataDir, 'select name, applied_at from kernel.migrations order by name');
+}
+
+/** Asks the running database of a data dir. */
+export async function asked(dataDir: string, query: string): Promise<unknown[]> {
+  const embedded = findRunning(dataDir);
+  if (!embedded) throw new Error('the database does not run');
+  const sql = openDatabase({ embedded, database: 'svc' }, 1);
+  try {
+    return [...(await sql.unsafe(query))].map((row): unknown => Object.fromEntries(Object.entries(row)));
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

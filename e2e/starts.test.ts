@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { ensurePostgres, findRunning, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
+import { isAlive } from '../apps/server/src/postgres/lock.ts';
+import { until } from '../apps/server/src/testing.ts';
+import { asked } from './looking.ts';
+import { freePort, killAll, noSandboxes, run, startPlatform, temporaryFolder } from './platform.ts';
+
+/** What makes a start fail, at one point of it after the other. */
+const faults: Record<string, (dataDir: string) => Promise<Record<string, string>>> = {
+  'a port that is in use': async () => ({ SVC_PORT: '1', SVC_HOST: '203.0.113.1' }),
+  'a schema of a newer version': async (dataDir) => {
+    const platform = await startPlatform(dataDir, await freePort());
+    await asked(dataDir, "insert into kernel.migrations (name, checksum) values ('9999.kernel.future', 'x')");
+    await platform.end();
+    return {};
+  },
+  'another master key': async (dataDir) => {
+    await (await startPlatform(dataDir, await freePort())).end();
+    return { SVC_MASTER_KEY: 'another master key of more than 32 characters' };
+  },
+  'a bus that does not answer': async () => ({ SVC_NATS_URL: 'nats://127.0.0.1:1' }),
+  'a certificate that is missing': async () => ({ SVC_TLS_CERT: '/nowhere.pem', SVC_TLS_KEY: '/nowhere.pem' }),
+  'a migration that fails in an empty database': async (dataDir) => {
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o711);
+    const embedded = await ensurePostgres(dataDir);
+    const { openDatabase } = await import('../apps/server/src/kernel/db/db.ts');
+    const admin = openDatabase({ embedded, database: 'postgres' }, 1);
+    await admin.unsafe('create database svc');
+    await admin.end({ timeout: 1 });
+    await asked(dataDir, 'create schema accounts');
+    await stopPostgres(embedded);
+    return {};
+  },
+};
+
+describe('a start that fails', () => {
+  after(killAll);
+
+  for (const [what, prepare] of Object.entries(faults)) {
+    test(`for ${what} leaves no database running`, async () => {
+      await using folder = temporaryFolder();
+      const dataDir = join(folder.path, 'data');
+      const settings = await prepare(dataDir);
+      const { code, stderr } = await run(['up'], { ...noSandboxes, SVC_PORT: '0', SVC_DATA_DIR: dataDir, ...settings });
+      assert.ok(code > 0, stderr);
+      assert.equal(findRunning(dataDir), undefined);
+      assert.equal(existsSync(join(dataDir, 'postgres/postmaster.pid')), false);
+    });
+  }
+});
+
+describe('a database that does not come back', () => {
+  after(killAll);
+
+  test("is tried again with pauses; the log says Postgres's own reason, once", async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const platform = await startPlatform(dataDir, await freePort());
+    const cluster = join(dataDir, 'postgres');
+    const control = join(cluster, 'global/pg_control');
+    const pid = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    renameSync(control, `${control}.kept`);
+    process.kill(pid, 'SIGKILL');
+    await until(() => !isAlive(pid));
+    const failures = (): number => readFileSync(join(dataDir, 'postgres.log'), 'utf8').split('pg_control').length - 1;
+    await platform.printed(/the embedded Postgres did not start/);
+    await until(() => failures() >= 3);
+    const said = platform.output().split('\n');
+    assert.equal(said.filter((line) => line.includes('the embedded Postgres did not start')).length, 1);
+    assert.match(platform.output(), /could not (find|open).*(database system|pg_control)/);
+    renameSync(`${control}.kept`, control);
+    await platform.printed(/the embedded Postgres runs again/);
+    await until(async () => (await fetch(`${platform.url}/health/ready`)).status === 200);
+    const lines = platform.output().split('\n').length;
+    assert.ok(lines < 40, `${lines} lines:\n${platform.output().slice(0, 20_000)}`);
+    await platform.end();
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { freePort, killAll, noSandboxes, run, start, startPlatform, temporaryFolder } from './platform.ts';
+
+const environment = (dataDir: string, more: Record<string, string> = {}) => ({
+  ...noSandboxes,
+  SVC_DATA_DIR: dataDir,
+  ...more,
+});
+const statusOf = async (dataDir: string, more: Record<string, string> = {}) => {
+  const { code, stdout } = await run(['status', '--json'], environment(dataDir, more));
+  return { code, ...JSON.parse(stdout) };
+};
+const portCheckOf = async (dataDir: string, more: Record<string, string> = {}) => {
+  const { stdout } = await run(['doctor', '--json'], environment(dataDir, more));
+  return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'port');
+};
+
+describe('which platform runs', () => {
+  after(killAll);
+
+  test('two on one machine are never mistaken for each other, though neither port is named', async () => {
+    await using folder = temporaryFolder();
+    const [one, two] = ['one', 'two'].map((name) => join(folder.path, name)) as [string, string];
+    const a = await startPlatform(one, await freePort());
+    const b = await startPlatform(two, await freePort());
+    for (const platform of [a, b]) {
+      const { code, processes } = await statusOf(platform.dataDir);
+      assert.deepEqual([code, processes.length, processes[0].ready], [0, 1, true]);
+      assert.deepEqual(processes[0].url, platform.url);
+      const port = await portCheckOf(platform.dataDir);
+      assert.equal(port.ok, true, JSON.stringify(port));
+      assert.ok(port.found.includes(`:${platform.port}: the platform of this data dir`), port.found);
+    }
+    await b.end();
+    const other = await portCheckOf(two, { SVC_PORT: String(a.port) });
+    assert.deepEqual([other.ok, /the platform of another data dir/.test(other.found)], [false, true]);
+    assert.deepEqual([(await statusOf(two)).code, (await statusOf(two)).running], [3, false]);
+    await a.end();
+  });
+
+  test('running.json is there while it runs, readable by its owner alone; after kill -9 it counts for nothing', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const file = join(dataDir, 'running.json');
+    let platform = await startPlatform(dataDir, await freePort());
+    const written = JSON.parse(readFileSync(file, 'utf8'));
+    const health = await fetch(`${platform.url}/health`);
+    assert.deepEqual([written.port, written.instance_id], [platform.port, health.headers.get('x-svc-instance')]);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    // `svc` becomes Node.js: one process, one pid.
+    assert.equal(written.pid, platform.process.pid);
+    await platform.end('SIGKILL');
+    assert.equal(existsSync(file), true);
+    assert.equal((await statusOf(dataDir)).code, 3);
+    // The pid given to another process, which lives.
+    writeFileSync(file, JSON.stringify({ ...written, pid: process.pid }));
+    assert.equal((await statusOf(dataDir)).code, 3);
+    platform = await startPlatform(dataDir, platform.port);
+    assert.equal((await statusOf(dataDir)).processes[0].pid, platform.process.pid);
+    assert.equal(await platform.end(), 0);
+    assert.equal(existsSync(file), false);
+  });
+
+  test('two gateways on one data dir are both told, and each takes back its own', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const a = await startPlatform(dataDir, await freePort());
+    const b = await startPlatform(dataDir, await freePort());
+    const urls = async () => (await statusOf(dataDir)).processes.map(({ url }: { url: string }) => url);
+    assert.deepEqual(await urls(), [a.url, b.url]);
+    await a.end();
+    assert.deepEqual(await urls(), [b.url]);
+    await b.end();
+    assert.deepEqual(await urls(), []);
+  });
+
+  test('a command in another terminal does not take the built-in database for the one that the platform uses', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const platform = await startPlatform(dataDir, await freePort());
+    const file = join(dataDir, 'running.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"embedded"', '"url"'));
+    const listed = await run(['keys', 'list', '--email', 'owner@localhost'], environment(dataDir));
+    assert.equal(listed.code, 1);
+    assert.match(listed.stderr, /uses another database: set SVC_DATABASE_URL here too, or once in .*settings\.env\n$/);
+    await platform.end();
+  });
+});
+
+describe('the settings file of a data dir', () => {
+  after(killAll);
+
+  test('gives every command its settings; environment and flags win', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    mkdirSync(dataDir);
+    const [inFile, inEnvironment, inFlag] = [await freePort(), await freePort(), await freePort()];
+    const file = join(dataDir, 'settings.env');
+    writeFileSync(file, `# settings\n\nSVC_PORT=${inFile}\nSVC_DATA_REGION = "north"\nSVC_PROT=1\n`, { mode: 0o600 });
+    const faces: [string[], Record<string, string>, number][] = [
+      [['up'], {}, inFile],
+      [['up'], { SVC_PORT: String(inEnvironment) }, inEnvironment],
+      [['up', '--port', String(inFlag)], { SVC_PORT: String(inEnvironment) }, inFlag],
+    ];
+    for (const [words, more, port] of faces) {
+      const platform = start(words, environment(dataDir, more));
+      await platform.printed(new RegExp(`svc is ready at http://127\\.0\\.0\\.1:${port}\\b`));
+      assert.match(platform.output(), /SVC_PROT in .*settings\.env is no setting/);
+      await platform.end();
+    }
+    assert.match((await portCheckOf(dataDir)).found, new RegExp(`^${inFile} is free`));
+  });
+
+  test('a line that is none stops with its number, and is not repeated; the place of the file cannot be in it', async () => {
+    await using folder = temporaryFolder();
+    for (const [text, message] of [
+      ['SVC_PORT=1\nsecret-word', /^svc: .*settings\.env: line 2 must look like SVC_PORT=8080\n$/],
+      ['SVC_DATA_DIR=/elsewhere', /^svc: .*settings\.env: SVC_DATA_DIR says where this file is/],
+      ['SVC_PORT=eighty', /^svc: SVC_PORT: /],
+    ] as const) {
+      writeFileSync(join(folder.path, 'settings.env'), text);
+      const { code, stderr } = await run(['status'], environment(folder.path));
+      assert.equal(code, 2);
+      assert.match(stderr, message);
+      assert.ok(!stderr.includes('secret-word'));
+    }
+  });
+});
