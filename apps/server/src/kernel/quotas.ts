@@ -4,6 +4,8 @@ import { ApiError } from './http/errors.ts';
 
 /** Names of what is counted; each has a setting, `SVC_QUOTA_<NAME>`. */
 export type QuotaName = keyof Config['quotas'];
+/** All of them. */
+export const quotaNames = ['keys', 'devices', 'schedules', 'heartbeats'] as const satisfies readonly QuotaName[];
 
 /** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
 export interface Quota {
@@ -40,9 +42,9 @@ export async function useOf(config: Config, db: Db, quota: Quota, accountId: str
   return { name: quota.name, used, limit: own?.most ?? config.quotas[quota.name] };
 }
 
-/** Gives an account a limit of its own, or with `undefined` that of the installation again. */
-export async function setQuota(db: Db, accountId: string, name: QuotaName, most: number | undefined): Promise<void> {
-  if (most === undefined) await db`delete from kernel.quotas where account_id = ${accountId} and name = ${name}`;
+/** Gives an account a limit of its own, or with null that of the installation again. */
+export async function setQuota(db: Db, accountId: string, name: QuotaName, most: number | null): Promise<void> {
+  if (most === null) await db`delete from kernel.quotas where account_id = ${accountId} and name = ${name}`;
   else
     await db`
       insert into kernel.quotas (account_id, name, most) values (${accountId}, ${name}, ${most})

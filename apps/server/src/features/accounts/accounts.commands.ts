@@ -1,12 +1,14 @@
 import { toolLevels } from '@svc/contract';
 import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
+import { type QuotaName, quotaNames, setQuota } from '../../kernel/quotas.ts';
 import {
   type AccountChange,
   type AccountRow,
   findAccountByEmail,
   insertAccount,
   listAccounts,
+  setSuspended,
   someAccounts,
   updateAccount,
   updateEmail,
@@ -30,6 +32,27 @@ export const accountsCommands: Commands = (program, run) => {
     .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
     .option('--tool-level <level>', `tool level of keys that name none: ${toolLevels.join(', ')}`, oneOf(toolLevels))
     .action(run(setAccount));
+  for (const [verb, suspended, description] of [
+    [
+      'suspend',
+      true,
+      'stop everything of an account within seconds, and refuse its keys; loses nothing but running commands',
+    ],
+    ['resume', false, 'let a suspended account go on'],
+  ] as const) {
+    accounts
+      .command(verb)
+      .description(description)
+      .requiredOption('--email <address>', 'e-mail address', emailAddress)
+      .action(run((admin: Admin, { email }: { email: string }) => suspendAccount(admin, email, suspended)));
+  }
+  accounts
+    .command('quota')
+    .description('give an account a limit of its own, in place of that of the installation')
+    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+    .requiredOption('--name <name>', `what is limited: ${quotaNames.join(', ')}`, oneOf(quotaNames))
+    .requiredOption('--limit <count>', 'how many it may have; `default`: what the installation allows', limitOf)
+    .action(run(setAccountQuota));
   accounts
     .command('list')
     .description('every account')
@@ -42,6 +65,29 @@ export const accountsCommands: Commands = (program, run) => {
 };
 
 const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
+
+async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
+  const account = await accountByEmail(admin, email);
+  const changed = await setSuspended(admin.sql, account.id, suspended);
+  await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
+  return toRecord(changed);
+}
+
+async function setAccountQuota(
+  admin: Admin,
+  { email, name, limit }: { email?: string; name: QuotaName; limit: number | null },
+) {
+  const { id } = await accountByEmail(admin, email);
+  await setQuota(admin.sql, id, name, limit);
+  return { account_id: id, name, limit: limit ?? 'default' };
+}
+
+/** Null: none of its own. */
+function limitOf(value: string): number | null {
+  if (value === 'default') return null;
+  if (!/^\d{1,9}$/.test(value)) throw new CommandError(`"${value}" must be a whole number, or default`);
+  return Number(value);
+}
 
 async function createAccount(admin: Admin, options: { email: string; name: string }) {
   const account = await insertAccount(admin.sql, options);

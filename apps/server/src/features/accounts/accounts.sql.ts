@@ -43,14 +43,14 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
 /** Every account, oldest first. */
 export async function listAccounts(db: Db): Promise<(AccountRow & { created_at: string })[]> {
   return db<(AccountRow & { created_at: string })[]>`
-    select id, email, name, subscription, features, tool_level, created_at from accounts.accounts
+    select id, email, name, subscription, features, tool_level, suspended_at, created_at from accounts.accounts
     order by created_at, id`;
 }
 
 /** The accounts, at most `most`: enough to tell whether there is only one. */
 export async function someAccounts(db: Db, most: number): Promise<AccountRow[]> {
   return db<AccountRow[]>`
-    select id, email, name, subscription, features, tool_level from accounts.accounts limit ${most}`;
+    select id, email, name, subscription, features, tool_level, suspended_at from accounts.accounts limit ${most}`;
 }
 
 /** Changes the address; false when another account has it. */

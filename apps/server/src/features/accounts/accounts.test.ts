@@ -66,6 +66,45 @@ describe('admin commands', () => {
     await assert.rejects(svc('accounts', 'set', '--email', address(), '--subscription', 'active'), /no account/);
   });
 
+  test('accounts suspend refuses its keys at once, resume lets it go on; neither is done to the only account unnamed', async () => {
+    const email = address();
+    await svc('accounts', 'create', '--email', email);
+    const { key } = await svc('keys', 'create', '--email', email);
+    assert.equal(await status(key), 200);
+    const suspended = await svc('accounts', 'suspend', '--email', email);
+    assert.match(suspended.suspended_at, /^\d{4}-/);
+    const refused = await http(gateway.url, '/v1/keys', { key });
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'account_suspended']);
+    assert.equal((await svc('accounts', 'suspend', '--email', email)).suspended_at, suspended.suspended_at);
+    assert.equal((await svc('accounts', 'show', '--email', email)).suspended_at, suspended.suspended_at);
+    assert.equal((await svc('accounts', 'resume', '--email', email)).suspended_at, null);
+    assert.equal(await status(key), 200);
+    await assert.rejects(svc('accounts', 'suspend'));
+  });
+
+  test('accounts quota gives an account a limit of its own, and takes it back', async () => {
+    const email = address();
+    await svc('accounts', 'create', '--email', email);
+    const { key } = await svc('keys', 'create', '--email', email);
+    const limit = async () => {
+      const { body } = await http(gateway.url, '/v1/usage', { key });
+      return body.quotas.find(({ name }: { name: string }) => name === 'keys').limit as number;
+    };
+    const before = await limit();
+    await svc('accounts', 'quota', '--email', email, '--name', 'keys', '--limit', '1');
+    assert.equal(await limit(), 1);
+    assert.equal((await http(gateway.url, '/v1/keys', { key, body: {} })).status, 429);
+    await svc('accounts', 'quota', '--email', email, '--name', 'keys', '--limit', 'default');
+    assert.equal(await limit(), before);
+    for (const bad of [
+      ['--name', 'shoes', '--limit', '1'],
+      ['--name', 'keys', '--limit', '-1'],
+      ['--name', 'keys', '--limit', 'many'],
+    ]) {
+      await assert.rejects(svc('accounts', 'quota', '--email', email, ...bad), CommandError);
+    }
+  });
+
   test('an account is listed and shown, and its address changed, to none that another has', async () => {
     const [email, other, next] = [address(), address(), address()];
     const { account_id: id } = await svc('accounts', 'create', '--email', email, '--name', 'Ana');

@@ -56,7 +56,7 @@ describe('quotas of an account', () => {
       schedules: '4 of 5',
       heartbeats: '0 of 3',
     });
-    await setQuota(gateway.kernel.sql, account.id, 'schedules', undefined);
+    await setQuota(gateway.kernel.sql, account.id, 'schedules', null);
     assert.equal((await usage(account))['schedules'], '4 of 3');
     assert.equal((await add['schedules']?.(account, 0))?.status, 429);
   });
