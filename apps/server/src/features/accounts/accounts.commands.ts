@@ -75,16 +75,15 @@ async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
 
 async function setAccountQuota(
   admin: Admin,
-  { email, name, limit }: { email?: string; name: QuotaName; limit: number | null },
+  { email, name, limit }: { email?: string; name: QuotaName; limit: number | 'default' },
 ) {
   const { id } = await accountByEmail(admin, email);
-  await setQuota(admin.sql, id, name, limit);
-  return { account_id: id, name, limit: limit ?? 'default' };
+  await setQuota(admin.sql, id, name, limit === 'default' ? null : limit);
+  return { account_id: id, name, limit };
 }
 
-/** Null: none of its own. */
-function limitOf(value: string): number | null {
-  if (value === 'default') return null;
+function limitOf(value: string): number | 'default' {
+  if (value === 'default') return value;
   if (!/^\d{1,9}$/.test(value)) throw new CommandError(`"${value}" must be a whole number, or default`);
   return Number(value);
 }
