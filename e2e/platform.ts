@@ -35,7 +35,8 @@ export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
 /** Starts `./svc …args`. Only the given settings are in its environment. */
 export function start(args: readonly string[], environment: Record<string, string> = noSandboxes): Running {
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, ...environment };
+  // Statements take long on a busy machine, and that is not what the tests are about.
+  const env = { PATH, HOME, SVC_DATABASE_TIMEOUT_MS: '60000', ...environment };
   const child = spawn(svc, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child);
   child.once('exit', () => started.delete(child));

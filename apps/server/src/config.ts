@@ -48,6 +48,9 @@ const settings = {
   SVC_DATABASE_URL: url('postgres:', 'postgresql:')
     .optional()
     .describe('a Postgres 15 or newer; default: the embedded Postgres 18 in the data dir'),
+  SVC_DATABASE_TIMEOUT_MS: integer(100, 3_600_000)
+    .default(5_000)
+    .describe('milliseconds that a statement of a request may take; past it: 503 `unavailable`'),
   SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
     .optional()
     .describe('NATS server as the bus between gateways; default: Postgres LISTEN/NOTIFY'),
@@ -235,6 +238,7 @@ function complete(values: z.output<typeof schema>) {
     /** Undefined: the place is chosen by `postgres/datadir.ts`. */
     dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
     databaseUrl: values.SVC_DATABASE_URL,
+    databaseDeadline: { statementMs: values.SVC_DATABASE_TIMEOUT_MS },
     natsUrl: values.SVC_NATS_URL,
     s3: s3Of(values),
     masterKey: values.SVC_MASTER_KEY,

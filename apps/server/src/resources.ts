@@ -8,7 +8,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import { createKeyring, type Keyring } from './kernel/crypto.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
-import { type DatabaseTarget, openDatabase, requestDeadline, type Sql } from './kernel/db/db.ts';
+import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { readFact, readOrCreateFact } from './kernel/db/facts.ts';
 import { Gateways } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
@@ -144,7 +144,7 @@ async function openBase(
   const { target } = database;
   const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrateOnce(target));
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
-  const pool = openDatabase(target, gatewayPool, { deadline: requestDeadline });
+  const pool = openDatabase(target, gatewayPool, { deadline: config.databaseDeadline });
   const sql = opening.adopt(pool, (open) => open.end({ timeout: 2 }));
   const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
   checkMasterKey(await readOrCreateFact(sql, masterKeyFact, () => masterKeyMark(keyring)), keyring);
@@ -155,7 +155,7 @@ async function openBase(
 }
 
 async function openBus(config: Config, target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {
-  if (config.natsUrl === undefined) return openPostgresBus(target, clock, log);
+  if (config.natsUrl === undefined) return openPostgresBus(target, clock, log, config.databaseDeadline);
   const { openNatsBus } = await import('./kernel/peers/bus.nats.ts');
   const { natsUrl } = config;
   return orNamed('SVC_NATS_URL', natsUrl, () => openNatsBus(natsUrl, log));

@@ -92,7 +92,13 @@ export async function startGateway(
   options: GatewayOptions = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-test-'));
-  const settings = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'error' };
+  const settings = {
+    SVC_PORT: '0',
+    SVC_DATA_DIR: dataDir,
+    SVC_MASTER_KEY: masterKey,
+    SVC_LOG_LEVEL: 'error',
+    SVC_DATABASE_TIMEOUT_MS: '60000',
+  };
   const config = loadConfig({}, { ...settings, ...options.settings });
   const log = createLog(config.logLevel, options.log);
   const { clock } = options;

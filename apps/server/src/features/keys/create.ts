@@ -6,7 +6,7 @@ import { operation } from '../../kernel/feature.ts';
 import { bindTo } from '../devices/index.ts';
 import { issueKey } from './keys.issue.ts';
 import { scopesWithin } from './keys.rules.ts';
-import { keysQuota, lockKey } from './keys.sql.ts';
+import { type KeyRow, keysQuota, lockKey } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 export const create = operation(contract.keys.create, async (context, { body }) => {
@@ -39,6 +39,9 @@ export const create = operation(contract.keys.create, async (context, { body }) 
   });
 });
 
+/** When a key without an end ends. */
+const never = '9999-01-01T00:00:00Z';
+
 /** What a caller asks a key to have; null lifts a limit. */
 interface Wanted {
   scopes?: string[] | undefined;
@@ -64,14 +67,25 @@ export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
   if (spendCapMicroUsd !== undefined && cap !== undefined && (cap ?? Infinity) > spendCapMicroUsd)
     refuse('a spend cap');
   const expiry = wanted.expires_at;
-  if (
-    expiresAt !== undefined &&
-    expiry !== undefined &&
-    Date.parse(expiry ?? '9999-01-01T00:00:00Z') > Date.parse(expiresAt)
-  ) {
+  if (expiresAt !== undefined && expiry !== undefined && Date.parse(expiry ?? never) > Date.parse(expiresAt)) {
     refuse('a life');
   }
   if (expiry && Date.parse(expiry) <= now) {
     throw badRequest('expires_at: must be in the future', { expires_at: ['must be in the future'] });
   }
 }
+
+/** 403 for a change of a key that the caller could not have made: it may do more. Its own it may always change. */
+export const mayChange =
+  (actor: Actor) =>
+  (current: KeyRow): void => {
+    const { models, spendCapMicroUsd: cap = Infinity, expiresAt } = actor;
+    const isWithin =
+      scopesWithin(current.scopes, actor.scopes) &&
+      toolLevels.indexOf(current.tool_level) <= toolLevels.indexOf(actor.toolLevel) &&
+      (models === undefined || (current.models?.every((model) => models.includes(model)) ?? false)) &&
+      (current.spend_cap_micro_usd ?? Infinity) <= cap &&
+      Date.parse(current.expires_at ?? never) <= Date.parse(expiresAt ?? never);
+    if (isWithin || current.id === actor.keyId) return;
+    throw new ApiError('forbidden', 'this key may do less than the one it would change; use a key that may do as much');
+  };

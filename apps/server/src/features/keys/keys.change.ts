@@ -6,17 +6,19 @@ import { type KeyChange, type KeyRow, lockKey, updateKey } from './keys.sql.ts';
 
 /**
  * Changes a key and answers once every live gateway has forgotten what it knew: what the change takes away is refused on
- * the next request, everywhere. A revoked key stays revoked.
+ * the next request, everywhere. A revoked key stays revoked. `check` may refuse by throwing, given the key as it is.
  */
 export async function changeKey(
   kernel: Pick<Kernel, 'sql' | 'gateways'>,
   accountId: string,
   id: string,
   change: KeyChange,
+  check: (current: KeyRow) => void = () => {},
 ): Promise<KeyRow> {
   const row = await inTransaction(kernel.sql, async (tx) => {
     const current = await lockKey(tx, accountId, id);
     if (!current) throw notFound('key');
+    check(current);
     if (current.status === 'revoked') {
       if (change.status === 'revoked') return current;
       throw new ApiError('key_revoked', 'a revoked key cannot be changed; create a new one');

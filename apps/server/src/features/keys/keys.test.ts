@@ -236,6 +236,36 @@ describe('keys', () => {
     }
   });
 
+  test('a key changes and revokes none that may do more than itself, but always itself', async () => {
+    const make = async (terms: object) => (await create({ name: 'k', ...terms })).body as { id: string; key: string };
+    const weak = await make({ scopes: ['keys', 'hosts'] });
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    const stronger = [
+      await make({ scopes: ['*'] }),
+      await make({ scopes: ['keys', 'schedules'] }),
+      await make({ scopes: ['hosts'], expires_at: soon }),
+    ];
+    const call = (method: string, id: string, key: string, body?: object) =>
+      http(gateway.url, `/v1/keys/${id}`, { method, key, ...(body && { body }) });
+    for (const { id } of stronger.slice(0, 2)) {
+      for (const answer of [
+        await call('PATCH', id, weak.key, { status: 'paused' }),
+        await call('PATCH', id, weak.key, { scopes: ['keys'] }),
+        await call('DELETE', id, weak.key),
+      ]) {
+        assert.deepEqual([answer.status, answer.body.error.code], [403, 'forbidden']);
+      }
+    }
+    const short = await make({ scopes: ['keys', 'hosts'], expires_at: soon });
+    assert.equal((await call('DELETE', weak.id, short.key)).status, 403, 'it lives longer');
+    assert.equal((await call('DELETE', stronger[2]?.id ?? '', weak.key)).status, 200);
+    assert.equal((await call('PATCH', weak.id, weak.key, { scopes: ['keys'] })).status, 200);
+    assert.equal((await call('DELETE', weak.id, weak.key)).status, 200);
+    for (const { key } of stronger.slice(0, 2)) {
+      assert.notEqual((await http(gateway.url, '/v1/keys', { key })).status, 401);
+    }
+  });
+
   test('its text is nowhere in the database, in no column of any table', async () => {
     const texts = [account.key];
     for (let i = 0; i < 3; i++) {

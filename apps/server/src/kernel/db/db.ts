@@ -39,8 +39,6 @@ export const jsonType = {
 export interface Deadline {
   statementMs: number;
 }
-/** For what somebody waits for. */
-export const requestDeadline: Deadline = { statementMs: 5_000 };
 /** After a statement's own deadline the server has this long to say so; then the connection is taken for dead. */
 const saidWithinMs = 2_000;
 

@@ -2,11 +2,11 @@ import type { Cancel, Clock } from '../clock.ts';
 import { channelPrefix, payloadOf, Publisher } from './bus.publisher.ts';
 import {
   type DatabaseTarget,
+  type Deadline,
   type Db,
   isTransaction,
   onCommit,
   openDatabase,
-  requestDeadline,
   quoteIdentifier,
   type Sql,
 } from '../db/db.ts';
@@ -73,6 +73,7 @@ export class Subscriptions {
 const reconnectMs = 200;
 /** A listening connection is asked this often whether it still hears: a machine that is gone resets nothing. */
 const probeEveryMs = 5_000;
+const usualDeadline: Deadline = { statementMs: 5_000 };
 /** A commit waits this long for its messages. */
 const sendLimitMs = 1_000;
 /** Of the publisher: every process hears it, and takes its streams for incomplete. */
@@ -83,8 +84,13 @@ const lost = 'bus.lost';
  * LISTEN whose first reconnect fails, so the connection is watched here and every topic is listened to again after any
  * loss.
  */
-export async function openPostgresBus(target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {
-  const bus = new PostgresBus(target, clock, log);
+export async function openPostgresBus(
+  target: DatabaseTarget,
+  clock: Clock,
+  log: Log,
+  deadline: Deadline = usualDeadline,
+): Promise<Bus> {
+  const bus = new PostgresBus(target, clock, log, deadline);
   await bus.open();
   return {
     publish: (db, topic, payload) => bus.publish(db, topic, payload),
@@ -109,7 +115,7 @@ class PostgresBus implements Bus {
   /** How often the listening connection was closed. */
   #closes = 0;
 
-  constructor(target: DatabaseTarget, clock: Clock, log: Log) {
+  constructor(target: DatabaseTarget, clock: Clock, log: Log, deadline: Deadline) {
     this.#clock = clock;
     this.#log = log;
     this.#subscriptions = new Subscriptions(log);
@@ -117,7 +123,7 @@ class PostgresBus implements Bus {
     this.#listener = openDatabase(target, 1, {
       idle_timeout: 0,
       max_lifetime: null,
-      deadline: requestDeadline,
+      deadline,
       onnotify: (channel: string, text: string) => this.#deliver(channel.slice(channelPrefix.length), text),
       onclose: () => this.#onClose(),
     } as object);
