@@ -137,7 +137,9 @@ describe('notifications', () => {
   test('with a web app every deep link has its address beside it; without one there is none', async () => {
     await tell({ title: 'linked', url: 'svc://schedules/1%2F2' });
     assert.equal('web_url' in (await inbox()).notifications[0], false);
-    await using hub = await startGateway(database, { settings: { SVC_HUB_URL: 'https://hub.example.com/app/' } });
+    const settings = { SVC_HUB_URL: 'https://hub.example.com/app/' };
+    // On the clock of the others: one that is minutes ahead takes what they have leased.
+    await using hub = await startGateway(database, { clock, settings });
     await tell({ title: 'elsewhere', url: 'https://example.com/x' });
     const { body } = await http(hub.url, '/v1/notifications', { key: account.key });
     assert.deepEqual(
