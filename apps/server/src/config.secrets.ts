@@ -1,4 +1,5 @@
 import { ConfigError } from './config.error.ts';
+import { urlOfFirst } from './kernel/db/servers.ts';
 
 /**
  * Settings that hold a secret. None is taken from the command line, where every user of the machine can read it: each may
@@ -20,7 +21,8 @@ export const flagOf = (name: string): string => `--${name.slice(4).toLowerCase()
 
 /** A command line is read by every user of the machine; a URL without a password may stand there. */
 export function refuseOnCommandLine(name: Secret, value: string): void {
-  const url = secrets[name] === 'in URL' && URL.canParse(value) ? new URL(value) : undefined;
+  const one = urlOfFirst(value);
+  const url = secrets[name] === 'in URL' && URL.canParse(one) ? new URL(one) : undefined;
   // A user without a password is a token to NATS.
   const isSafe =
     url && !url.password && !url.searchParams.has('password') && !(name === 'SVC_NATS_URL' && url.username);

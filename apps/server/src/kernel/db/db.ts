@@ -1,8 +1,10 @@
 import postgres from 'postgres';
-import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { arrayTypes } from './arrays.ts';
-import { DatabaseSocket, startupPadding } from './socket.ts';
+import { dialer } from './dial.ts';
+import { placesOf, urlOf } from './servers.ts';
+import { startupPadding } from './socket.ts';
+import { splitTls } from './tls.ts';
 import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
 
 /** Rows carry `bigint` as number (all of ours stay below 2^53) and `timestamptz` as an RFC 3339 UTC string. */
@@ -13,8 +15,8 @@ export type Sql = postgres.Sql<Types>;
 /** What a query function takes first: the pool or a transaction. */
 export type Db = postgres.ISql<Types>;
 
-/** How the database is reached: a URL, or the embedded server's socket. */
-export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string };
+/** How the database is reached: a URL, or the embedded server's socket, as its owner or as `user`. */
+export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string; user?: string };
 
 const afterCommit = Symbol('afterCommit');
 type AfterCommit = () => unknown;
@@ -22,9 +24,13 @@ type Transaction = Db & { [afterCommit]?: AfterCommit[] };
 
 /** Connection options that pool, bus and jobs share. */
 export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
-  if ('url' in target) return [target.url, { connect_timeout: 5 }];
+  // postgres.js gets one server: with several it tries for ever, without a pause, while none answers.
+  if ('url' in target) {
+    const { url } = splitTls(target.url);
+    return [urlOf(url, placesOf(url)[0]), { ssl: false, connect_timeout: 5 }];
+  }
   const { socketDir, port, user } = target.embedded;
-  return [{ host: socketDir, port, user, database: target.database, connect_timeout: 5 }];
+  return [{ host: socketDir, port, user: target.user ?? user, database: target.database, connect_timeout: 5 }];
 }
 
 /** JSON text goes in as it is; objects are stringified. */
@@ -68,7 +74,7 @@ export function openDatabase(
       TimeZone: 'UTC',
       ...(deadline && { statement_timeout: deadline.statementMs }),
     },
-    socket: (way: Way) => openSocket(way, silentMs),
+    socket: dialer('url' in target ? target.url : undefined, silentMs),
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     fetch_types: false,
@@ -88,21 +94,6 @@ function instantOf(value: string): string {
   if (value.length < 22 || value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
   const milliseconds = value.slice(20, -3).slice(0, 3).padEnd(3, '0');
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
-}
-
-/** Where postgres.js wants to go. */
-interface Way {
-  path?: string | false;
-  host: string[];
-  port: number[];
-}
-
-/** Connects as postgres.js would: to a path, or to the first host. */
-function openSocket({ path, host, port }: Way, silentMs: number | undefined): Socket {
-  const socket = new DatabaseSocket(silentMs);
-  socket.dial(path ? { path } : { port: port[0] ?? 5432, host: host[0] ?? '127.0.0.1' });
-  // Read by postgres.js for the name that the server's certificate must have.
-  return Object.assign(socket, { host: path ? undefined : host[0] });
 }
 
 /**

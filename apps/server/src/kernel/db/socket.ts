@@ -1,63 +1,64 @@
-import { type NetConnectOpts, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 /** Length of the start-up parameter that makes the start-up message longer than what postgres.js holds back to batch. */
 export const startupPadding = 1_024;
 const protocolVersion = 196_608;
 
 /**
- * A socket that works around two faults of postgres.js 3.4.9 when a connection breaks. A query made between the socket's
- * `error` and its `close` is never answered: here both come in one turn. And a write that was waiting when the socket
- * closed stays in the connection's buffer, with its timer marked as set, so that nothing is ever written again: the
- * start-up message is made long enough (`startupPadding`) to be written at once, and what stands before it is dropped.
+ * Works around two faults of postgres.js 3.4.9 when a connection breaks. A query made between the socket's `error` and its
+ * `close` is never answered: here both come in one turn. And a write that was waiting when the socket closed stays in the
+ * connection's buffer, with its timer marked as set, so that nothing is ever written again: the start-up message is made
+ * long enough (`startupPadding`) to be written at once, and what stands before it is dropped.
  *
  * With `silentMs` it also ends a connection whose server was asked and says nothing for so long: a machine that lost its
- * power or its network resets nothing, and everything would wait.
+ * power or its network resets nothing, and everything would wait. Call it after `connect`, or once TLS is there: Node puts
+ * a `write` of its own on a socket that connects.
  */
-export class DatabaseSocket extends Socket {
-  #failure: Error | undefined;
-  #started = false;
-  readonly #silence: NodeJS.Timeout | undefined;
-  #isAwaited = false;
-
-  constructor(silentMs?: number) {
-    super();
-    if (silentMs === undefined) return;
-    this.#silence = setTimeout(() => {
-      if (this.#isAwaited) this.destroy(Object.assign(new Error('the database says nothing'), { code: 'ETIMEDOUT' }));
-    }, silentMs).unref();
-    this.once('close', () => clearTimeout(this.#silence));
-  }
-
-  /** Connects. */
-  dial(to: NetConnectOpts): this {
-    super.connect(to);
-    // Node puts a `write` of its own on every socket that connects, above the one of this class.
-    Reflect.deleteProperty(this, 'write');
-    return this;
-  }
-
-  override emit(event: string | symbol, ...values: unknown[]): boolean {
+export function guarded<T extends Socket>(socket: T, silentMs?: number): T {
+  let failure: Error | undefined;
+  let isStarted = false;
+  let isAwaited = false;
+  const fallSilent = (): void => {
+    if (isAwaited) socket.destroy(Object.assign(new Error('the database says nothing'), { code: 'ETIMEDOUT' }));
+  };
+  const silence = silentMs === undefined ? undefined : setTimeout(fallSilent, silentMs).unref();
+  const emit = socket.emit.bind(socket);
+  // The one of its class, under the one that Node has put on it.
+  const write = (Object.getPrototypeOf(socket) as Socket).write.bind(socket);
+  socket.emit = (event: string | symbol, ...values: unknown[]): boolean => {
     if (event === 'error') {
-      this.#failure = values[0] as Error;
+      failure = values[0] as Error;
       return true;
     }
-    if (event === 'close' && this.#failure) super.emit('error', this.#failure);
+    if (event === 'close') {
+      clearTimeout(silence);
+      if (failure) emit('error', failure);
+    }
     if (event === 'data') {
-      this.#isAwaited = !endsReady(values[0] as Buffer);
-      this.#silence?.refresh();
+      isAwaited = !endsReady(values[0] as Buffer);
+      silence?.refresh();
     }
-    return super.emit(event as 'close', ...(values as [boolean]));
-  }
+    return emit(event as 'close', ...(values as [boolean]));
+  };
+  socket.write = (bytes: Buffer, ...rest: never[]): boolean => {
+    if (!isAwaited) {
+      isAwaited = true;
+      silence?.refresh();
+    }
+    if (isStarted) return write(bytes, ...rest);
+    isStarted = true;
+    return write(bytes.subarray(startupAt(bytes)), ...rest);
+  };
+  return socket;
+}
 
-  override write(bytes: Buffer, ...rest: never[]): boolean {
-    if (!this.#isAwaited) {
-      this.#isAwaited = true;
-      this.#silence?.refresh();
-    }
-    if (this.#started) return super.write(bytes, ...rest);
-    this.#started = true;
-    return super.write(bytes.subarray(startupAt(bytes)), ...rest);
-  }
+/** Breaks with this error as soon as something is written: postgres.js forgets a connection that gets no socket. */
+export function refusing<T extends Socket>(socket: T, error: Error): T {
+  socket.write = () => {
+    process.nextTick(() => socket.destroy(error));
+    return true;
+  };
+  return socket;
 }
 
 /** Where the start-up message begins: it ends the buffer, its length and the protocol's version begin it. */

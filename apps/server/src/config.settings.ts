@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { namesServers } from './kernel/db/servers.ts';
+
+const flag = z
+  .enum(['on', 'off', 'true', 'false', '1', '0'])
+  .transform((value) => value === 'on' || value === 'true' || value === '1');
+/** Digits only: `Number` would take an empty text for 0, and `0x50` and `1e3` for what few mean by them. */
+const integer = (min: number, max: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().int().min(min).max(max));
+const port = integer(0, 65_535);
+const url = (...protocols: string[]) =>
+  z
+    .string()
+    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+      error: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    })
+    .transform((value) => value.replace(/\/+$/, ''));
+const httpUrl = url('http:', 'https:');
+/** One server, or several of which one takes writes: `postgres://svc@one,two:5433/svc`. */
+const databaseUrl = z
+  .string()
+  .refine((value) => /^postgres(?:ql)?:\/\//.test(value) && namesServers(value), {
+    error: 'must be a URL that starts with postgres:// or postgresql://',
+  })
+  .transform((value) => value.replace(/\/+$/, ''));
+const perMinute = integer(1, 100_000_000);
+const quota = integer(0, 1_000_000_000);
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/**
+ * Every setting (launch contract, Settings). The description of each is its row in `docs/settings.md`; the flag of
+ * `SVC_DATA_DIR` is `--data-dir`, and so on.
+ */
+export const settings = {
+  SVC_PORT: port.default(8787).describe('port the gateway listens on; 0 picks a free one'),
+  SVC_HOST: z.string().min(1).default('127.0.0.1').describe('address the gateway listens on'),
+  SVC_DATA_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'embedded database, blobs, generated secrets (0600); default `./.svc`, or `/var/lib/svc` as root where the database user cannot enter the clone',
+    ),
+  SVC_DATABASE_URL: databaseUrl
+    .optional()
+    .describe(
+      'a Postgres 15 or newer, or several servers of it (`postgres://svc@one,two/svc`) of which the one that takes writes is used; default: the embedded Postgres 18 in the data dir',
+    ),
+  SVC_DATABASE_TIMEOUT_MS: integer(100, 3_600_000)
+    .default(5_000)
+    .describe('milliseconds that a statement of a request may take; past it: 503 `unavailable`'),
+  SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
+    .optional()
+    .describe('NATS server as the bus between gateways; default: Postgres LISTEN/NOTIFY'),
+  SVC_S3_ENDPOINT: httpUrl.optional().describe('S3 endpoint for blobs; default: files in the data dir'),
+  SVC_S3_BUCKET: z.string().min(3).max(63).optional().describe('bucket for blobs; turns S3 on'),
+  SVC_S3_REGION: z.string().min(1).default('us-east-1').describe('region of the bucket'),
+  SVC_S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('S3 access key; default: the AWS credential chain'),
+  SVC_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('S3 secret key'),
+  SVC_MASTER_KEY: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe('seals secrets, peppers key hashes, signs links; default: generated into the data dir'),
+  SVC_OWNER_EMAIL: z
+    .string()
+    .max(254)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+    .default('owner@localhost')
+    .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
+  SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
+  SVC_HUB_URL: httpUrl
+    .optional()
+    .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),
+  SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
+  SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`; default `{base_url}/relay`'),
+  SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
+  SVC_PREVIEW_DOMAIN: z.string().min(1).optional().describe('`{preview_domain}`, with wildcard DNS and TLS in front'),
+  SVC_PREVIEW_PORT: port.optional().describe('listener for previews without a domain; default port + 1'),
+  SVC_SANDBOXD_SOCKET: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('socket of a sandbox node that runs by itself; default: `svc up` starts one in the data dir'),
+  SVC_SANDBOX_SLOTS: integer(1, 10_000)
+    .optional()
+    .describe('sandboxes that may run on this machine at once; default: one for each 1.5 GiB of memory'),
+  SVC_SANDBOX_WARM: integer(0, 100)
+    .default(2)
+    .describe('restored v2 sandboxes of `svc-base` that wait for their first user; 60 MiB each'),
+  SVC_SANDBOX_IMAGES: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('where root file systems of sandboxes are kept; default: in the data dir'),
+  SVC_SANDBOX_PYPI_HOSTS: list
+    .default(['pypi.org', 'files.pythonhosted.org'])
+    .describe('what the egress preset `pypi` reaches'),
+  SVC_SANDBOX_NPM_HOSTS: list
+    .optional()
+    .describe("what the egress preset `npm` reaches; default: the registry of npm's configuration on this machine"),
+  SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
+  SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
+  SVC_FETCH_PORTS: list
+    .pipe(z.array(port))
+    .default([80, 443])
+    .describe('ports that fetch, search and egress may reach'),
+  SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
+  SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
+  SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
+  SVC_QUOTA_KEYS: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),
+  SVC_QUOTA_DEVICES: quota.default(10_000).describe('devices an account may have'),
+  SVC_QUOTA_SCHEDULES: quota.default(20_000).describe('schedules an account may have'),
+  SVC_QUOTA_SCHEDULE_BYTES: quota
+    .default(64 * 2 ** 20)
+    .describe("bytes that the specs of an account's schedules may take, as they are stored"),
+  SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
+  SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
+  SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),
+  SVC_TLS_KEY: z.string().min(1).optional().describe('PEM private key of SVC_TLS_CERT'),
+  SVC_APP_SCHEME: z
+    .string()
+    .regex(/^[a-z][a-z0-9+.-]*$/, 'must be a URL scheme')
+    .default('svc')
+    .describe('`<app_scheme>` of deep links'),
+  SVC_PROVIDERS: z.string().min(1).optional().describe('path of the JSON file of providers'),
+  SVC_SMTP_URL: url('smtp:', 'smtps:')
+    .optional()
+    .describe('mail server, `smtp://user:password@host:587`; turns e-mail on. A secret'),
+  SVC_MAIL_FROM: z
+    .string()
+    .max(200)
+    .regex(/^(?:[^<>\r\n]*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/, 'must be `address` or `Name <address>`')
+    .optional()
+    .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
+  SVC_METRICS_PORT: port
+    .optional()
+    .describe(
+      'port of the listener for Prometheus and probes (`/metrics`, `/health`, `/health/ready`); default port + 2 when it is free, 0 is off',
+    ),
+  SVC_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('address of that listener'),
+  SVC_LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('pino'),
+} satisfies Record<`SVC_${string}`, z.ZodType>;
