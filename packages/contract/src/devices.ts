@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, uuid } from './fields.ts';
+import { dateTime, nextCursor, page, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** A device of the account, registered by its first call with `x-svc-device` (document 1, Shared request headers). */
@@ -20,6 +20,7 @@ export const devices = {
     path: '/v1/devices',
     summary: "The account's devices, most recently seen first",
     auth: 'key',
-    answers: json(z.object({ devices: z.array(device) })),
+    query: z.object(page),
+    answers: json(z.object({ devices: z.array(device), ...nextCursor })),
   }),
 };

@@ -23,3 +23,11 @@ export const limit = (most: number, fallback: number) =>
     .pipe(z.int().min(1).max(most))
     .default(fallback)
     .describe(`1 to ${most}, default ${fallback}`) as unknown as z.ZodDefault<z.ZodType<number, number>>;
+
+/** Query of a list that has pages (additive): without it a list answers its first 1,000. */
+export const page = {
+  limit: limit(1_000, 1_000),
+  cursor: text(200).min(1).optional().describe('`next_cursor` of the page before'),
+};
+/** Beside the rows of a page: where the next one begins. Absent on the last page. */
+export const nextCursor = { next_cursor: z.string().optional().describe('Absent on the last page') };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
 import { anything, json, plain, route } from './route.ts';
 
 /** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
@@ -51,7 +51,8 @@ export const heartbeats = {
     path: '/v1/heartbeats',
     summary: "The account's monitors, oldest first",
     auth: 'key',
-    answers: json(z.object({ heartbeats: z.array(heartbeat) })),
+    query: z.object(page),
+    answers: json(z.object({ heartbeats: z.array(heartbeat), ...nextCursor })),
   }),
   create: route({
     method: 'POST',

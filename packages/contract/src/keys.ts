@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, text, uuid } from './fields.ts';
+import { dateTime, nextCursor, page, text, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
 import { scopeNames } from './scopes.ts';
 
@@ -56,7 +56,8 @@ export const keys = {
     path: '/v1/keys',
     summary: "The account's API keys, newest first",
     auth: 'key',
-    answers: json(z.object({ keys: z.array(key) })),
+    query: z.object(page),
+    answers: json(z.object({ keys: z.array(key), ...nextCursor })),
   }),
   create: route({
     method: 'POST',

@@ -139,7 +139,11 @@ type Schema<T> = T extends z.ZodType ? T : never;
 type Part<R extends Route, K extends keyof Route, Name extends string, Side extends 'in' | 'out'> = R extends {
   [P in K]: infer S;
 }
-  ? { [P in Name]: Side extends 'in' ? z.input<Schema<S>> : z.output<Schema<S>> }
+  ? Side extends 'out'
+    ? { [P in Name]: z.output<Schema<S>> }
+    : {} extends z.input<Schema<S>>
+      ? { [P in Name]?: z.input<Schema<S>> }
+      : { [P in Name]: z.input<Schema<S>> }
   : unknown;
 type Body<R extends Route, Side extends 'in' | 'out'> = R extends { takes: infer T }
   ? T extends Json<infer S, undefined>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 import { instant } from './schedules.shapes.ts';
 
@@ -180,7 +180,8 @@ export const scheduler = {
     path: '/v1/scheduler/hosts',
     summary: 'Machines that claim runs',
     auth: 'key',
-    answers: json(z.object({ hosts: z.array(schedulerHost) })),
+    query: z.object(page),
+    answers: json(z.object({ hosts: z.array(schedulerHost), ...nextCursor })),
   }),
   updateHost: route({
     method: 'PATCH',

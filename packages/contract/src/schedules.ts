@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
 import { events, json, nothing, route } from './route.ts';
 import { run } from './scheduler.ts';
 import { instant, kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
@@ -105,7 +105,8 @@ export const schedules = {
       "The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run",
     auth: 'key',
     scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
-    answers: json(z.object({ schedules: z.array(schedule), pause })),
+    query: z.object(page),
+    answers: json(z.object({ schedules: z.array(schedule), pause, ...nextCursor })),
   }),
   create: route({
     method: 'POST',

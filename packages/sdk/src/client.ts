@@ -39,7 +39,9 @@ export interface CallOptions {
 type Parameters<R extends Route> =
   unknown extends RouteInput<R>
     ? [input?: Record<string, never>, options?: CallOptions]
-    : [input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions];
+    : {} extends Omit<RouteInput<R>, 'headers'>
+      ? [input?: Omit<RouteInput<R>, 'headers'>, options?: CallOptions]
+      : [input: Omit<RouteInput<R>, 'headers'>, options?: CallOptions];
 type Returned<R extends Route> = R['answers']['kind'] extends 'events'
   ? AsyncGenerator<RouteEvent<R>>
   : Promise<RouteOutput<R>>;

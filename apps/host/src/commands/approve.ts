@@ -10,6 +10,7 @@ import { describeWithTrace } from '../report.ts';
 import { hasPolicy, openPolicy } from '../policy.ts';
 import { type AgentSpec, type Approvals, openApprovals, type ShellSpec } from '../runs/approvals.ts';
 import { asksFor } from '../runs/index.ts';
+import { listSchedules } from '../schedules.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
 
 /** Options of `svc host approve`. */
@@ -72,7 +73,7 @@ async function asksAboutPrompts(path: string, home: string): Promise<boolean> {
 }
 
 async function listCandidates(client: Client, agentAsks: boolean): Promise<Candidate[]> {
-  const { schedules } = await client.schedules.list().catch((error) => {
+  const { schedules } = await listSchedules(client).catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });
   return schedules.flatMap((schedule) => {

@@ -10,6 +10,7 @@ import { createOutput, type Output } from '../output.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { openPolicy, type PolicySource } from '../policy.ts';
 import { kindsOf } from '../runs/claims.ts';
+import { listSchedules } from '../schedules.ts';
 import type { Machine } from '../runs/context.ts';
 import { createRunnerOf, openMachine } from '../runs/index.ts';
 import type { Journal } from '../runs/journal.ts';
@@ -70,7 +71,7 @@ async function claimInPlaceOfDaemon(context: FireContext): Promise<number | unde
   const call = () => ({ signal: AbortSignal.any([stop, AbortSignal.timeout(reachMs)]) });
   const rules = await policy.current();
   try {
-    await writeCache(config.stateDir, selectNative(await client.schedules.list({}, call()), id, rules));
+    await writeCache(config.stateDir, selectNative(await listSchedules(client, call().signal), id, rules));
   } catch {
     return undefined;
   }

@@ -15,7 +15,8 @@ import type { Machine } from './context.ts';
 import { type Journal, openJournal, pruneJournal } from './journal.ts';
 import { runTiming } from './lease.ts';
 import { createRunner, type Runner } from './runner.ts';
-import { type ScheduleList, watchSchedules } from './watch.ts';
+import type { ScheduleList } from '../schedules.ts';
+import { watchSchedules } from './watch.ts';
 
 /** What the scheduler's part of a host is started with. */
 export interface RunsOptions {

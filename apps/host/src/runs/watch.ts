@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { contract, RouteOutput } from '@svc/contract';
 import type { Client } from '@svc/sdk';
 import { createBackoff } from '../backoff.ts';
 import type { ConnectionTiming } from '../connection.ts';
-
-/** The account's schedules, as they are listed. */
-export type ScheduleList = RouteOutput<typeof contract.schedules.list>;
+import { listSchedules, type ScheduleList } from '../schedules.ts';
 
 /** How the account's schedules are followed. */
 export interface WatchOptions {
@@ -76,7 +73,7 @@ function createRefresh({ client, onSchedules, onReached }: WatchOptions, signal:
     if (busy) return soon(changeMs);
     busy = true;
     try {
-      const list = await client.schedules.list({}, { signal });
+      const list = await listSchedules(client, signal);
       await onReached(true);
       times = await onSchedules(list);
     } catch {

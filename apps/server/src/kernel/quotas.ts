@@ -5,11 +5,19 @@ import { ApiError } from './http/errors.ts';
 /** Names of what is counted; each has a setting, `SVC_QUOTA_<NAME>`. */
 export type QuotaName = keyof Config['quotas'];
 /** All of them. */
-export const quotaNames = ['keys', 'devices', 'schedules', 'heartbeats'] as const satisfies readonly QuotaName[];
+export const quotaNames = [
+  'keys',
+  'devices',
+  'schedules',
+  'schedule_bytes',
+  'heartbeats',
+] as const satisfies readonly QuotaName[];
 
 /** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
 export interface Quota {
   readonly name: QuotaName;
+  /** What is counted, in the words of a refusal, unless the name says it. */
+  readonly what?: string;
   /** In the words of a refusal: what to do about it. */
   readonly remedy: string;
   readonly count: (db: Db, accountId: string) => Promise<number>;
@@ -30,7 +38,7 @@ export async function checkQuota(config: Config, db: Db, quota: Quota, accountId
   await db`select pg_advisory_xact_lock(hashtextextended(${`quota:${quota.name}:${accountId}`}, 0))`;
   const { used, limit } = await useOf(config, db, quota, accountId);
   if (used < limit) return;
-  const message = `this account may have ${limit} ${quota.name}, and has ${used}; ${quota.remedy}`;
+  const message = `this account may have ${limit} ${quota.what ?? quota.name}, and has ${used}; ${quota.remedy}`;
   throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 
 /** A device as it is listed. */
@@ -41,10 +42,10 @@ export async function hasDevice(db: Db, accountId: string, id: string): Promise<
 }
 
 /** Devices of an account, most recently seen first. */
-export async function listDevices(db: Db, accountId: string): Promise<DeviceRow[]> {
-  return db<DeviceRow[]>`
-    select id, name, platform, created_at, last_seen from devices.devices
-    where account_id = ${accountId} order by last_seen desc, id`;
+export async function listDevices(db: Db, accountId: string, page: PageQuery): Promise<(DeviceRow & PagedRow)[]> {
+  return db<(DeviceRow & PagedRow)[]>`
+    select id, name, platform, created_at, last_seen, last_seen::text as page_at from devices.devices
+    where account_id = ${accountId} ${pageEnd(db, page, { at: db`last_seen`, id: db`id`, newestFirst: true })}`;
 }
 
 /** Those of the given devices that the account has. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal } from './heartbeats.rules.ts';
@@ -67,9 +68,15 @@ export const heartbeatsQuota: Quota = {
 };
 
 /** Monitors of an account, oldest first. */
-export async function listMonitors(db: Db, time: Time, accountId: string): Promise<MonitorRow[]> {
-  return db<MonitorRow[]>`
-    select ${columns(db, time)} from heartbeats.monitors where account_id = ${accountId} order by created_at, id`;
+export async function listMonitors(
+  db: Db,
+  time: Time,
+  accountId: string,
+  page: PageQuery,
+): Promise<(MonitorRow & PagedRow)[]> {
+  return db<(MonitorRow & PagedRow)[]>`
+    select ${columns(db, time)}, created_at::text as page_at from heartbeats.monitors
+    where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
 /** A monitor of the account, locked until the transaction ends. */

@@ -8,6 +8,9 @@ import { isKeyText } from './keys.rules.ts';
 import { findKeyOwner, type KeyRow, listKeys } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
+/** More than the quota of most accounts. */
+const mostListed = 100_000;
+
 /** `svc keys …` (launch contract, Admin commands). */
 export const keysCommands: Commands = (program, run) => {
   const keys = program.command('keys').description('API keys; a change takes effect on the next request');
@@ -27,7 +30,7 @@ export const keysCommands: Commands = (program, run) => {
     .action(
       run(async (admin: Admin, { email }: { email?: string }) => {
         const account = await accountByEmail(admin, email);
-        return (await listKeys(admin.sql, account.id)).map(toRecord);
+        return (await listKeys(admin.sql, account.id, { limit: mostListed })).map(toRecord);
       }),
     );
   for (const [verb, status, description] of changes) {

@@ -1,5 +1,6 @@
 import { ownScopes, type ToolLevel } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 
 /** A row as it is listed. */
@@ -64,10 +65,11 @@ export async function findLapsed(db: Db, ids: string[]): Promise<string[]> {
 }
 
 /** Keys of an account, newest first. */
-export async function listKeys(db: Db, accountId: string): Promise<KeyRow[]> {
-  return db<KeyRow[]>`
-    select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.account_id = ${accountId} order by k.created_at desc, k.id`;
+export async function listKeys(db: Db, accountId: string, page: PageQuery): Promise<(KeyRow & PagedRow)[]> {
+  return db<(KeyRow & PagedRow)[]>`
+    select ${columns(db)}, k.created_at::text as page_at
+    from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.account_id = ${accountId} ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id`, newestFirst: true })}`;
 }
 
 /** One key of an account, locked for the transaction. */

@@ -1,15 +1,17 @@
 import { contract, type schedulerHost } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
+import { pageOf } from '../../kernel/db/paging.ts';
 import { operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { findDevices } from '../devices/index.ts';
 import { type HostRow, listHosts } from './scheduler.claims.sql.ts';
 
-export const hosts = operation(contract.scheduler.hosts, async (context) => {
+export const hosts = operation(contract.scheduler.hosts, async (context, { query }) => {
   const { accountId } = context.actor;
   const { iso: now } = await readNow(context.db, context.clock);
-  return { hosts: await viewHosts(context.db, accountId, await listHosts(context.db, accountId, now)) };
+  const { rows, next } = pageOf(await listHosts(context.db, accountId, now, query), query.limit);
+  return { hosts: await viewHosts(context.db, accountId, rows), ...next };
 });
 
 /** Machines as they are answered, with the names and platforms of their devices. */

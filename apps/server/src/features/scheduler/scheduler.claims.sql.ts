@@ -1,4 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Deal } from '../../kernel/places.ts';
 import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 import { runMoves } from './scheduler.states.ts';
@@ -250,10 +251,15 @@ const hostColumns = (db: Db, now: string) => db`
     where r.holder_id = h.device_id and r.account_id = h.account_id and r.state = 'running') as running`;
 
 /** Machines of an account, most recently seen first. */
-export async function listHosts(db: Db, accountId: string, now: string): Promise<HostRow[]> {
-  return db<HostRow[]>`
-    select ${hostColumns(db, now)} from scheduler.hosts h
-    where h.account_id = ${accountId} order by h.last_seen desc, h.id`;
+export async function listHosts(
+  db: Db,
+  accountId: string,
+  now: string,
+  page: PageQuery,
+): Promise<(HostRow & PagedRow)[]> {
+  return db<(HostRow & PagedRow)[]>`
+    select ${hostColumns(db, now)}, h.last_seen::text as page_at from scheduler.hosts h
+    where h.account_id = ${accountId} ${pageEnd(db, page, { at: db`h.last_seen`, id: db`h.id`, newestFirst: true })}`;
 }
 
 /** Changes what a person says of a machine; undefined when the account has no such machine. */

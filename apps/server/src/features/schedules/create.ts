@@ -7,7 +7,13 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { insertSchedule, type NewSchedule, type ScheduleRow, schedulesQuota } from './schedules.sql.ts';
+import {
+  insertSchedule,
+  type NewSchedule,
+  type ScheduleRow,
+  scheduleBytesQuota,
+  schedulesQuota,
+} from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 export const create = (scheduler: Scheduler): Operation =>
@@ -37,6 +43,7 @@ export async function createSchedule(
     }
     checkAt(definition.trigger, now);
     await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
+    await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
     const row = await insertSchedule(db, accountId, definition, {
       now: new Date(now).toISOString(),
       slots: firstSlots(definition, now),

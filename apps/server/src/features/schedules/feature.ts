@@ -15,12 +15,12 @@ import { stream } from './stream.ts';
 import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
-import { schedulesQuota } from './schedules.sql.ts';
+import { scheduleBytesQuota, schedulesQuota } from './schedules.sql.ts';
 /** Schedules: what is to run, when and where. */
 export function schedulesFeature(scheduler: Scheduler): Feature {
   return {
     name: 'schedules',
-    quotas: [schedulesQuota],
+    quotas: [schedulesQuota, scheduleBytesQuota],
     operations: {
       list,
       create: create(scheduler),

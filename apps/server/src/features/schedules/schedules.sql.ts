@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 import type { kinds, newSchedule, policy, target, trigger } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
@@ -64,6 +65,7 @@ const definitionValues = (definition: Definition) => ({
   event_id: definition.trigger.type === 'event' ? definition.trigger.trigger_id : null,
   after_id: definition.trigger.type === 'after' ? definition.trigger.schedule_id : null,
   spec: json(definition.spec),
+  spec_bytes: Buffer.byteLength(json(definition.spec) ?? ''),
   trigger: json(definition.trigger),
   target: json(definition.target),
   failover: json(definition.failover),
@@ -102,6 +104,19 @@ export const schedulesQuota: Quota = {
   },
 };
 
+/** A spec may be 1 MiB. */
+export const scheduleBytesQuota: Quota = {
+  name: 'schedule_bytes',
+  what: 'bytes in the specs of its schedules',
+  remedy: 'shorten or delete some',
+  async count(db, accountId) {
+    const [row] = await db<{ bytes: number }[]>`
+      select coalesce(sum(spec_bytes), 0)::bigint as bytes from schedules.schedules
+      where account_id = ${accountId}`;
+    return row?.bytes ?? 0;
+  },
+};
+
 /** Replaces what a schedule says and when it is due. */
 export async function updateSchedule(
   db: Db,
@@ -122,10 +137,28 @@ export async function updateSchedule(
   return row as ScheduleRow;
 }
 
-/** Schedules of an account, oldest first. */
-export async function listSchedules(db: Db, accountId: string): Promise<ScheduleRow[]> {
-  return db<ScheduleRow[]>`
-    select ${columns(db)} from schedules.schedules s where s.account_id = ${accountId} order by s.created_at, s.id`;
+/** A page of schedules ends with the one whose spec goes over this. */
+const mostPageBytes = 4 * 2 ** 20;
+
+/** Schedules of an account, oldest first: a page, and how many there were when its bytes did not count. */
+export async function listSchedules(
+  db: Db,
+  accountId: string,
+  page: PageQuery,
+): Promise<(ScheduleRow & PagedRow & { found: number })[]> {
+  return db<(ScheduleRow & PagedRow & { found: number })[]>`
+    with found as (
+      select id, created_at, spec_bytes from schedules.schedules
+      where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}
+    ), sized as (
+      select id, sum(spec_bytes) over (order by created_at, id) - spec_bytes as bytes_before,
+        count(*) over ()::int as found
+      from found
+    )
+    select ${columns(db)}, s.created_at::text as page_at, sized.found
+    from sized join schedules.schedules s on s.id = sized.id
+    where sized.bytes_before <= ${mostPageBytes}
+    order by s.created_at, s.id`;
 }
 
 /** A schedule of an account. */

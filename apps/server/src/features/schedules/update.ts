@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkAt } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
@@ -14,7 +15,14 @@ import {
   parseMerged,
 } from './schedules.rules.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
-import { type Definition, findSchedule, lockSchedule, type ScheduleRow, updateSchedule } from './schedules.sql.ts';
+import {
+  type Definition,
+  findSchedule,
+  lockSchedule,
+  scheduleBytesQuota,
+  type ScheduleRow,
+  updateSchedule,
+} from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
 /** Changes a schedule: the given fields replace the stored ones, and the merged record is validated as a new one is. */
@@ -32,6 +40,8 @@ export const update = (scheduler: Scheduler): Operation =>
       const definition = definitionOf(parseMerged({ ...withoutNulls(stored), ...changes }));
       checkDefinition(definition);
       checkMayRun(context.actor, definition);
+      if (sizeOf(definition) > sizeOf(stored))
+        await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
       if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
       const { ms: at } = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
@@ -45,6 +55,8 @@ export const update = (scheduler: Scheduler): Operation =>
     });
     return viewSchedule(context.db, row, now);
   });
+
+const sizeOf = ({ spec }: Pick<ScheduleRow, 'spec'>): number => JSON.stringify(spec).length;
 
 function withoutNulls(stored: ScheduleRow): Record<string, unknown> {
   return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null));

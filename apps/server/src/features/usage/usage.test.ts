@@ -50,10 +50,12 @@ describe('quotas of an account', () => {
     assert.equal((await add['schedules']?.(account, 1))?.status, 429);
     await setQuota(gateway.kernel.sql, account.id, 'schedules', 5);
     assert.equal((await add['schedules']?.(account, 0))?.status, 201);
+    const bytes = 4 * JSON.stringify(agent.spec).length;
     assert.deepEqual(await usage(account), {
       keys: '1 of 4',
       devices: '0 of 3',
       schedules: '4 of 5',
+      schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
       heartbeats: '0 of 3',
     });
     await setQuota(gateway.kernel.sql, account.id, 'schedules', null);

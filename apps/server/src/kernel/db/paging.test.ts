@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { clientOf, http, openTest } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+
+/** Lists with pages: where they are, what holds their rows. */
+const lists = [
+  { path: '/v1/keys', name: 'keys', newestFirst: true },
+  { path: '/v1/devices', name: 'devices', newestFirst: true },
+  { path: '/v1/heartbeats', name: 'heartbeats', newestFirst: false },
+  { path: '/v1/schedules', name: 'schedules', newestFirst: false },
+  { path: '/v1/scheduler/hosts', name: 'hosts', newestFirst: true },
+];
+
+describe('pages of lists', () => {
+  const t = shared(() => openTest());
+  const get = (path: string) => http(t.gateway.url, path, { key: t.account.key });
+
+  test('every page once, in the order of the whole, though rows share an instant and are less than a millisecond apart', async () => {
+    const { sql } = t.gateway.kernel;
+    const client = clientOf(t.gateway, t.account.key);
+    for (let n = 0; n < 7; n++) {
+      await client.keys.create({ body: { name: `key ${n}` } });
+      await client.heartbeats.create({ body: { name: `monitor ${n}`, period_s: 60 } });
+      const trigger = { type: 'interval' as const, every_s: 3600 };
+      await client.schedules.create({
+        body: { name: `schedule ${n}`, kind: 'http', spec: { method: 'GET', url: 'https://example.com' }, trigger },
+      });
+      const host = clientOf(t.gateway, t.account.key, randomUUID());
+      await host.scheduler.claim({ body: { kinds: ['shell'] } });
+    }
+    const instants = db(sql);
+    for (const table of ['keys.keys', 'heartbeats.monitors', 'schedules.schedules'])
+      await instants(table, 'created_at');
+    for (const table of ['devices.devices', 'scheduler.hosts']) await instants(table, 'last_seen');
+    for (const { path, name, newestFirst } of lists) {
+      const whole = (await get(path)).body;
+      assert.equal(whole.next_cursor, undefined);
+      const seen: { id: string }[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = cursor === undefined ? '' : `&cursor=${cursor}`;
+        const { status, body } = await get(`${path}?limit=2${query}`);
+        assert.equal(status, 200);
+        assert.ok(body[name].length > 0 && body[name].length <= 2);
+        seen.push(...body[name]);
+        cursor = body.next_cursor;
+      } while (cursor !== undefined);
+      const ids = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
+      assert.ok(seen.length >= 7, name);
+      assert.deepEqual(ids(seen), ids(whole[name]), `${name}, ${newestFirst ? 'newest' : 'oldest'} first`);
+    }
+  });
+
+  test('a page of schedules ends once its specs take 4 MiB, and the next one goes on', async () => {
+    await using own = await openTest({ settings: { SVC_QUOTA_SCHEDULE_BYTES: '20000000' } });
+    const client = clientOf(own.gateway, own.account.key);
+    const body = 'x'.repeat(900_000);
+    for (let n = 0; n < 12; n++) {
+      const spec = { method: 'POST' as const, url: 'https://example.com', body };
+      await client.schedules.create({
+        body: { name: `${n}`, kind: 'http', spec, trigger: { type: 'event', trigger_id: 'never' } },
+      });
+    }
+    const first = await client.schedules.list();
+    assert.equal(first.schedules.length, 5);
+    const second = await client.schedules.list({ query: { cursor: first.next_cursor } });
+    const third = await client.schedules.list({ query: { cursor: second.next_cursor } });
+    const names = [first, second, third].flatMap(({ schedules }) => schedules.map(({ name }) => name));
+    assert.deepEqual(
+      names,
+      Array.from({ length: 12 }, (_, n) => `${n}`),
+    );
+    assert.equal(third.next_cursor, undefined);
+  });
+
+  test('specs of an account take no more than its quota; shortening one is always allowed', async () => {
+    await using own = await openTest({ settings: { SVC_QUOTA_SCHEDULE_BYTES: '2000' } });
+    const client = clientOf(own.gateway, own.account.key);
+    const spec = (length: number) => ({
+      method: 'POST' as const,
+      url: 'https://example.com',
+      body: 'x'.repeat(length),
+    });
+    const schedule = (length: number) => ({
+      name: 'long',
+      kind: 'http' as const,
+      spec: spec(length),
+      trigger: { type: 'event' as const, trigger_id: 'never' },
+    });
+    const { id } = await client.schedules.create({ body: schedule(3_000) });
+    const refusal = { status: 429, code: 'quota_exceeded', message: /2000 bytes in the specs of its schedules/ };
+    await assert.rejects(client.schedules.create({ body: schedule(1) }), refusal);
+    await assert.rejects(client.schedules.update({ params: { id }, body: { spec: spec(4_000) } }), refusal);
+    await client.schedules.update({ params: { id }, body: { spec: spec(1_000) } });
+    await client.schedules.create({ body: schedule(1) });
+  });
+
+  test('400 for a cursor that no list has answered, and for a limit out of bounds', async () => {
+    const text = (value: string): string => Buffer.from(value).toString('base64url');
+    const id = randomUUID();
+    const wrong = [
+      'x',
+      '',
+      text('2026-01-01'),
+      text(`2026-13-01 00:00:00+00 ${id}`),
+      text(`now() ${id}`),
+      'x'.repeat(300),
+    ];
+    for (const { path } of lists) {
+      for (const cursor of wrong) assert.equal((await get(`${path}?cursor=${cursor}`)).status, 400, cursor);
+      for (const limit of ['0', '1001', '-1', 'x']) assert.equal((await get(`${path}?limit=${limit}`)).status, 400);
+    }
+  });
+});
+
+/** Gives the rows of a table two instants, a microsecond apart. */
+const db = (sql: import('./db.ts').Sql) => (table: string, column: string) =>
+  sql.unsafe(
+    `update ${table} set ${column} = '2026-01-01 00:00:00.000001Z'::timestamptz
+       + make_interval(secs => (ascii(right(id::text, 1)) % 2) * 0.000001)`,
+  );

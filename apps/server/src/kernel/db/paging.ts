@@ -1,0 +1,50 @@
+import { badRequest } from '../http/errors.ts';
+import type { Db, Fragment } from './db.ts';
+
+/** Which page of a list is asked for: `page` of the contract. */
+export interface PageQuery {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** A row of a list that has pages; `page_at` is the instant that the list is ordered by, to the microsecond. */
+export interface PagedRow {
+  id: string;
+  page_at: string;
+}
+
+const cursorText = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) ([0-9a-f-]{36})$/;
+
+/**
+ * The end of a list's query: rows after the cursor's, in this order, one more than asked for. Lists are ordered by an
+ * instant and then by `id`, both in one direction. Throws 400 for a cursor that no list has answered.
+ */
+export function pageEnd(
+  db: Db,
+  page: PageQuery,
+  order: { at: Fragment; id: Fragment; newestFirst?: boolean },
+): Fragment {
+  const { at, id, newestFirst = false } = order;
+  const direction = newestFirst ? db`desc` : db`asc`;
+  const end = db`order by ${at} ${direction}, ${id} ${direction} limit ${page.limit + 1}`;
+  if (page.cursor === undefined) return end;
+  const [, lastAt, lastId] = cursorText.exec(Buffer.from(page.cursor, 'base64url').toString()) ?? [];
+  if (lastAt === undefined || lastId === undefined || Number.isNaN(Date.parse(lastAt))) {
+    throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
+  }
+  // As text: the driver would cut it to milliseconds.
+  const last = db`(${lastAt}::text::timestamptz, ${lastId}::uuid)`;
+  return newestFirst ? db`and (${at}, ${id}) < ${last} ${end}` : db`and (${at}, ${id}) > ${last} ${end}`;
+}
+
+/** The rows of a page, and where the next one begins when there is one: when there are more rows, or `more` says so. */
+export function pageOf<R extends PagedRow>(
+  rows: readonly R[],
+  limit: number,
+  more = rows.length > limit,
+): { rows: R[]; next: { next_cursor?: string } } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  if (!more || !last) return { rows: page, next: {} };
+  return { rows: page, next: { next_cursor: Buffer.from(`${last.page_at} ${last.id}`).toString('base64url') } };
+}
