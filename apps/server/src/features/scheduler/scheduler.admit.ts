@@ -237,9 +237,9 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, overlaps:
 export function created(
   given: { overlaps: boolean; asks: boolean; lateAt: string | null },
   now: number,
-): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> {
-  const { state, error = null, late_at = null, finished_at = null } = columnsFor('create', given, now);
-  return { state: state as NewRun['state'], error, late_at, finished_at };
+): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec'>> {
+  const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);
+  return { state: state as NewRun['state'], error, late_at, finished_at, ...(spec && { spec }) };
 }
 
 /** A run that is not stored yet gives way to a later one of its schedule. */

@@ -177,12 +177,16 @@ export async function lockActive(db: Db, scheduleId: string, id?: string): Promi
 }
 
 /** Columns that a move changes. */
-export type RunChange = Partial<Omit<RunRow, keyof RunCopy | 'id' | 'account_id' | 'schedule_id' | 'created_at'>>;
+export type RunChange = Partial<
+  Omit<RunRow, Exclude<keyof RunCopy, 'spec'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>
+>;
 
 /** Changes a locked run as a move of the table says (scheduler.states.ts). */
 export async function changeRun(db: Db, id: string, change: RunChange): Promise<RunRow> {
+  const { spec, ...plain } = change;
+  const values = { ...plain, ...(spec && { spec: JSON.stringify(spec) }) };
   const [row] = await db<RunRow[]>`
-    update scheduler.runs r set ${db(change)} where r.id = ${id} returning ${runColumns(db)}`;
+    update scheduler.runs r set ${db(values)} where r.id = ${id} returning ${runColumns(db)}`;
   return row as RunRow;
 }
 

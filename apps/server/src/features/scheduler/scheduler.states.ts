@@ -24,6 +24,7 @@ import {
   reported,
   type Result,
   retriesLeft,
+  specForgotten,
   succeeded,
   timeIsOver,
   waitedADay,
@@ -189,6 +190,7 @@ export const runMoves = {
         log_tail: given.logTail ?? null,
       })),
       neverLate,
+      specForgotten,
     ],
   }),
 } as const;
