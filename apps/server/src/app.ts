@@ -21,7 +21,7 @@ import { mountHome } from './kernel/http/home.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { mountReference } from './kernel/http/reference.ts';
-import { sweepKernel } from './kernel/sweep.ts';
+import { sweepKernel, sweepUsage } from './kernel/sweep.ts';
 
 /** The features of this process, mounted on one HTTP server. */
 export interface App {
@@ -77,7 +77,7 @@ export function buildApp(kernel: Kernel): App {
   return {
     http,
     features,
-    jobs: [sweepKernel, ...features.flatMap((feature) => feature.jobs ?? [])],
+    jobs: [sweepKernel, sweepUsage, ...features.flatMap((feature) => feature.jobs ?? [])],
     async start(role = { serves: true, works: true }) {
       const started = await Promise.allSettled(
         features.map(async (feature) => (await feature.start?.(kernel, role)) ?? {}),

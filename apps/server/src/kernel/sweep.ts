@@ -1,3 +1,4 @@
+import { nowOf } from './db/db.ts';
 import type { JobDefinition } from './feature.ts';
 
 /** Every minute: forgets stored responses past their 24 h, and rate windows past their minute. */
@@ -9,5 +10,17 @@ export const sweepKernel: JobDefinition = {
     await sql`delete from kernel.idempotency where expires_at < now()`;
     await sql`delete from kernel.idempotency_use where day < (now() at time zone 'UTC')::date - 1`;
     await sql`delete from kernel.rate_windows where starts_at < now() - interval '5 minutes'`;
+  },
+};
+
+const usageDays = 90;
+
+/** Every night: prepares the months that usage is written to, and drops those past their 90 days. */
+export const sweepUsage: JobDefinition = {
+  name: 'kernel.sweepUsage',
+  cron: '17 3 * * *',
+  async run({ sql, clock }) {
+    const now = nowOf(sql, clock);
+    await sql`select kernel.keep_usage_months(${now}, ${now} - make_interval(days => ${usageDays}))`;
   },
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { until } from '../testing.ts';
+import { testDatabase, until } from '../testing.ts';
 import { testClock } from './clock.ts';
 import { openDatabase } from './db/db.ts';
 import { openTestPool, proxyDatabase } from './testing.ts';
@@ -110,5 +110,51 @@ describe('usage recorder', () => {
     recorder.record(record(keyId));
     await recorder.close();
     assert.equal(await count(keyId), 2);
+  });
+
+  test('a month past its 90 days is dropped whole, and what its keys cost is still counted', async (t) => {
+    await using database = await testDatabase();
+    const pool = openDatabase(database.target, 1);
+    t.after(() => pool.end({ timeout: 1 }));
+    const months = async (): Promise<string[]> => {
+      const rows = await pool<{ name: string }[]>`
+        select inhrelid::regclass::text as name from pg_inherits
+        where inhparent = 'kernel.usage_records'::regclass order by 1`;
+      return rows.map(({ name }) => name.replace('kernel.usage_records_', ''));
+    };
+    const keep = (today: string) =>
+      pool`select kernel.keep_usage_months(${today}::timestamptz, ${today}::timestamptz - interval '90 days')`;
+    const clock = testClock();
+    const at = (text: string): number => Date.parse(text);
+    await keep('2040-01-31T23:59:59Z');
+    assert.deepEqual(await months(), ['204001', '204002', '204003', 'other']);
+    const recorder = createUsageRecorder(pool, clock, quiet);
+    const [one, other] = [randomUUID(), randomUUID()];
+    const accountId = randomUUID();
+    for (const [keyId, when, costMicroUsd] of [
+      [one, '2040-01-31T23:59:59.999Z', 1],
+      [one, '2040-02-01T00:00:00Z', 10],
+      [one, '2040-03-31T00:00:00Z', 100],
+      [other, '2040-02-28T00:00:00Z', 7],
+      [other, '2039-12-31T00:00:00Z', 1_000],
+      [one, '2050-01-01T00:00:00Z', 0],
+    ] as const) {
+      recorder.record(record(keyId, { accountId, at: at(when), costMicroUsd }));
+    }
+    await recorder.close();
+    const spent = async () => {
+      const rows = await pool<{ key_id: string; cost_micro_usd: number }[]>`select * from kernel.key_spend_view`;
+      const costs = new Map(rows.map((row) => [row.key_id, row.cost_micro_usd]));
+      return [costs.get(one), costs.get(other)];
+    };
+    assert.deepEqual(await spent(), [111, 1_007]);
+    await keep('2040-05-01T00:00:00Z');
+    assert.deepEqual(await months(), ['204002', '204003', '204005', '204006', '204007', 'other']);
+    await keep('2040-05-31T00:00:00Z');
+    await keep('2040-05-31T00:00:00Z');
+    assert.deepEqual(await months(), ['204003', '204005', '204006', '204007', 'other']);
+    assert.deepEqual(await spent(), [111, 1_007]);
+    const [left] = await pool<{ n: number }[]>`select count(*) as n from kernel.usage_records`;
+    assert.equal(left?.n, 2);
   });
 });
