@@ -28,6 +28,9 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   const frames =
     answers.kind === 'json' && answers.frames && wantsFrames(request) ? new Frames(reply, kernel.clock) : undefined;
   const context = new Context(kernel, request, reply, frames);
+  const { unread } = request.server;
+  const accountId = request.actor?.accountId;
+  if (accountId !== undefined) unread.check(accountId);
   if (answers.kind === 'events') return answerEvents(exchange, context, input);
   const work = (): Promise<StoredResponse> => execute(operation, context, input);
   if (frames) {
@@ -40,7 +43,9 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   if (answers.kind === 'nothing') return reply.send();
   if (answers.kind === 'bytes') return sendBytes(request, reply, body as Readable);
   if (answers.kind === 'text') return reply.type('text/plain; charset=utf-8').send(body);
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+  const text = JSON.stringify(body);
+  if (accountId !== undefined) unread.watch(accountId, reply.raw, text.length);
+  return reply.type('application/json; charset=utf-8').send(text);
 }
 
 /** HEAD answers the head alone: nobody reads the bytes, and a source that is not read is held open. */

@@ -1,3 +1,4 @@
+import { UnreadAnswers } from './unread.ts';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -52,6 +53,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   app.decorateRequest('bodyHash', undefined);
   app.decorateRequest('releaseBody', undefined);
   app.decorate('bodies', new Bodies(clock));
+  app.decorate('unread', new UnreadAnswers(clock));
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
@@ -223,6 +225,7 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
 declare module 'fastify' {
   interface FastifyInstance {
     bodies: Bodies;
+    unread: UnreadAnswers;
   }
   interface FastifyContextConfig {
     operationId?: string;
