@@ -16,6 +16,7 @@ import { helpText } from './help.ts';
 import { findDataDir, packageRoot } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
+import { rotateMasterKey } from './master-key.ts';
 import { imagesCommand } from './sandboxd.ts';
 import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
@@ -110,6 +111,11 @@ program
     );
     if (checks.some((check) => !check.ok)) process.exitCode = 1;
   });
+program
+  .command('rotate-master-key')
+  .description('seal every secret with a new master key, while the platform is stopped')
+  .option('--new-key-file <path>', 'file with the new key; default: one is made and put into the data dir')
+  .action(async ({ newKeyFile }: { newKeyFile?: string }) => print(await rotateMasterKey(config(), newKeyFile)));
 program.commandsGroup('Machines and sandboxes:');
 program
   .command('host')

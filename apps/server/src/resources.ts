@@ -5,11 +5,12 @@ import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { type Admin, CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { createKeyring, type Keyring } from './kernel/crypto.ts';
+import type { Keyring } from './kernel/crypto.ts';
+import { masterKeyFile, openKeyring } from './master-key.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
-import { readFact, readOrCreateFact } from './kernel/db/facts.ts';
+import { asApplication, prepareApplicationRole } from './kernel/db/role.ts';
 import { Gateways } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
 import { createRateLimiter } from './kernel/http/limits.ts';
@@ -27,8 +28,6 @@ export interface Opened<T> {
 }
 
 const gatewayPool = 10;
-const masterKeyFact = 'master_key';
-const masterKeyMark = (keyring: Keyring): Buffer => keyring.mac('master-key-check', 'svc');
 
 /** Runs `work`; when it fails and the setting is set, the fault is told under the setting's name. */
 async function orNamed<T>(setting: string, value: string | undefined, work: () => T | Promise<T>): Promise<T> {
@@ -120,11 +119,16 @@ async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promis
   return (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3);
 }
 
-/** On a connection of its own: a migration may take longer than what requests wait for. */
-async function migrateOnce(target: DatabaseTarget): Promise<string[]> {
+/**
+ * As the owner, and on a connection of its own: a migration may take longer than what requests wait for. Answers what was
+ * applied.
+ */
+async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
   const sql = openDatabase(target, 1);
   try {
-    return await migrate(sql);
+    const applied = await migrate(sql);
+    if ('embedded' in target) await prepareApplicationRole(sql);
+    return applied;
   } finally {
     await sql.end({ timeout: 2 });
   }
@@ -141,16 +145,17 @@ async function openBase(
     ? { target: options.database, close: () => Promise.resolve() }
     : await openTarget(config, dataDir, log, clock);
   opening.defer(database.close);
-  const { target } = database;
-  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => migrateOnce(target));
+  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => prepareDatabase(database.target));
+  const target = asApplication(database.target);
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
   const pool = openDatabase(target, gatewayPool, { deadline: config.databaseDeadline });
   const sql = opening.adopt(pool, (open) => open.end({ timeout: 2 }));
-  const keyring = createKeyring(config.masterKey ?? readOrCreateSecret(join(dataDir, 'master.key')));
-  checkMasterKey(await readOrCreateFact(sql, masterKeyFact, () => masterKeyMark(keyring)), keyring);
   const bus = opening.adopt(await openBus(config, target, clock, log), (open) => open.close());
   const gateways = await Gateways.join({ sql, bus, clock, log, lease: true });
   opening.defer(() => gateways.close());
+  // With its lease: a rotation of the key waits for none that starts, and starts none that has the key before.
+  const masterKey = config.masterKey ?? readOrCreateSecret(join(dataDir, masterKeyFile));
+  const keyring = await openKeyring(sql, masterKey, { dataDir, isFirst: true });
   return { sql, bus, gateways, clock, keyring, dataDir, target };
 }
 
@@ -163,22 +168,12 @@ async function openBus(config: Config, target: DatabaseTarget, clock: Clock, log
 
 /** The platform's keyring, for a command. Without the master key only what needs it fails. */
 async function knownKeyring(config: Config, dataDir: string, sql: Sql): Promise<Keyring> {
-  const masterKey = config.masterKey ?? readSecret(join(dataDir, 'master.key'));
+  const masterKey = config.masterKey ?? readSecret(join(dataDir, masterKeyFile));
   if (masterKey === undefined) {
     const none = (): never => {
       throw new CommandError(`this needs the master key: set SVC_MASTER_KEY, or --data-dir to the dir with master.key`);
     };
     return { mac: none, seal: none, open: none };
   }
-  const keyring = createKeyring(masterKey);
-  checkMasterKey(await readFact(sql, masterKeyFact), keyring);
-  return keyring;
-}
-
-/** Keys and secrets are worthless under another master key; a mix-up is told at the start, not at the first 401. */
-function checkMasterKey(known: Buffer | undefined, keyring: Keyring): void {
-  if (known === undefined || known.equals(masterKeyMark(keyring))) return;
-  throw new CommandError(
-    'SVC_MASTER_KEY: the database was set up with another master key; set the one in the first data dir (master.key)',
-  );
+  return openKeyring(sql, masterKey, { dataDir });
 }

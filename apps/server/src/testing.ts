@@ -15,6 +15,7 @@ import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { type EmbeddedPostgres, findRunning } from './postgres/embedded.ts';
 import { createLog } from './kernel/log.ts';
 import { migrate } from './kernel/db/migrate.ts';
+import { prepareApplicationRole } from './kernel/db/role.ts';
 import { openKernel } from './resources.ts';
 
 /** A database of a test's own, cloned from the migrated template in about 30 ms. */
@@ -63,17 +64,29 @@ export async function createTemplate(): Promise<void> {
   await asAdmin((sql) => sql.unsafe(`create database ${template}`));
   const sql = openDatabase({ embedded: testServer(), database: template }, 1);
   await migrate(sql);
+  await prepareApplicationRole(sql);
   await sql.end({ timeout: 1 });
 }
 
-/** Clones the template. */
-export async function testDatabase(): Promise<TestDatabase> {
+/** Clones the template, or makes an empty database. */
+export async function testDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
   const database = `test_${randomUUID().replaceAll('-', '')}`;
-  await asAdmin((sql) => sql.unsafe(`create database ${database} template ${template}`));
+  const from = kind === 'empty' ? 'template0' : template;
+  await asAdmin((sql) => sql.unsafe(`create database ${database} template ${from}`));
   let dropping: Promise<void> | undefined;
   const drop = (): Promise<void> =>
     (dropping ??= asAdmin((sql) => sql.unsafe(`drop database ${database} with (force)`)).then(() => {}));
   return { target: { embedded: testServer(), database }, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** Works on a database as its owner: gateways use a role that owns no table. */
+export async function asOwner<T>({ target }: Pick<TestDatabase, 'target'>, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = openDatabase(target, 1);
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
 }
 
 /** One master key for all gateways of the tests. */
@@ -134,13 +147,17 @@ export interface OpenTest extends AsyncDisposable {
   readonly account: TestAccount;
 }
 
-/** Opens a database with an account and one or two gateways: `await using t = await openTest()`, or see `shared`. */
+/**
+ * Opens a database, unless one is given, with an account and one or two gateways: `await using t = await openTest()`, or
+ * see `shared`.
+ */
 export async function openTest({
   gateways = 1,
+  database: given,
   ...options
-}: GatewayOptions & { gateways?: 1 | 2 } = {}): Promise<OpenTest> {
+}: GatewayOptions & { gateways?: 1 | 2; database?: TestDatabase } = {}): Promise<OpenTest> {
   await using opening = new AsyncDisposableStack();
-  const database = opening.use(await testDatabase());
+  const database = given ?? opening.use(await testDatabase());
   const start = async () => opening.use(await startGateway(database, options));
   const gateway = await start();
   const second = gateways === 2 ? await start() : gateway;

@@ -1,25 +1,45 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
+/** Sealed values of one purpose, and the column that keeps them: a rotation of the master key seals them anew. */
+export interface Sealed {
+  readonly purpose: string;
+  /** `schema.table`. */
+  readonly table: string;
+  /** A bytea. */
+  readonly column: string;
+  /** Of its rows, where others hold something else: a condition in SQL. */
+  readonly where?: string;
+}
+
 /** Keys derived from the master key, one per purpose, so that none can stand in for another. */
 export interface Keyring {
   /** HMAC-SHA-256 under a key derived for `purpose`. */
   mac(purpose: string, data: string | Buffer): Buffer;
   /** AES-256-GCM; the answer holds nonce, tag and ciphertext. */
-  seal(purpose: string, plain: Buffer): Buffer;
+  seal(as: Pick<Sealed, 'purpose'>, plain: Buffer): Buffer;
   /** Opens what `seal` made for the same purpose; throws when it was changed. */
-  open(purpose: string, sealed: Buffer): Buffer;
+  open(as: Pick<Sealed, 'purpose'>, sealed: Buffer): Buffer;
 }
 
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Derives the keyring of a master key (setting `SVC_MASTER_KEY`) with HKDF-SHA-256. */
-export function createKeyring(masterKey: string): Keyring {
+/**
+ * What is kept for good and cannot be made again under another master key: hashes of API keys, whose texts nobody has. A
+ * rotation keeps the key that they were made with, sealed.
+ */
+const lasting = new Set(['mac:api-key']);
+
+/**
+ * Derives the keyring of a master key (setting `SVC_MASTER_KEY`) with HKDF-SHA-256. `firstKey`: the master key before all
+ * rotations.
+ */
+export function createKeyring(masterKey: string, firstKey = masterKey): Keyring {
   const derived = new Map<string, Buffer>();
   const keyFor = (purpose: string): Buffer => {
     let key = derived.get(purpose);
     if (!key) {
-      key = Buffer.from(hkdfSync('sha256', masterKey, 'svc', purpose, 32));
+      key = Buffer.from(hkdfSync('sha256', lasting.has(purpose) ? firstKey : masterKey, 'svc', purpose, 32));
       derived.set(purpose, key);
     }
     return key;
@@ -29,13 +49,13 @@ export function createKeyring(masterKey: string): Keyring {
       createHmac('sha256', keyFor(`mac:${purpose}`))
         .update(data)
         .digest(),
-    seal(purpose, plain) {
+    seal({ purpose }, plain) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce);
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
     },
-    open(purpose, sealed) {
+    open({ purpose }, sealed) {
       const nonce = sealed.subarray(0, nonceBytes);
       const decipher = createDecipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce);
       decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));

@@ -27,6 +27,8 @@ export interface Jobs {
   close(): Promise<void>;
 }
 
+/** The queue keeps its own tables: it makes one for each of its jobs. */
+export const jobsSchema = 'pgboss';
 const closeTimeoutMs = 5_000;
 
 /**
@@ -38,8 +40,20 @@ export function openJobs(target: DatabaseTarget, log: Log): Jobs {
     types: { json: jsonType, ...arrayTypes({}) },
     deadline: { statementMs: 60_000 },
   });
-  const boss = new PgBoss({ db: ownAdapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
-  boss.on('error', (err) => log.warn({ err }, 'job queue'));
+  let told: string | undefined;
+  const boss = new PgBoss({
+    db: ownAdapter(pool, () => (told = undefined)),
+    schema: jobsSchema,
+    // In the embedded database it is there, and the application's role makes none.
+    createSchema: 'url' in target,
+    superviseIntervalSeconds: 60,
+  });
+  // Every queue asks twice a second: an outage is told once, and not by each of them.
+  boss.on('error', (err) => {
+    const { code = err.message } = err as NodeJS.ErrnoException;
+    log[code === told ? 'debug' : 'warn']({ err }, 'job queue');
+    told = code;
+  });
   let started = false;
   return {
     async send(db, name, data, options = {}) {
@@ -85,12 +99,14 @@ async function register<K>(boss: PgBoss, definition: Job<K>, kernel: K): Promise
  * For the queue's own connection: pg-boss sends whole transactions in one text and, when gateways start at once, lets one
  * of them fail (`already exists`). What failed must not leave the connection in an aborted transaction.
  */
-function ownAdapter(pool: Sql) {
+function ownAdapter(pool: Sql, onSuccess: () => void) {
   const plain = adapter(pool);
   return {
     async executeSql(text: string, values?: unknown[]) {
       try {
-        return await plain.executeSql(text, values);
+        const result = await plain.executeSql(text, values);
+        onSuccess();
+        return result;
       } catch (error) {
         if (/^\s*begin/i.test(text)) await pool.unsafe('rollback').catch(() => {});
         throw error;

@@ -83,10 +83,13 @@ export function repairModes(cluster: string): string[] {
   });
 }
 
-/** Reads the secret kept in `file`, creating it (32 random bytes, 0600) when there is none. Safe when two start at once. */
-export function readOrCreateSecret(file: string): string {
+/**
+ * Reads the secret kept in `file`, creating it (0600, 32 random bytes unless given) when there is none. Safe when two start
+ * at once.
+ */
+export function readOrCreateSecret(file: string, secret = randomBytes(32).toString('base64url')): string {
   const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(temporary, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  writeFileSync(temporary, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
   try {
     linkSync(temporary, file);
   } catch (error) {

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { contract, type RouteOutput } from '@svc/contract';
 import { testClock } from '../../kernel/clock.ts';
 import { openTestPool, proxyDatabase } from '../../kernel/testing.ts';
-import { http, startGateway, type TestGateway, testDatabase, until } from '../../testing.ts';
+import { asOwner, http, startGateway, type TestGateway, testDatabase, until } from '../../testing.ts';
 import { probeProviders } from './health.jobs.ts';
 import { shared } from '../../testing.shared.ts';
 
@@ -104,12 +104,12 @@ describe('health', () => {
   test('ready is 503 when a migration of this version is missing, and when the key look-up would fail', async () => {
     await using own = await testDatabase();
     await using gateway = await startGateway(own);
-    const { sql } = gateway.kernel;
-    await sql`update kernel.migrations set name = 'x' || name where name like '0004%'`;
+    const change = (text: string) => asOwner(own, (sql) => sql.unsafe(text));
+    await change(`update kernel.migrations set name = 'x' || name where name like '0004%'`);
     const missing = await get(gateway, '/health/ready');
     assert.deepEqual([missing.status, missing.body.checks.db.ok, missing.body.checks.schema.ok], [503, true, false]);
-    await sql`update kernel.migrations set name = substr(name, 2) where name like 'x%'`;
-    await sql`alter table keys.keys rename column hash to hash2`;
+    await change(`update kernel.migrations set name = substr(name, 2) where name like 'x%'`);
+    await change('alter table keys.keys rename column hash to hash2');
     const broken = await get(gateway, '/health/ready');
     assert.deepEqual([broken.status, broken.body.checks.db.ok, broken.body.checks.schema.ok], [503, false, true]);
     assert.doesNotMatch(JSON.stringify(broken.body), /hash|column|relation/);

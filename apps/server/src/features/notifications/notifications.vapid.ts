@@ -1,3 +1,4 @@
+import type { Sealed } from '../../kernel/crypto.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 
@@ -7,7 +8,14 @@ export interface VapidKeys {
   privateKey: string;
 }
 
-const purpose = 'vapid';
+const fact = 'vapid';
+/** The keys. */
+export const sealedVapid: Sealed = {
+  purpose: fact,
+  table: 'kernel.facts',
+  column: 'value',
+  where: `name = '${fact}'`,
+};
 
 /** Reads the keys, which the first to ask makes; sealed with the master key. Kept once read. */
 export function createVapid({ sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>): () => Promise<VapidKeys> {
@@ -15,10 +23,10 @@ export function createVapid({ sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>): 
   return async () => {
     if (kept) return kept;
     const webPush = await loadWebPush();
-    const sealed = await readOrCreateFact(sql, purpose, () =>
-      keyring.seal(purpose, Buffer.from(JSON.stringify(webPush.generateVAPIDKeys()))),
+    const sealed = await readOrCreateFact(sql, fact, () =>
+      keyring.seal(sealedVapid, Buffer.from(JSON.stringify(webPush.generateVAPIDKeys()))),
     );
-    return (kept = JSON.parse(keyring.open(purpose, sealed).toString()) as VapidKeys);
+    return (kept = JSON.parse(keyring.open(sealedVapid, sealed).toString()) as VapidKeys);
   };
 }
 

@@ -348,6 +348,6 @@ describe('files of sandboxes', () => {
     }
     await assert.rejects(sql`update sandboxes.audit set action = 'x'`, /append-only/);
     await assert.rejects(sql`delete from sandboxes.audit`, /append-only/);
-    await assert.rejects(sql`truncate sandboxes.audit`, /append-only/);
+    await assert.rejects(sql`truncate sandboxes.audit`, /permission denied/);
   });
 });

@@ -1,7 +1,7 @@
-import type { Sql } from './db.ts';
+import type { Db, Sql } from './db.ts';
 
 /** A fact about the installation, if it is known. */
-export async function readFact(sql: Sql, name: string): Promise<Buffer | undefined> {
+export async function readFact(sql: Db, name: string): Promise<Buffer | undefined> {
   return (await sql<{ value: Buffer }[]>`select value from kernel.facts where name = ${name}`)[0]?.value;
 }
 
@@ -14,4 +14,11 @@ export async function readOrCreateFact(sql: Sql, name: string, make: () => Buffe
   if (known) return known;
   await sql`insert into kernel.facts (name, value) values (${name}, ${make()}) on conflict do nothing`;
   return (await readFact(sql, name)) as Buffer;
+}
+
+/** Sets a fact, whatever it was. */
+export async function writeFact(db: Db, name: string, value: Buffer): Promise<void> {
+  await db`
+    insert into kernel.facts (name, value) values (${name}, ${value})
+    on conflict (name) do update set value = excluded.value`;
 }

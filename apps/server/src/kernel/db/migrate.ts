@@ -12,7 +12,7 @@ interface Migration {
 
 const migrationsDir = join(import.meta.dirname, '../../../migrations');
 /** Any constant: the number under which gateways that start at once queue up. */
-const lockId = 7_822_001;
+export const migrationLock = 7_822_001;
 
 /**
  * Applies the missing migrations in order and answers their names. Each runs in a transaction of its own under one
@@ -29,7 +29,7 @@ export async function migrate(sql: Sql): Promise<string[]> {
   const applied: string[] = [];
   for (const migration of readMigrations()) {
     const ran = await inTransaction(sql, async (tx) => {
-      await tx`select pg_advisory_xact_lock(${lockId})`;
+      await tx`select pg_advisory_xact_lock(${migrationLock})`;
       await tx`create schema if not exists kernel`;
       await tx`create table if not exists kernel.migrations (
         name text primary key, checksum text not null, applied_at timestamptz not null default now())`;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Sealed } from '../crypto.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 
@@ -27,7 +28,8 @@ export interface StoredResponse {
 }
 
 const longestKey = 255;
-const purpose = 'idempotency';
+/** Stored answers. */
+export const sealedAnswers: Sealed = { purpose: 'idempotency', table: 'kernel.idempotency', column: 'response' };
 /** A longer answer is not kept: it is read again by its own route. */
 const mostBytes = 1024 * 1024;
 /** What an account may have kept in a day: more than a client that numbers each of its requests comes to. */
@@ -91,7 +93,7 @@ async function store(
   const bytes = Buffer.byteLength(text);
   let reason: keyof typeof notKept | null = shownOnce ? 'secret' : bytes > mostBytes ? 'large' : null;
   if (reason === null && (await countUse(kernel, accountId, { bytes })).bytes > mostBytesOfDay) reason = 'quota';
-  const sealed = reason === null ? keyring.seal(purpose, Buffer.from(text)) : null;
+  const sealed = reason === null ? keyring.seal(sealedAnswers, Buffer.from(text)) : null;
   const kept = reason === null ? (headers ?? {}) : {};
   await sql`
     update kernel.idempotency
@@ -178,7 +180,7 @@ function replayOf(
   return {
     status: row.status,
     headers: row.headers ?? {},
-    body: JSON.parse(keyring.open(purpose, row.response).toString()),
+    body: JSON.parse(keyring.open(sealedAnswers, row.response).toString()),
   };
 }
 

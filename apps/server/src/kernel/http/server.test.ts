@@ -7,7 +7,7 @@ import { errorEnvelope } from '@svc/contract';
 import { issueKey } from '../../features/keys/index.ts';
 import { updateAccount } from '../../features/accounts/accounts.sql.ts';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, hangMs, http, type HttpAnswer, openTest, startGateway, until } from '../../testing.ts';
+import { asOwner, createAccount, hangMs, http, type HttpAnswer, openTest, startGateway, until } from '../../testing.ts';
 import { testClock } from '../clock.ts';
 import { openTestPool, proxyDatabase, withinOneMinute } from '../testing.ts';
 
@@ -324,7 +324,7 @@ describe('errors over HTTP', () => {
       gateway: own,
       account: { key },
     } = broken;
-    await own.kernel.sql`alter table devices.devices rename to elsewhere`;
+    await asOwner(broken.database, (sql) => sql`alter table devices.devices rename to elsewhere`);
     const answer = await http(own.url, '/v1/devices', { key, headers: { 'x-request-id': 'find-me' } });
     isRefusal(answer, 500, 'internal_error');
     assert.equal(answer.body.error.type, 'api_error');

@@ -252,8 +252,9 @@ async function takeMissed(sql: Sql, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function liveGateways(sql: Sql, except: string): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select id from kernel.gateways where id <> ${except} and lease_until > now()`;
+/** Ids of gateways with a live lease, but for `except`. */
+export async function liveGateways(db: Db, except: string | null = null): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from kernel.gateways where id is distinct from ${except}::uuid and lease_until > now()`;
   return rows.map((row) => row.id);
 }

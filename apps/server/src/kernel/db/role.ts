@@ -1,0 +1,72 @@
+import { type DatabaseTarget, type Db, inTransaction, type Sql } from './db.ts';
+import { readFact, writeFact } from './facts.ts';
+import { jobsSchema } from '../jobs.ts';
+import { migrationLock } from './migrate.ts';
+
+/** The role under which a platform uses its embedded database: it reads and writes rows, and owns no table. */
+export const applicationRole = 'svc_app';
+
+const fact = 'application_role';
+/** Count it up when what the role may do changes. */
+const version = Buffer.from('1');
+
+/** The same database under the application's role; one that was given by URL is used as the URL says. */
+export const asApplication = (target: DatabaseTarget): DatabaseTarget =>
+  'embedded' in target ? { ...target, user: applicationRole } : target;
+
+/**
+ * Makes the application's role and gives it the rows of all tables, those of later migrations too. What gets past a query
+ * then reads rows at most: it starts no program, reads no file, drops no table. Call it as the owner, after `migrate`.
+ */
+export async function prepareApplicationRole(sql: Sql): Promise<void> {
+  await inTransaction(sql, async (db) => {
+    await db`select pg_advisory_xact_lock(${migrationLock})`;
+    const known = await readFact(db, fact);
+    const [role] = await db`select 1 from pg_roles where rolname = ${applicationRole}`;
+    if (role && known?.equals(version)) return;
+    await createRole(db);
+    await grantRows(db);
+    await giveJobs(db);
+    await writeFact(db, fact, version);
+  });
+}
+
+/** Roles are of the whole server: another database of it may make the same one at the same time. */
+async function createRole(db: Db): Promise<void> {
+  await db.unsafe(`do $$ begin create role ${applicationRole} login;
+    exception when duplicate_object or unique_violation then null; end $$`);
+}
+
+async function grantRows(db: Db): Promise<void> {
+  const rows = 'select, insert, update, delete on';
+  const schemas = await db<{ name: string }[]>`
+    select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')`;
+  const names = schemas.map(({ name }) => name).join(', ');
+  await db.unsafe(`
+    grant usage on schema ${names} to ${applicationRole};
+    grant ${rows} all tables in schema ${names} to ${applicationRole};
+    grant usage on all sequences in schema ${names} to ${applicationRole};
+    alter default privileges grant usage on schemas to ${applicationRole};
+    alter default privileges grant ${rows} tables to ${applicationRole};
+    alter default privileges grant usage on sequences to ${applicationRole};
+    revoke insert, update, delete on kernel.migrations from ${applicationRole}`);
+}
+
+async function giveJobs(db: Db): Promise<void> {
+  const owner = `owner to ${applicationRole}`;
+  await db.unsafe(`
+    create schema if not exists ${jobsSchema};
+    alter schema ${jobsSchema} ${owner};
+    do $$ declare one record; begin
+      for one in select oid::regclass as name from pg_class
+        where relnamespace = '${jobsSchema}'::regnamespace and relkind in ('r', 'p', 'v') loop
+        execute format('alter table %s ${owner}', one.name);
+      end loop;
+      for one in select oid::regprocedure as name from pg_proc where pronamespace = '${jobsSchema}'::regnamespace loop
+        execute format('alter routine %s ${owner}', one.name);
+      end loop;
+      for one in select oid::regtype as name from pg_type where typnamespace = '${jobsSchema}'::regnamespace and typtype = 'e' loop
+        execute format('alter type %s ${owner}', one.name);
+      end loop;
+    end $$`);
+}

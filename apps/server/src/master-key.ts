@@ -1,0 +1,153 @@
+import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { borrowTarget } from './database.ts';
+import { sealedVapid } from './features/notifications/index.ts';
+import { CommandError } from './kernel/commands.ts';
+import { createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
+import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
+import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';
+import { requireSchema } from './kernel/db/migrate.ts';
+import { sealedAnswers } from './kernel/http/idempotency.ts';
+import { liveGateways } from './kernel/peers/gateways.ts';
+import { findDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
+
+/** Where the master key is kept that no setting names; while it is rotated, the next one. */
+export const masterKeyFile = 'master.key';
+const nextKeyFile = 'master.key.next';
+
+/** Recognises the master key of a database, and tells nothing of it. */
+const markFact = 'master_key';
+const markOf = (masterKey: string): Buffer => createKeyring(masterKey).mac('master-key-check', 'svc');
+/** The master key before all rotations, sealed with the one of now; there is none before the first rotation. */
+const firstKeyFact = 'first_master_key';
+const sealedFirstKey = { purpose: 'first-master-key' };
+
+/** Whatever is sealed: a value that is missing here is lost by a rotation. */
+export const allSealed: readonly Sealed[] = [sealedAnswers, sealedVapid];
+
+/**
+ * The keyring of a database's master key. Throws when the database was set up with another one: keys and secrets are
+ * worthless then, and a mix-up is told at the start, not at the first 401. With `isFirst` a new database takes the key.
+ */
+export async function openKeyring(
+  sql: Sql,
+  masterKey: string,
+  { dataDir, isFirst = false }: { dataDir: string; isFirst?: boolean },
+): Promise<Keyring> {
+  const mark = markOf(masterKey);
+  const known = isFirst ? await readOrCreateFact(sql, markFact, () => mark) : await readFact(sql, markFact);
+  if (known !== undefined && !known.equals(mark)) throw new CommandError(otherKey(known, dataDir));
+  return createKeyring(masterKey, await firstKeyOf(sql, masterKey));
+}
+
+async function firstKeyOf(db: Db, masterKey: string): Promise<string> {
+  const sealed = await readFact(db, firstKeyFact);
+  return sealed ? createKeyring(masterKey).open(sealedFirstKey, sealed).toString() : masterKey;
+}
+
+function otherKey(known: Buffer, dataDir: string): string {
+  const next = readSecret(join(dataDir, nextKeyFile));
+  if (next !== undefined && markOf(next).equals(known)) {
+    return 'a rotation of the master key was interrupted; finish it: ./svc rotate-master-key';
+  }
+  return 'SVC_MASTER_KEY: the database was set up with another master key; set the one in the first data dir (master.key)';
+}
+
+/** What a rotation did. */
+export interface Rotation {
+  /** Values that were sealed anew. */
+  sealed: number;
+  /** Where the new key is. */
+  master_key: string;
+  next: string;
+}
+
+/**
+ * Seals everything with a new master key, in one transaction, and puts the key in place: the one in `newKeyFile`, or a
+ * generated one. Needs the platform stopped. Killed at any point it is finished by running it again.
+ */
+export async function rotateMasterKey(config: Config, newKeyFile: string | undefined): Promise<Rotation> {
+  const dataDir = findDataDir(config);
+  const isSetting = config.masterKey !== undefined;
+  if (isSetting && newKeyFile === undefined) {
+    throw new CommandError(
+      'the master key is a setting here: write the new one to a file and give --new-key-file <path>',
+    );
+  }
+  await using opening = new AsyncDisposableStack();
+  const { target, close } = await borrowTarget(config, dataDir);
+  opening.defer(close);
+  const sql = opening.adopt(openDatabase(target, 1), (pool) => pool.end({ timeout: 2 }));
+  await requireSchema(sql);
+  const before = config.masterKey ?? readSecret(join(dataDir, masterKeyFile));
+  if (before === undefined) throw new CommandError(`there is no master key in ${dataDir} and none in SVC_MASTER_KEY`);
+  const after = newKeyFile === undefined ? readOrCreateSecret(join(dataDir, nextKeyFile)) : readNewKey(newKeyFile);
+  if (after === before) throw new CommandError('the new master key is the one in use');
+  const sealed = await inTransaction(sql, (db) => reseal(db, { before, after, dataDir }));
+  if (isSetting) {
+    const next = 'set SVC_MASTER_KEY (or the file it is read from) to the new key, then start the platform';
+    return { sealed, master_key: newKeyFile as string, next };
+  }
+  const file = join(dataDir, masterKeyFile);
+  putInPlace(dataDir, after);
+  return {
+    sealed,
+    master_key: file,
+    next: `keep a copy of ${file} apart from the database's, then start the platform`,
+  };
+}
+
+function readNewKey(file: string): string {
+  const key = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  if (key.length < 32) throw new CommandError(`${file} must hold the new master key, 32 characters or more`);
+  return key;
+}
+
+/** By a rename: the file holds the one key or the other. */
+function putInPlace(dataDir: string, key: string): void {
+  const next = join(dataDir, nextKeyFile);
+  if (readOrCreateSecret(next, key) !== key)
+    throw new CommandError(`remove ${next}, which holds another key, and run this again`);
+  renameSync(next, join(dataDir, masterKeyFile));
+}
+
+/** Answers how many values it sealed anew; 0 when an earlier run had done all of it. */
+async function reseal(
+  db: Db,
+  { before, after, dataDir }: { before: string; after: string; dataDir: string },
+): Promise<number> {
+  // A gateway that starts waits here, and then fails: it has read the key before.
+  await db`lock table kernel.gateways in share row exclusive mode`;
+  if ((await liveGateways(db)).length > 0) {
+    throw new CommandError('the platform runs on this database: stop every part of it, then run this again');
+  }
+  const known = await readFact(db, markFact);
+  if (known?.equals(markOf(after))) return 0;
+  if (known && !known.equals(markOf(before))) throw new CommandError(otherKey(known, dataDir));
+  const [from, to] = [createKeyring(before), createKeyring(after)];
+  let count = 0;
+  for (const each of allSealed) count += await resealColumn(db, each, from, to);
+  await writeFact(db, firstKeyFact, to.seal(sealedFirstKey, Buffer.from(await firstKeyOf(db, before))));
+  await writeFact(db, markFact, markOf(after));
+  return count;
+}
+
+const batch = 500;
+
+async function resealColumn(db: Db, each: Sealed, from: Keyring, to: Keyring): Promise<number> {
+  const [table, column] = [db(each.table), db(each.column)];
+  const rows = await db<{ at: string }[]>`
+    select ctid::text as at from ${table} where ${column} is not null and ${db.unsafe(each.where ?? 'true')}`;
+  for (let first = 0; first < rows.length; first += batch) {
+    const places = rows.slice(first, first + batch).map(({ at }) => at);
+    const values = await db<{ at: string; sealed: Buffer }[]>`
+      select ctid::text as at, ${column} as sealed from ${table} where ctid = any(${places}::text[]::tid[])`;
+    const anew = values.map(({ sealed }) => to.seal(each, from.open(each, sealed)).toString('hex'));
+    await db`
+      update ${table} as t set ${column} = decode(v.sealed, 'hex')
+      from unnest(${values.map(({ at }) => at)}::text[], ${anew}::text[]) as v(at, sealed)
+      where t.ctid = v.at::tid`;
+  }
+  return rows.length;
+}
