@@ -148,9 +148,10 @@ export function temporaryFolder(): { path: string; remove(): Promise<void> } & A
       const running = entry.isDirectory() ? findRunning(join(path, entry.name)) : undefined;
       if (running) await stopPostgres(running);
     }
-    const node = join(path, 'sandboxd');
+    const folders = [path, ...readdirSync(path).map((name) => join(path, name))];
     // A node that was killed left its volume mounted.
-    if (existsSync(node)) spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
+    for (const node of folders.map((folder) => join(folder, 'sandboxd')).filter((folder) => existsSync(folder)))
+      spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
     rmSync(path, { recursive: true, force: true });
   };
   return { path, remove, [Symbol.asyncDispose]: remove };
