@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { openDatabase, type Sql } from '../apps/server/src/kernel/db/db.ts';
+import { migrate } from '../apps/server/src/kernel/db/migrate.ts';
+import { http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../apps/server/src/testing.ts';
+
+/** What a platform of an earlier version kept: `upgrade/README.md` says how it was made. */
+interface Kept {
+  commit: string;
+  master_key: string;
+  /** The owner's. */
+  key: string;
+  /** Answers of that version: what a client of it still holds. */
+  held: {
+    ping_url: string;
+    stored: { key: string; body: object; id: string };
+    vapid: string;
+    revoked: string;
+    paused: string;
+  };
+  tables: Record<string, Record<string, unknown>[]>;
+}
+
+const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'upgrade/before-hardening.json'), 'utf8')) as Kept;
+const migrationsDir = join(import.meta.dirname, '../apps/server/migrations');
+/** What an upgrade forgets on purpose: answers that were shown once. */
+const forgotten = (table: string, row: Record<string, unknown>): boolean =>
+  table === 'kernel.idempotency' && ['keys.create', 'heartbeats.create'].includes(String(row['route']));
+
+describe(`a database of version ${kept.commit}`, () => {
+  let database: TestDatabase;
+  let gateway: TestGateway;
+  let sql: Sql;
+
+  before(async () => {
+    database = await testDatabase('empty');
+    sql = openDatabase(database.target, 1);
+    await restore(sql);
+  });
+  after(async () => {
+    await gateway?.close();
+    await sql.end({ timeout: 1 });
+    await database.drop();
+  });
+
+  test('has a row of every kind, and keeps all of them, with every value', async () => {
+    const empty = Object.entries(kept.tables).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
+    assert.deepEqual(empty, [], 'tables without a row in the fixture');
+    await migrate(sql);
+    for (const [table, rows] of Object.entries(kept.tables)) {
+      for (const row of rows.filter((each) => !forgotten(table, each))) {
+        const found = await sql.unsafe(
+          `select 1 from ${table} t
+           where to_jsonb(t) @> to_jsonb(json_populate_record(null::${table}, $1::json))
+             - (select coalesce(array_agg(name), '{}') from unnest($2::text[]) as name)`,
+          [JSON.stringify(row), await newColumns(sql, table, row)],
+        );
+        assert.ok(found.length > 0, `${table}: ${JSON.stringify(row)}`);
+      }
+    }
+  });
+
+  test('serves what it held: keys, lists, pings, stored answers, the push identity; what was refused still is', async () => {
+    gateway = await startGateway(database, { settings: { SVC_MASTER_KEY: kept.master_key } });
+    const { url } = gateway;
+    const { key, held, tables } = kept;
+    const get = async (path: string) => {
+      const answer = await http(url, path, { key });
+      assert.equal(answer.status, 200, path);
+      return answer.body;
+    };
+    for (const [path, list, table] of [
+      ['/v1/keys', 'keys', 'keys.keys'],
+      ['/v1/devices', 'devices', 'devices.devices'],
+      ['/v1/heartbeats', 'heartbeats', 'heartbeats.monitors'],
+      ['/v1/schedules', 'schedules', 'schedules.schedules'],
+      ['/v1/schedule-runs', 'runs', 'scheduler.runs'],
+      ['/v1/sandboxes', 'data', 'sandboxes.sandboxes'],
+    ] as const) {
+      const ids = new Set(((await get(path))[list] as { id: string }[]).map(({ id }) => id));
+      const owned = (tables[table] ?? []).map((row) => String(row['id']));
+      assert.ok(ids.size > 0 && owned.some((id) => ids.has(id)), path);
+    }
+    assert.equal((await http(url, new URL(held.ping_url).pathname)).status, 200);
+    const again = await http(url, '/v1/schedules', {
+      key,
+      body: held.stored.body,
+      headers: { 'idempotency-key': held.stored.key },
+    });
+    assert.deepEqual(
+      [again.status, again.body.id, again.headers.get('idempotency-replayed')],
+      [201, held.stored.id, 'true'],
+    );
+    assert.equal((await get('/v1/push/vapid-key')).public_key, held.vapid);
+    assert.equal((await http(url, '/v1/keys', { key: held.revoked })).status, 401);
+    assert.equal((await http(url, '/v1/keys', { key: held.paused })).status, 401);
+    assert.equal((await http(url, '/v1/keys', { key, body: { name: 'new' } })).status, 201);
+  });
+});
+
+/** Makes the schema of that version from the migrations it had, and puts its rows back. */
+async function restore(sql: Sql): Promise<void> {
+  const applied = kept.tables['kernel.migrations'] as { name: string }[];
+  await sql.unsafe(
+    'create schema kernel; create table kernel.migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
+  );
+  for (const { name } of applied.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    await sql.unsafe(readFileSync(join(migrationsDir, `${name}.sql`), 'utf8'));
+  }
+  // Neither foreign keys nor triggers look: rows come in no order, and the audit log is append-only.
+  await sql.unsafe('set session_replication_role = replica');
+  for (const [table, rows] of Object.entries(kept.tables)) {
+    await sql.unsafe(
+      `insert into ${table} overriding system value select * from json_populate_recordset(null::${table}, $1::json)`,
+      [JSON.stringify(rows)],
+    );
+  }
+  await sql.unsafe('set session_replication_role = default');
+  await sql`update kernel.idempotency set expires_at = now() + interval '1 hour'`;
+  for (const row of kept.tables['kernel.idempotency'] ?? []) delete row['expires_at'];
+  const identities = await sql<{ table: string; column: string }[]>`
+    select table_schema || '.' || table_name as table, column_name as column from information_schema.columns
+    where is_identity = 'YES'`;
+  for (const { table, column } of identities) {
+    await sql.unsafe(
+      `select setval(pg_get_serial_sequence('${table}', '${column}'), (select coalesce(max(${column}), 1) from ${table}))`,
+    );
+  }
+}
+
+/** Columns that the row has not: later versions added them. */
+async function newColumns(sql: Sql, table: string, row: Record<string, unknown>): Promise<string[]> {
+  const [schema = '', name = ''] = table.split('.');
+  const columns = await sql<{ name: string }[]>`
+    select column_name as name from information_schema.columns where table_schema = ${schema} and table_name = ${name}`;
+  return columns.flatMap((column) => (column.name in row ? [] : [column.name]));
+}
