@@ -115,6 +115,7 @@ const settings = {
   SVC_QUOTA_DEVICES: quota.default(10_000).describe('devices an account may have'),
   SVC_QUOTA_SCHEDULES: quota.default(20_000).describe('schedules an account may have'),
   SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
+  SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
   SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM private key of SVC_TLS_CERT'),
@@ -265,6 +266,7 @@ function complete(values: z.output<typeof schema>) {
     fetchPorts: values.SVC_FETCH_PORTS,
     rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
     quotas: quotasOf(values),
+    auditDays: values.SVC_AUDIT_DAYS,
     dataRegion: values.SVC_DATA_REGION,
     tls:
       values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
 import { type Blobs, openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
+import { createAuditRecorder } from './kernel/audit.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { type Admin, CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -70,6 +71,7 @@ export async function openKernel(
   const { sql, dataDir, target } = base;
   const usage = opening.adopt(createUsageRecorder(sql, clock, log), (open) => open.close());
   const metrics = opening.adopt(createMetrics(), (open) => open.close());
+  const audit = opening.adopt(createAuditRecorder(sql, clock, log), (open) => open.close());
   const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const kernel: Kernel = {
@@ -78,6 +80,7 @@ export async function openKernel(
     ...base,
     usage,
     streams,
+    audit,
     metrics,
     jobs,
     limiter: createRateLimiter(sql, clock),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
@@ -15,6 +15,14 @@ export interface HostResult {
 export type CallOutcome =
   | { kind: 'result'; result: HostResult }
   | { kind: 'offline' | 'busy' | 'disconnected' | 'timeout' | 'cancelled' };
+
+/** A call that was made. */
+export interface Call {
+  reqId: string;
+  outcome: CallOutcome;
+  /** SHA-256 of the frame as the host gets it; undefined when it was not sent. */
+  frameSha256?: string;
+}
 
 /** A call as its caller makes it. */
 export interface CallRequest {
@@ -93,7 +101,7 @@ export class Relay {
   }
 
   /** Makes a call and waits for how it ends. */
-  async call(request: CallRequest): Promise<{ reqId: string; outcome: CallOutcome }> {
+  async call(request: CallRequest): Promise<Call> {
     const { gateways, clock } = this.#kernel;
     const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
@@ -110,8 +118,10 @@ export class Relay {
     const cancel = (): void => this.#finish(reqId, { kind: 'cancelled' });
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      await this.#dispatch(reqId, call, JSON.stringify({ ...request.frame, req_id: reqId }), timeoutMs);
-      return { reqId, outcome: await promise };
+      const frame = JSON.stringify({ ...request.frame, req_id: reqId });
+      const frameSha256 = hash('sha256', frame);
+      await this.#dispatch(reqId, call, frame, timeoutMs);
+      return { reqId, outcome: await promise, frameSha256 };
     } finally {
       cancelTimer();
       signal.removeEventListener('abort', cancel);

@@ -2,6 +2,7 @@ import { defaultTemplate } from '@svc/contract';
 import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { runOnce } from './run.ts';
+import { bySystem } from '../../kernel/audit.ts';
 import { Nodes } from './sandboxes.nodes.ts';
 import { platformKey } from './sandboxes.sql.ts';
 
@@ -23,7 +24,7 @@ export class Sandboxes {
     signal: AbortSignal,
   ) {
     const { timeoutSeconds, ...what } = command;
-    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), signal, frames: undefined };
+    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), by: bySystem, signal, frames: undefined };
     return runOnce(caller, this.nodes, {
       ...what,
       env: {},

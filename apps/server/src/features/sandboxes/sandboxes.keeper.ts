@@ -76,7 +76,7 @@ export class Keeper {
     const due = await dueSandboxes(this.#kernel.sql, this.#kernel.clock, mostAtOnce);
     await Promise.all(
       due.map(async ({ id, node_id }) => {
-        if (!(await moveSandbox(this.#kernel, id, 'expire', { keyId: null }))) return;
+        if (!(await moveSandbox(this.#kernel, id, 'expire', { by: bySystem }))) return;
         // The node ends it by its own timer too, and is asked again while it still holds it.
         void this.#destroy(node_id, id);
       }),
@@ -98,15 +98,15 @@ export class Keeper {
 
   async #pause({ id, account_id: accountId, node_id: nodeId }: SuspendedRow): Promise<boolean> {
     const { sql, clock, log } = this.#kernel;
-    if (!(await moveSandbox(this.#kernel, id, 'pause', { keyId: null }))) return false;
+    if (!(await moveSandbox(this.#kernel, id, 'pause', { by: bySystem }))) return false;
     try {
       const paused = await this.#nodes.of(nodeId).pause(id);
-      const given = { keyId: null, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
+      const given = { by: bySystem, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
       await inTransaction(sql, (tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
       return true;
     } catch (err) {
       log.warn({ err, sandbox: id }, 'a sandbox of a suspended account was not paused; it is ended');
-      await moveSandbox(this.#kernel, id, 'keepRunning', { keyId: null });
+      await moveSandbox(this.#kernel, id, 'keepRunning', { by: bySystem });
       return false;
     }
   }
@@ -117,7 +117,7 @@ export class Keeper {
     await inTransaction(sql, async (tx) => {
       for (const { id, account_id, busy_until } of await takeAbandoned(tx, clock, mostAtOnce)) {
         await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2'], busy_until);
-        const line = { accountId: account_id, keyId: null, sandboxId: id, action: 'command_lost' };
+        const line = { accountId: account_id, by: bySystem, sandboxId: id, action: 'command_lost' };
         await insertAudit(tx, { ...line, detail: { until: busy_until } });
       }
     });
@@ -139,7 +139,7 @@ export class Keeper {
       for (const row of await sandboxesOfNode(sql, clock, id)) {
         // Snapshots are files: a paused one is there when its machine is.
         if (row.state === 'running') {
-          await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: row.state, at: seenAt });
+          await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: row.state, at: seenAt });
         } else if (row.state === 'creating') await forgetCreation(sql, row.id);
       }
     }
@@ -179,7 +179,7 @@ export class Keeper {
       await this.#destroy(row.node_id, row.id);
     } else if (!held || held.status === 'stopped') {
       const name = held?.reason === 'expired' ? 'expireOnNode' : 'stop';
-      await moveSandbox(this.#kernel, row.id, name, { keyId: null, seen: state, at: unseen });
+      await moveSandbox(this.#kernel, row.id, name, { by: bySystem, seen: state, at: unseen });
     } else if (held.status === 'running' && state !== 'running') await this.#becomeRunning(row);
     else if (held.status === 'paused' && state !== 'paused') await this.#becomePaused(row, held.snapshot_bytes ?? 0);
   }
@@ -187,7 +187,7 @@ export class Keeper {
   /** One whose pause came to nothing was running all the time; one that was paused runs from now on. */
   async #becomeRunning({ id, node_id, state }: SandboxRow): Promise<void> {
     const name = state === 'pausing' ? 'keepRunning' : 'resumed';
-    const moved = await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state });
+    const moved = await moveSandbox(this.#kernel, id, name, { by: bySystem, seen: state });
     if (moved) await this.#nodes.of(node_id).setExpiry(id, Date.parse(moved.expires_at));
   }
 
