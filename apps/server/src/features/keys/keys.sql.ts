@@ -17,6 +17,7 @@ export interface KeyRow {
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
+  parent_id: string | null;
 }
 
 /** What an active key may do, with its account's standing. */
@@ -38,7 +39,7 @@ export interface KeyGrant {
 const columns = (db: Db) => db`
   k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes || k.own_scopes as scopes,
   coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
-  k.created_at`;
+  k.created_at, k.parent_id`;
 
 /** The grant of an active, unexpired key. The auth path: one index look-up each in keys and accounts. */
 export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
@@ -110,9 +111,10 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
   const { scopes, own_scopes: ownScopes } = columnsOf(key.scopes);
   const [row] = await db<{ id: string }[]>`
     insert into keys.keys
-      (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at)
+      (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at,
+       parent_id)
     values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${scopes}, ${ownScopes},
-      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt})
+      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt}, ${key.parentId})
     returning id`;
   return (row as { id: string }).id;
 }
@@ -143,6 +145,7 @@ export async function updateKey(db: Db, id: string, change: KeyChange): Promise<
 export async function touchKey(db: Db, id: string): Promise<void> {
   await db`update keys.keys set last_used_at = now() where id = ${id}`;
 }
+  parentId: string | null;
 
 /** Any constant: the number under which first starts queue up. */
 const firstStartLock = 7_822_002;
