@@ -56,6 +56,7 @@ export function buildApp(kernel: Kernel): App {
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
 
+    auditFeature,
   let draining = false;
   const http = createHttp(kernel);
   mount(

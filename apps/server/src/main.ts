@@ -133,6 +133,7 @@ walletCommands(program, run);
 
 /** `--json` and the settings are accepted anywhere on the line, as in `svc keys list --json`. */
 function shareOptions(command: Command): void {
+auditCommands(program, run);
   command.exitOverride().configureOutput({ outputError: () => {} });
   for (const child of command.commands) shareOptions(child);
 }

@@ -1,4 +1,6 @@
 import { toolLevels } from '@svc/contract';
+import { byCommand, writeAct } from '../../kernel/audit.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { type QuotaName, quotaNames, setQuota } from '../../kernel/quotas.ts';
@@ -65,6 +67,10 @@ export const accountsCommands: Commands = (program, run) => {
 };
 
 const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
+/** Writes a line of the audit log. */
+const write = (tx: Db, verb: string, accountId: string, details?: object): Promise<void> =>
+  writeAct(tx, { accountId, by: byCommand, action: `accounts.${verb}`, subject: accountId, details });
+
 
 async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
   const account = await accountByEmail(admin, email);
@@ -78,7 +84,10 @@ async function setAccountQuota(
   { email, name, limit }: { email?: string; name: QuotaName; limit: number | 'default' },
 ) {
   const { id } = await accountByEmail(admin, email);
-  await setQuota(admin.sql, id, name, limit === 'default' ? null : limit);
+  await inTransaction(admin.sql, async (tx) => {
+    await setQuota(tx, id, name, limit === 'default' ? null : limit);
+    await write(tx, 'quota', id, { name, limit });
+  });
   return { account_id: id, name, limit };
 }
 
@@ -89,9 +98,12 @@ function limitOf(value: string): number | 'default' {
 }
 
 async function createAccount(admin: Admin, options: { email: string; name: string }) {
-  const account = await insertAccount(admin.sql, options);
-  if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
-  return { account_id: account.id, email: account.email };
+  return inTransaction(admin.sql, async (tx) => {
+    const account = await insertAccount(tx, options);
+    if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
+    await write(tx, 'create', account.id, { email: account.email });
+    return { account_id: account.id, email: account.email };
+  });
 }
 
 async function setAccount(
@@ -102,13 +114,19 @@ async function setAccount(
   },
 ) {
   const account = await accountByEmail(admin, options.email);
-  if (options.newEmail !== undefined && !(await updateEmail(admin.sql, account.id, options.newEmail))) {
-    throw new CommandError(`another account has the address ${options.newEmail}`);
-  }
-  const changed = await updateAccount(admin.sql, account.id, {
-    features: options.feature,
-    ...(options.subscription && { subscription: options.subscription }),
-    ...(options.toolLevel && { tool_level: options.toolLevel }),
+  const { newEmail, feature, subscription: state, toolLevel } = options;
+  const changed = await inTransaction(admin.sql, async (tx) => {
+    if (newEmail !== undefined && !(await updateEmail(tx, account.id, newEmail))) {
+      throw new CommandError(`another account has the address ${newEmail}`);
+    }
+    const change = {
+      ...(Object.keys(feature).length > 0 && { features: feature }),
+      ...(state && { subscription: state }),
+      ...(toolLevel && { tool_level: toolLevel }),
+    };
+    const address = newEmail !== undefined && { email: newEmail, email_before: account.email };
+    await write(tx, 'set', account.id, { ...change, ...address });
+    return updateAccount(tx, account.id, change);
   });
   await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   const { id, email, subscription, features, tool_level } = changed;
