@@ -9,6 +9,7 @@ import {
   type AccountRow,
   findAccountByEmail,
   insertAccount,
+  isLeaving,
   listAccounts,
   setSuspended,
   someAccounts,
@@ -66,15 +67,22 @@ export const accountsCommands: Commands = (program, run) => {
     .action(run(async (admin: Admin, { email }: { email?: string }) => toRecord(await accountByEmail(admin, email))));
 };
 
-const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 /** Writes a line of the audit log. */
 const write = (tx: Db, verb: string, accountId: string, details?: object): Promise<void> =>
   writeAct(tx, { accountId, by: byCommand, action: `accounts.${verb}`, subject: accountId, details });
 
+const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 
 async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
   const account = await accountByEmail(admin, email);
-  const changed = await setSuspended(admin.sql, account.id, suspended);
+  if (await isLeaving(admin.sql, account.id)) {
+    throw new CommandError('this account is being deleted; finish it with: svc accounts delete');
+  }
+  const changed = await inTransaction(admin.sql, async (tx) => {
+    const row = await setSuspended(tx, account.id, suspended);
+    await write(tx, suspended ? 'suspend' : 'resume', account.id);
+    return row;
+  });
   await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   return toRecord(changed);
 }

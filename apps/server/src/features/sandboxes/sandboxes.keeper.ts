@@ -1,14 +1,17 @@
-import type { SandboxState } from '@svc/sandboxd-api';
+import { type NodeClient, NodeFailure, type SandboxState } from '@svc/sandboxd-api';
+import { bySystem } from '../../kernel/audit.ts';
+import type { Deleting } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
-import type { Node, Nodes } from './sandboxes.nodes.ts';
+import { type Node, type Nodes, openNode } from './sandboxes.nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,
   insertAudit,
+  liveOfAccount,
   notLive,
   runningOfSuspended,
   type SandboxRow,
@@ -88,8 +91,8 @@ export class Keeper {
     const rows = await runningOfSuspended(this.#kernel.sql, mostAtOnce);
     await Promise.all(
       rows.map(async (row) => {
-        if (row.backend === 'v2' && (await this.#pause(row))) return;
-        if (await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: 'running' })) {
+        if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
+        if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running' })) {
           await this.#destroy(row.node_id, row.id);
         }
       }),
@@ -195,6 +198,50 @@ export class Keeper {
   async #becomePaused({ id, state }: SandboxRow, bytes: number): Promise<void> {
     const name = state === 'resuming' ? 'keepPaused' : 'paused';
     const detail = () => ({ snapshot_bytes: bytes });
-    await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state, snapshotBytes: bytes, detail });
+    await moveSandbox(this.#kernel, id, name, { by: bySystem, seen: state, snapshotBytes: bytes, detail });
+  }
+}
+
+const endedAtOnce = 4;
+
+/**
+ * Ends every sandbox of an account, its processes, workspaces and snapshots on the nodes included. `left` are those whose
+ * node did not answer: it drops them by itself once a gateway asks it what it holds.
+ */
+export async function endOfAccount(parts: Deleting, accountId: string): Promise<{ ended: number; left: number }> {
+  const clients = new Map<string, NodeClient>();
+  const clientOf = (address: string): NodeClient => {
+    const known = clients.get(address) ?? openNode(address);
+    clients.set(address, known);
+    return known;
+  };
+  const counts = { ended: 0, left: 0 };
+  try {
+    const waiting = await liveOfAccount(parts.sql, accountId);
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const { id, state, address } = next;
+        // The row first: what no row stands for the node drops, whatever becomes of this process.
+        if (state === 'creating') await forgetCreation(parts.sql, id);
+        else await moveSandbox(parts, id, 'destroy', { by: bySystem });
+        const isGone = address === null || (await isDestroyed(parts, clientOf(address), id));
+        counts[isGone ? 'ended' : 'left'] += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: endedAtOnce }, work));
+  } finally {
+    for (const client of clients.values()) client.close();
+  }
+  return counts;
+}
+
+async function isDestroyed({ log }: Deleting, client: NodeClient, id: string): Promise<boolean> {
+  try {
+    await client.destroy(id);
+    return true;
+  } catch (err) {
+    if (err instanceof NodeFailure && err.code === 'no_sandbox') return true;
+    log.warn({ err, sandbox: id }, 'a sandbox is removed later');
+    return false;
   }
 }

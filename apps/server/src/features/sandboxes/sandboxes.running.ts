@@ -1,4 +1,5 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
+import type { Who } from '../../kernel/audit.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';

@@ -231,14 +231,24 @@ export async function dueSandboxes(db: Db, time: Time, limit: number) {
 }
 
 /** A running sandbox whose account may not run anything. */
-export type SuspendedRow = Pick<SandboxRow, 'id' | 'account_id' | 'node_id' | 'backend'>;
+export type SuspendedRow = Pick<SandboxRow, 'id' | 'account_id' | 'node_id' | 'backend'> & {
+  /** Its account is being deleted: nothing of it is kept. */
+  deleting: boolean;
+};
 
 /** Those of them that there are. */
 export async function runningOfSuspended(db: Db, limit: number): Promise<SuspendedRow[]> {
   return db<SuspendedRow[]>`
-    select s.id, s.account_id, s.node_id, s.backend from sandboxes.sandboxes s
+    select s.id, s.account_id, s.node_id, s.backend, a.deleting from sandboxes.sandboxes s
       join accounts.standing_view a on a.id = s.account_id
     where s.state = 'running' and not a.may_run limit ${limit}`;
+}
+
+/** Sandboxes of an account that are not over, and where they are. */
+export async function liveOfAccount(db: Db, accountId: string) {
+  return db<{ id: string; state: State; address: string | null }[]>`
+    select s.id, s.state, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
+    where s.account_id = ${accountId} and s.state not in ('destroyed', 'stopped', 'expired') order by s.ordinal`;
 }
 
 /** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
