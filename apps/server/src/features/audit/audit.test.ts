@@ -170,6 +170,12 @@ describe('the audit log of an account', () => {
     assert.ok(wrong.status >= 400);
     assert.equal((await asHost('POST', { command_hash: hash })).status, 200);
     assert.equal((await asHost('DELETE')).status, 200);
+    const { run_id: run } = (await call(account, 'POST', `/v1/schedules/${id}/run`)).body;
+    const decided = () => call(account, 'POST', `/v1/schedule-runs/${run}/decision`, { decision: 'skip' });
+    assert.deepEqual([(await decided()).status, (await decided()).status], [200, 409]);
+    const [decision, ...none] = await actsOf(account, '?action=scheduler');
+    assert.deepEqual([none, decision?.subject], [[], run]);
+    assert.deepEqual(decision?.details, { decision: 'skip', schedule_id: id });
     const acts = (await actsOf(account, '?action=schedules')).toReversed();
     assert.deepEqual(
       acts.map(({ action, subject, details }) => [action, subject, details]),
