@@ -75,6 +75,8 @@ export async function deleteMarked(
     await writeAct(tx, { accountId, by, action: 'accounts.delete', subject: accountId, details });
     return counts;
   });
+  // Its keys are unknown now; who used one meanwhile is remembered as suspended.
+  await parts.gateways.announce(credentialsChanged, { accountId } satisfies CredentialChange);
   return { deleted, left };
 }
 
