@@ -73,7 +73,7 @@ export async function openKernel(
   const usage = opening.adopt(createUsageRecorder(sql, clock, log), (open) => open.close());
   const audit = opening.adopt(createAuditRecorder(sql, clock, log), (open) => open.close());
   const metrics = opening.adopt(createMetrics(), (open) => open.close());
-  const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
+  const jobs = opening.adopt(openJobs(target, log, clock), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const kernel: Kernel = {
     config,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
+import type { Clock } from './clock.ts';
 import { arrayTypes } from './db/arrays.ts';
 import { type DatabaseTarget, type Db, jsonType, openDatabase, type Sql } from './db/db.ts';
 import type { Log } from './log.ts';
@@ -28,18 +29,26 @@ export interface Jobs {
 }
 
 const closeTimeoutMs = 5_000;
+const sayEveryMs = 10_000;
 
 /**
  * Opens the queue, on one connection of its own: pg-boss reads timestamps as dates where our rows carry text, and sends
  * whole transactions in one text, which a pool of several connections refuses.
  */
-export function openJobs(target: DatabaseTarget, log: Log): Jobs {
+export function openJobs(target: DatabaseTarget, log: Log, clock: Clock): Jobs {
   const pool = openDatabase(target, 1, {
     types: { json: jsonType, ...arrayTypes({}) },
     deadline: { statementMs: 60_000 },
   });
   const boss = new PgBoss({ db: ownAdapter(pool), schema: 'pgboss', superviseIntervalSeconds: 60 });
-  boss.on('error', (err) => log.warn({ err }, 'job queue'));
+  let said = { what: '', at: 0 };
+  boss.on('error', (err) => {
+    // Every queue fails by itself and again and again: one line tells of a database that is away.
+    const what = (err as { code?: string }).code ?? err.message;
+    if (what === said.what && clock.monotonic() - said.at < sayEveryMs) return;
+    said = { what, at: clock.monotonic() };
+    log.warn({ err }, 'job queue');
+  });
   let started = false;
   return {
     async send(db, name, data, options = {}) {
