@@ -125,7 +125,7 @@ describe('the audit log of an account', () => {
     const first = exec('echo s3cret');
     const sent = [await answer({ ok: true })];
     await first;
-    const failed = exec('echo s3cret');
+    const failed = exec(`echo s3cret ${'ș'.repeat(300_000)}`);
     sent.push(await answer({ ok: false, error: 's3cret' }));
     await failed;
     assert.equal((await exec('echo s3cret', randomUUID())).status, 404);

@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash, randomUUID, webcrypto } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
@@ -67,6 +67,14 @@ interface Done {
   cancel: boolean;
 }
 
+/** A frame of 12 MiB takes 26 ms: a long one is hashed beside the event loop. */
+const mostAtOnce = 256 * 1024;
+
+async function sha256(text: string): Promise<string> {
+  if (text.length <= mostAtOnce) return hash('sha256', text);
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', Buffer.from(text))).toString('hex');
+}
+
 /**
  * Carries calls to hosts and results back, each at most once. The caller's gateway (origin) keeps the pending call; the
  * one that holds the stream (carrier) writes the frame. With both in one process and no peers nothing touches the
@@ -119,9 +127,9 @@ export class Relay {
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const frame = JSON.stringify({ ...request.frame, req_id: reqId });
-      const frameSha256 = hash('sha256', frame);
+      const digest = sha256(frame);
       await this.#dispatch(reqId, call, frame, timeoutMs);
-      return { reqId, outcome: await promise, frameSha256 };
+      return { reqId, outcome: await promise, frameSha256: await digest };
     } finally {
       cancelTimer();
       signal.removeEventListener('abort', cancel);
