@@ -11,6 +11,7 @@ import {
   noSandboxes,
   type Platform,
   run,
+  runOnTerminal,
   start,
   startPlatform,
   temporaryFolder,
@@ -148,9 +149,54 @@ describe('the platform as a person runs it', () => {
     const set = await svcJson('accounts', 'set', '--email', 'a@b.c', '--subscription', 'active', '--tool-level', 'l2');
     assert.deepEqual([set.features, set.tool_level], [{ transcripts: false }, 'l2']);
     await theirs.devices.list();
-    await svcJson('keys', 'revoke', text);
+    await svcJson('keys', 'revoke', text.slice(0, 8));
     await assert.rejects(theirs.devices.list(), { status: 401, code: 'invalid_api_key' });
     assert.equal((await svcJson('keys', 'list', '--email', 'a@b.c'))[0].status, 'revoked');
+  });
+
+  test('an account is deleted once that was asked; a deletion that is killed is in force, and goes on when it is called again', async () => {
+    const place = ['--data-dir', dataDir];
+    const make = async (email: string) => {
+      await svcJson('accounts', 'create', '--email', email);
+      return createClient({ baseUrl: platform.url, apiKey: (await svcJson('keys', 'create', '--email', email)).key });
+    };
+    const asked = await make('asked@b.c');
+    const remove = ['accounts', 'delete', '--email', 'asked@b.c', ...place];
+    const unasked = await run(remove);
+    assert.deepEqual([unasked.code, /add --yes/.test(unasked.stderr)], [1, true], unasked.stderr);
+    await asked.keys.list();
+    const { code, screen } = await runOnTerminal(remove);
+    assert.equal(code, 0, screen);
+    assert.match(screen, /Delete the account of asked@b\.c/);
+    await assert.rejects(asked.keys.list(), { status: 401 });
+
+    let [email, killed] = ['', asked];
+    for (let round = 0, ended: unknown; ended !== 'SIGKILL'; round += 1) {
+      email = `killed${round}@b.c`;
+      killed = await make(email);
+      await killed.keys.list();
+      const first = start(['accounts', 'delete', '--email', email, '--yes', ...place]);
+      await until(() =>
+        killed.keys.list().then(
+          () => false,
+          () => true,
+        ),
+      );
+      // On a busy machine it may be over by now.
+      ended = await first.end('SIGKILL');
+    }
+    const refused = await run(['accounts', 'resume', '--email', email, ...place]);
+    assert.match(refused.stderr, /being deleted/);
+    assert.equal((await svcJson('accounts', 'delete', '--email', email))['accounts.accounts'], 1);
+    await assert.rejects(killed.keys.list(), { status: 401 });
+    const acts = await svcJson('audit', '--action', 'accounts.delete', '--limit', '2');
+    assert.deepEqual(
+      acts.map(({ by, details }: { by: string; details: { state: string } }) => [by, details.state]),
+      [
+        ['cli', 'done'],
+        ['cli', 'begun'],
+      ],
+    );
   });
 
   test('organisations and wallets are kept by commands', async () => {

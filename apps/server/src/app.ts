@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { artifactsFeature } from './features/artifacts/feature.ts';
+import { accountData } from './account-data.ts';
+import { deleteOn } from './features/accounts/index.ts';
+import { auditFeature } from './features/audit/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { createDeviceTouch } from './features/devices/index.ts';
 import { healthFeature } from './features/health/feature.ts';
@@ -53,6 +56,7 @@ export function buildApp(kernel: Kernel): App {
     sandboxesFeature(kernel, sandboxes),
     artifactsFeature,
     meteringFeature,
+    auditFeature,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
 
@@ -77,7 +81,7 @@ export function buildApp(kernel: Kernel): App {
   return {
     http,
     features,
-    jobs: [sweepKernel, sweepUsage, ...features.flatMap((feature) => feature.jobs ?? [])],
+    jobs: [sweepKernel, sweepUsage, deleteOn(accountData), ...features.flatMap((feature) => feature.jobs ?? [])],
     async start(role = { serves: true, works: true }) {
       const started = await Promise.allSettled(
         features.map(async (feature) => (await feature.start?.(kernel, role)) ?? {}),

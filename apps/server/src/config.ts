@@ -129,6 +129,7 @@ function complete(values: z.output<typeof schema>) {
     fetchPorts: values.SVC_FETCH_PORTS,
     rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
     quotas: quotasOf(values),
+    auditDays: values.SVC_AUDIT_DAYS,
     dataRegion: values.SVC_DATA_REGION,
     tls:
       values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined

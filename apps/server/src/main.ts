@@ -1,11 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { accountDeletion } from './account-data.ts';
 import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
 import { parseSettings, settingsFileName } from './config.file.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
-import { accountsCommands } from './features/accounts/index.ts';
+import { accountsCommands, deletionCommands } from './features/accounts/index.ts';
+import { auditCommands } from './features/audit/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
@@ -133,9 +135,11 @@ program
   });
 program.commandsGroup('People and keys:');
 accountsCommands(program, run);
+deletionCommands(accountDeletion)(program, run);
 keysCommands(program, run);
 orgsCommands(program, run);
 walletCommands(program, run);
+auditCommands(program, run);
 
 /** `--json` and the settings are accepted anywhere on the line, as in `svc keys list --json`. */
 function shareOptions(command: Command): void {

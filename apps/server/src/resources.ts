@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
 import { type Blobs, openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
+import { createAuditRecorder } from './kernel/audit.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { type Admin, CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -54,7 +55,8 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
   const gateways = await Gateways.join({ sql, bus, clock, log, lease: false });
   opening.defer(() => gateways.close());
   const stack = opening.move();
-  return { value: { config, log, sql, bus, gateways, clock, keyring }, close: () => stack.disposeAsync() };
+  const blobs = await openBlobs(config, dataDir);
+  return { value: { config, log, sql, bus, gateways, clock, keyring, blobs }, close: () => stack.disposeAsync() };
 }
 
 /** Opens everything a gateway or worker needs. Tests turn `clock` and give a database of their own. */
@@ -68,6 +70,7 @@ export async function openKernel(
   const base = await openBase(config, log, { clock, database, opening });
   const { sql, dataDir, target } = base;
   const usage = opening.adopt(createUsageRecorder(sql, clock, log), (open) => open.close());
+  const audit = opening.adopt(createAuditRecorder(sql, clock, log), (open) => open.close());
   const metrics = opening.adopt(createMetrics(), (open) => open.close());
   const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
@@ -76,6 +79,7 @@ export async function openKernel(
     log,
     ...base,
     usage,
+    audit,
     streams,
     metrics,
     jobs,

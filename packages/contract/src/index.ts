@@ -1,4 +1,5 @@
 import { artifacts } from './artifacts.ts';
+import { audit } from './audit.ts';
 import { devices } from './devices.ts';
 import { type ErrorKind, sharedErrors } from './errors.ts';
 import { health } from './health.ts';
@@ -38,9 +39,11 @@ export const contract = {
   sandboxes,
   artifacts,
   usage,
+  audit,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
+export { act } from './audit.ts';
 export { device } from './devices.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { dateTime, epochMs, limit, text, uuid } from './fields.ts';

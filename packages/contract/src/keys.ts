@@ -31,6 +31,7 @@ export const key = z
     expires_at: dateTime.optional(),
     last_used_at: dateTime.optional(),
     created_at: dateTime,
+    parent_id: uuid.nullable().describe('The key that made it; null: a command did (additive)'),
   })
   .meta({ id: 'Key' });
 
@@ -109,6 +110,19 @@ export const keys = {
     summary: 'Revoke a key at once, on every gateway',
     auth: 'key',
     params: z.object({ id: uuid }),
-    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
+    query: z.object({
+      children: z
+        .enum(['true', 'false'])
+        .default('false')
+        .describe('`true`: with every key that it made, and that those made, or none of them (additive)'),
+    }),
+    answers: json(
+      z.object({
+        deleted: z.literal(true),
+        id: uuid,
+        children_revoked: z.int().describe('Keys below it that were revoked with it (additive)'),
+        children_left: z.int().describe('Keys below it that can still be used, or could be again (additive)'),
+      }),
+    ),
   }),
 };

@@ -145,6 +145,14 @@ type Part<R extends Route, K extends keyof Route, Name extends string, Side exte
       ? { [P in Name]?: z.input<Schema<S>> }
       : { [P in Name]: z.input<Schema<S>> }
   : unknown;
+/** A caller may leave out a query that needs nothing: a route that gets one breaks no call. */
+type Query<R extends Route, Side extends 'in' | 'out'> = R extends { query: infer S }
+  ? Side extends 'out'
+    ? { query: z.output<Schema<S>> }
+    : Partial<z.input<Schema<S>>> extends z.input<Schema<S>>
+      ? { query?: z.input<Schema<S>> }
+      : { query: z.input<Schema<S>> }
+  : unknown;
 type Body<R extends Route, Side extends 'in' | 'out'> = R extends { takes: infer T }
   ? T extends Json<infer S, undefined>
     ? { body: Side extends 'in' ? z.input<S> : z.output<S> }
@@ -155,7 +163,7 @@ type Body<R extends Route, Side extends 'in' | 'out'> = R extends { takes: infer
       : unknown
   : unknown;
 type RouteParts<R extends Route, Side extends 'in' | 'out'> = Part<R, 'params', 'params', Side> &
-  Part<R, 'query', 'query', Side> &
+  Query<R, Side> &
   Part<R, 'headers', 'headers', Side> &
   Body<R, Side>;
 

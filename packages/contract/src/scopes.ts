@@ -9,6 +9,7 @@ export const scopedFeatures = [
   'scheduler',
   'sandboxes',
   'usage',
+  'audit',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];
 

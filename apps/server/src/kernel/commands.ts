@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Kernel } from './kernel.ts';
 import { printable, printableJson } from './text.ts';
 
-/** What an admin command works with: the database, and a way to tell the gateways. */
-export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log'>;
+/** What an admin command works with: the database, blobs, and a way to tell the gateways. */
+export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log' | 'blobs'>;
 
 /** Turns a command's work into a commander action: opens what it needs, prints its result, closes. */
 export type Run = <A extends unknown[]>(

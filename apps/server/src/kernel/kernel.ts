@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { AuditRecorder } from './audit.ts';
 import type { Blobs } from './blobs.ts';
 import type { Bus } from './peers/bus.ts';
 import type { Clock } from './clock.ts';
@@ -30,6 +31,7 @@ export interface Kernel {
   /** The only way to addresses that callers name. */
   readonly outbound: Outbound;
   readonly usage: UsageRecorder;
+  readonly audit: AuditRecorder;
   readonly streams: EventStreams;
   readonly metrics: Metrics;
 }

@@ -35,11 +35,16 @@ export interface QuotaUse {
  * the same time go one after the other.
  */
 export async function checkQuota(config: Config, db: Db, quota: Quota, accountId: string): Promise<void> {
-  await db`select pg_advisory_xact_lock(hashtextextended(${`quota:${quota.name}:${accountId}`}, 0))`;
+  await lockQuota(db, quota, accountId);
   const { used, limit } = await useOf(config, db, quota, accountId);
   if (used < limit) return;
   const message = `this account may have ${limit} ${quota.what ?? quota.name}, and has ${used}; ${quota.remedy}`;
   throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
+}
+
+/** Holds until the transaction ends: nothing is added to what the quota counts. */
+export async function lockQuota(db: Db, quota: Quota, accountId: string): Promise<void> {
+  await db`select pg_advisory_xact_lock(hashtextextended(${`quota:${quota.name}:${accountId}`}, 0))`;
 }
 
 /** What the account uses of a quota: the limit is its own where it has one, else that of the installation. */

@@ -1,3 +1,4 @@
+import { createBatches } from './batches.ts';
 import type { Clock } from './clock.ts';
 import type { Sql } from './db/db.ts';
 import type { Log } from './log.ts';
@@ -26,53 +27,18 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-const flushEveryMs = 500;
-/** About 100 MB; reached only when the database is away for minutes under full load. The oldest are kept. */
+/** About 100 MB; reached only when the database is away for minutes under full load. */
 const most = 200_000;
 /** One statement: at 10 columns this is well under the protocol's limits, and under 20 ms. */
-const batch = 2_000;
+const atOnce = 2_000;
 /** What the column holds: 24 days, less than a stream may last. One record that does not fit would hold up all. */
 const mostMs = 2_147_483_647;
 
-/**
- * Collects usage records and writes them in batches off the request path. Kept in memory for at most half a second while
- * the database is there, and until it is back when it is not.
- */
+/** Collects usage records and writes them in batches off the request path. */
 export function createUsageRecorder(sql: Sql, clock: Clock, log: Log): UsageRecorder {
-  let held: UsageRecord[] = [];
-  let lost = 0;
-  let writing: Promise<void> = Promise.resolve();
-
-  async function writeAll(): Promise<void> {
-    while (held.length > 0) {
-      const records = held.slice(0, batch);
-      try {
-        await insertUsage(sql, records);
-      } catch (err) {
-        log.warn({ err, held: held.length, lost }, 'usage records wait for the database');
-        return;
-      }
-      held = held.slice(records.length);
-    }
-  }
-  const flush = (): Promise<void> => {
-    writing = writing.then(writeAll);
-    return writing;
-  };
-  const stop = clock.every(flushEveryMs, () => {
-    if (held.length > 0) void flush();
-  });
-  return {
-    record(usage) {
-      if (held.length < most) held.push(usage);
-      else lost += 1;
-    },
-    flush,
-    async close() {
-      stop();
-      await flush();
-    },
-  };
+  const write = (records: UsageRecord[]): Promise<void> => insertUsage(sql, records);
+  const { add, flush, close } = createBatches({ clock, log }, { name: 'usage records', most, atOnce, write });
+  return { record: (usage) => void add(usage), flush, close };
 }
 
 async function insertUsage(sql: Sql, records: UsageRecord[]): Promise<void> {

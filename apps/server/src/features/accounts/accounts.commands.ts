@@ -1,4 +1,6 @@
 import { toolLevels } from '@svc/contract';
+import { byCommand, writeAct } from '../../kernel/audit.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { type QuotaName, quotaNames, setQuota } from '../../kernel/quotas.ts';
@@ -7,6 +9,7 @@ import {
   type AccountRow,
   findAccountByEmail,
   insertAccount,
+  isLeaving,
   listAccounts,
   setSuspended,
   someAccounts,
@@ -64,11 +67,22 @@ export const accountsCommands: Commands = (program, run) => {
     .action(run(async (admin: Admin, { email }: { email?: string }) => toRecord(await accountByEmail(admin, email))));
 };
 
+/** Writes a line of the audit log. */
+const write = (tx: Db, verb: string, accountId: string, details?: object): Promise<void> =>
+  writeAct(tx, { accountId, by: byCommand, action: `accounts.${verb}`, subject: accountId, details });
+
 const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 
 async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
   const account = await accountByEmail(admin, email);
-  const changed = await setSuspended(admin.sql, account.id, suspended);
+  if (await isLeaving(admin.sql, account.id)) {
+    throw new CommandError('this account is being deleted; finish it with: svc accounts delete');
+  }
+  const changed = await inTransaction(admin.sql, async (tx) => {
+    const row = await setSuspended(tx, account.id, suspended);
+    await write(tx, suspended ? 'suspend' : 'resume', account.id);
+    return row;
+  });
   await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   return toRecord(changed);
 }
@@ -78,7 +92,10 @@ async function setAccountQuota(
   { email, name, limit }: { email?: string; name: QuotaName; limit: number | 'default' },
 ) {
   const { id } = await accountByEmail(admin, email);
-  await setQuota(admin.sql, id, name, limit === 'default' ? null : limit);
+  await inTransaction(admin.sql, async (tx) => {
+    await setQuota(tx, id, name, limit === 'default' ? null : limit);
+    await write(tx, 'quota', id, { name, limit });
+  });
   return { account_id: id, name, limit };
 }
 
@@ -89,9 +106,12 @@ function limitOf(value: string): number | 'default' {
 }
 
 async function createAccount(admin: Admin, options: { email: string; name: string }) {
-  const account = await insertAccount(admin.sql, options);
-  if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
-  return { account_id: account.id, email: account.email };
+  return inTransaction(admin.sql, async (tx) => {
+    const account = await insertAccount(tx, options);
+    if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
+    await write(tx, 'create', account.id, { email: account.email });
+    return { account_id: account.id, email: account.email };
+  });
 }
 
 async function setAccount(
@@ -102,13 +122,19 @@ async function setAccount(
   },
 ) {
   const account = await accountByEmail(admin, options.email);
-  if (options.newEmail !== undefined && !(await updateEmail(admin.sql, account.id, options.newEmail))) {
-    throw new CommandError(`another account has the address ${options.newEmail}`);
-  }
-  const changed = await updateAccount(admin.sql, account.id, {
-    features: options.feature,
-    ...(options.subscription && { subscription: options.subscription }),
-    ...(options.toolLevel && { tool_level: options.toolLevel }),
+  const { newEmail, feature, subscription: state, toolLevel } = options;
+  const changed = await inTransaction(admin.sql, async (tx) => {
+    if (newEmail !== undefined && !(await updateEmail(tx, account.id, newEmail))) {
+      throw new CommandError(`another account has the address ${newEmail}`);
+    }
+    const change = {
+      ...(Object.keys(feature).length > 0 && { features: feature }),
+      ...(state && { subscription: state }),
+      ...(toolLevel && { tool_level: toolLevel }),
+    };
+    const address = newEmail !== undefined && { email: newEmail, email_before: account.email };
+    await write(tx, 'set', account.id, { ...change, ...address });
+    return updateAccount(tx, account.id, change);
   });
   await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   const { id, email, subscription, features, tool_level } = changed;

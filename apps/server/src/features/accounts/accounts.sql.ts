@@ -1,5 +1,7 @@
 import type { ToolLevel } from '@svc/contract';
-import type { Db } from '../../kernel/db/db.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { addCounts, type Counts } from '../../kernel/deletion.ts';
 
 /** An account: a person. */
 export interface AccountRow {
@@ -92,4 +94,55 @@ export async function setSuspended(db: Db, id: string, suspended: boolean): Prom
 export async function hasAccounts(db: Db): Promise<boolean> {
   const rows = await db`select 1 from accounts.accounts limit 1`;
   return rows.length > 0;
+}
+
+/** The address of an account, locked for the transaction. */
+export async function lockEmail(db: Db, id: string): Promise<string | undefined> {
+  const [row] = await db<{ email: string }[]>`select email from accounts.accounts where id = ${id} for update`;
+  return row?.email;
+}
+
+/** Notes that an account's deletion began; false when it had begun before. */
+export async function beginDeletion(db: Db, id: string, email: string): Promise<boolean> {
+  const { count } = await db`
+    insert into accounts.deletions (account_id, email) values (${id}, ${email}) on conflict (account_id) do nothing`;
+  return count > 0;
+}
+
+/** Whether the account is being deleted. */
+export async function isLeaving(db: Db, id: string): Promise<boolean> {
+  return (await db`select 1 from accounts.deletions where account_id = ${id}`).length > 0;
+}
+
+/** Adds to what a deletion deleted so far, and notes that it is worked on; answers all of it. */
+export async function noteDeletion(db: Db, id: string, deleted: Counts): Promise<Counts> {
+  const [row] = await db<{ deleted: Counts }[]>`select deleted from accounts.deletions where account_id = ${id}`;
+  const all = { ...row?.deleted };
+  addCounts(all, deleted);
+  await db`update accounts.deletions set tried_at = now(), deleted = ${db.json(all)} where account_id = ${id}`;
+  return all;
+}
+
+/** Notes that a deletion is done; answers what it deleted. */
+export async function endDeletion(db: Db, id: string, deleted: Counts): Promise<Counts> {
+  const all = await noteDeletion(db, id, deleted);
+  await db`update accounts.deletions set done_at = now(), email = null where account_id = ${id}`;
+  return all;
+}
+
+/** Deletes the account's own row; answers how many there were. */
+export async function deleteAccountRow(db: Db, id: string): Promise<number> {
+  return (await db`delete from accounts.accounts where id = ${id}`).count;
+}
+
+/** Deletions that are done, and those that nobody has worked on for two minutes. */
+export async function openDeletions(db: Db, time: Pick<Clock, 'instant'>) {
+  return db<{ account_id: string; email: string | null; is_done: boolean }[]>`
+    select account_id, email, done_at is not null as is_done from accounts.deletions
+    where done_at is not null or tried_at < ${nowOf(db, time)} - interval '2 minutes' order by began_at`;
+}
+
+/** Forgets deletions that were done a day ago. */
+export async function forgetDeletions(db: Db, time: Pick<Clock, 'instant'>): Promise<void> {
+  await db`delete from accounts.deletions where done_at < ${nowOf(db, time)} - interval '1 day'`;
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { Command } from 'commander';
-import { CommandError, format, integer, type Run, span } from '../../kernel/commands.ts';
+import { CommandError, format, integer, span } from '../../kernel/commands.ts';
 import { shared } from '../../testing.shared.ts';
+import { svcOf } from '../../testing.commands.ts';
 import { asOwner, http, openTest } from '../../testing.ts';
 import { keysCommands } from '../keys/index.ts';
 import { orgsCommands } from '../orgs/index.ts';
@@ -13,24 +16,7 @@ import { accountsCommands } from './index.ts';
 describe('admin commands', () => {
   const { gateway, database } = shared(() => openTest());
 
-  /** Runs a command line as `svc` does, and answers what it would print. */
-  async function svc(...line: string[]): Promise<any> {
-    let result: unknown;
-    const run: Run =
-      (work) =>
-      async (...args) => {
-        result = await work(gateway.kernel, ...args);
-      };
-    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
-    for (const add of [accountsCommands, keysCommands, orgsCommands, walletCommands]) add(program, run);
-    const share = (command: Command): void => {
-      command.exitOverride().configureOutput({ writeErr: () => {} });
-      command.commands.forEach(share);
-    };
-    share(program);
-    await program.parseAsync(line, { from: 'user' });
-    return JSON.parse(format(result, true));
-  }
+  const svc = svcOf(gateway, accountsCommands, keysCommands, orgsCommands, walletCommands);
   const address = () => `${randomUUID()}@example.test`;
   const status = async (key: string, path = '/v1/keys') => (await http(gateway.url, path, { key })).status;
 
@@ -132,7 +118,7 @@ describe('admin commands', () => {
     assert.equal(two.filter(({ status }) => status === 'fulfilled').length, 2, 'its own address is no conflict');
   });
 
-  test('keys are paused, resumed and revoked by id or by text, at once', async () => {
+  test('keys are paused, resumed and revoked by id, prefix or a file with the text, at once; a text on the command line is refused', async () => {
     const email = address();
     await svc('accounts', 'create', '--email', email);
     const { id, key } = await svc(
@@ -148,7 +134,18 @@ describe('admin commands', () => {
     assert.equal(await status(key), 200);
     assert.equal((await svc('keys', 'pause', id)).status, 'paused');
     assert.equal(await status(key), 401);
-    assert.equal((await svc('keys', 'resume', key)).status, 'active');
+    await assert.rejects(
+      svc('keys', 'resume', key),
+      (error: Error) => /command line is seen by others/.test(error.message) && !error.message.includes(key),
+    );
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-key-')), 'key');
+    writeFileSync(file, `${key}\n`);
+    assert.equal((await svc('keys', 'resume', '--text-file', file)).status, 'active');
+    rmSync(file);
+    await assert.rejects(svc('keys', 'resume', '--text-file', file), /cannot read the key/);
+    assert.equal(await status(key), 200);
+    assert.equal((await svc('keys', 'pause', key.slice(0, 8))).id, id);
+    assert.equal((await svc('keys', 'resume', key.slice(0, 8))).status, 'active');
     assert.equal(await status(key), 200);
     assert.equal((await svc('keys', 'revoke', '--id', id)).status, 'revoked');
     assert.equal(await status(key), 401);

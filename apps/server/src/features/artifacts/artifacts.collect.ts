@@ -7,6 +7,8 @@ import {
   type ArtifactRow,
   bytesKept,
   deleteArtifacts,
+  expireArtifacts,
+  idsOfAccount,
   insertArtifact,
   judgeArtifact,
   renewArtifact,
@@ -64,7 +66,9 @@ export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path
   const mime = await mimeOf(Buffer.concat(head));
   const scan = await scanned(kernel, source, blob);
   const row = await judgeArtifact(kernel.sql, kernel.clock, { id, bytes, mime, sha256, scan });
-  if (scan !== 'clean') await kernel.blobs.delete(blob);
+  if (row?.scan !== 'clean') await kernel.blobs.delete(blob);
+  // Its account was deleted meanwhile.
+  if (!row) throw new ArtifactGone(path);
   return row;
 }
 
@@ -111,5 +115,35 @@ function isJson(text: string, isWhole: boolean): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+const deletedAtOnce = 500;
+
+/**
+ * Deletes an account's files and their bytes. One whose bytes are not here, as they are in the data dir of another
+ * machine, is left for the sweep there: its link ends at once.
+ */
+export async function deleteOfAccount(
+  { sql, blobs }: Pick<Kernel, 'sql' | 'blobs'>,
+  accountId: string,
+): Promise<{ deleted: number; left: number }> {
+  const counts = { deleted: 0, left: 0 };
+  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const rows = await idsOfAccount(sql, accountId, after, deletedAtOnce);
+    const gone: string[] = [];
+    const elsewhere: string[] = [];
+    for (const { id, scan } of rows) {
+      const isHere = scan !== 'clean' || (await blobs.size(`artifacts/${id}`)) !== undefined;
+      await blobs.delete(`artifacts/${id}`);
+      (isHere ? gone : elsewhere).push(id);
+    }
+    await deleteArtifacts(sql, gone);
+    await expireArtifacts(sql, elsewhere);
+    counts.deleted += gone.length;
+    counts.left += elsewhere.length;
+    const last = rows.at(-1);
+    if (!last || rows.length < deletedAtOnce) return counts;
+    after = last.id;
   }
 }

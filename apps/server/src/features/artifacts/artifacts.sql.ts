@@ -30,18 +30,18 @@ export async function insertArtifact(
     from (select ${nowOf(db, time)} as at) as clock`;
 }
 
-/** What came of a file whose blob is written; its link is valid for an hour from now. */
+/** What came of a file whose blob is written; its link is valid for an hour from now. Undefined when it was deleted meanwhile. */
 export async function judgeArtifact(
   db: Db,
   time: Time,
   artifact: Pick<ArtifactRow, 'id' | 'bytes' | 'mime' | 'sha256' | 'scan'>,
-): Promise<ArtifactRow> {
+): Promise<ArtifactRow | undefined> {
   const { id, bytes, mime, sha256, scan } = artifact;
   const [row] = await db<ArtifactRow[]>`
     update artifacts.artifacts set bytes = ${bytes}, mime = ${mime}, sha256 = ${sha256}, scan = ${scan},
       expires_at = ${nowOf(db, time)} + interval '1 hour'
     where id = ${id} returning ${columns(db)}`;
-  return row as ArtifactRow;
+  return row;
 }
 
 /** Bytes that are kept for an account. */
@@ -81,4 +81,15 @@ export async function expiredIds(db: Db, time: Time, limit: number): Promise<str
 
 export async function deleteArtifacts(db: Db, ids: readonly string[]): Promise<void> {
   await db`delete from artifacts.artifacts where id = any(${[...ids]})`;
+}
+
+/** Files of an account, by id. */
+export async function idsOfAccount(db: Db, accountId: string, after: string, limit: number) {
+  return db<{ id: string; scan: ArtifactRow['scan'] }[]>`
+    select id, scan from artifacts.artifacts where account_id = ${accountId} and id > ${after} order by id limit ${limit}`;
+}
+
+/** Ends the links of files, so that the next sweep deletes them. */
+export async function expireArtifacts(db: Db, ids: readonly string[]): Promise<void> {
+  await db`update artifacts.artifacts set expires_at = created_at - interval '1 day' where id = any(${[...ids]})`;
 }

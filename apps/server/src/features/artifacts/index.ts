@@ -1,3 +1,5 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+import { deleteOfAccount } from './artifacts.collect.ts';
 import type { contract, RouteOutput } from '@svc/contract';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ArtifactGone, type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
@@ -36,3 +38,13 @@ function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
     expires_at: new Date(expires_at).toISOString(),
   };
 }
+
+/** What it keeps of an account. */
+export const artifactsData: AccountData = {
+  name: 'artifacts',
+  tables: [],
+  async end(parts, { accountId }) {
+    const { deleted, left } = await deleteOfAccount(parts, accountId);
+    return { deleted: { 'artifacts.artifacts': deleted }, left: { 'artifacts.artifacts': left } };
+  },
+};

@@ -1,14 +1,16 @@
 import { contract } from '@svc/contract';
+import type { Act } from '../../kernel/audit.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { findDevices } from '../devices/index.ts';
-import type { CallOutcome, Relay } from './hosts.relay.ts';
+import type { Call, CallOutcome, Relay } from './hosts.relay.ts';
 
 /** Runs an operation on a host and waits for its result; never queued, at most once (design: hosts). */
 export const exec = (relay: Relay): Operation =>
   operation(contract.hosts.exec, async (context, { params, body }) => {
     const { op, args, timeout_ms: timeoutMs, ...extra } = body;
-    const { reqId, outcome } = await relay.call({
+    const call = await relay.call({
       accountId: context.actor.accountId,
       deviceId: params.device_id,
       timeoutMs,
@@ -23,6 +25,8 @@ export const exec = (relay: Relay): Operation =>
         deadline: context.clock.now() + timeoutMs,
       },
     });
+    const { reqId, outcome } = call;
+    context.kernel.audit.record(actOf(context, params.device_id, op, call));
     if (outcome.kind === 'result') {
       const { ok, result = null, error } = outcome.result;
       return { req_id: reqId, ok, result, ...(error !== undefined && { error }) };
@@ -33,6 +37,19 @@ export const exec = (relay: Relay): Operation =>
     }
     throw failures[outcome.kind](reqId, timeoutMs);
   });
+
+/** Its line in the audit log: never what is in the frame, which may be a command or a file. */
+const actOf = ({ actor, by }: Context, deviceId: string, op: string, { outcome, frameSha256 }: Call): Act => ({
+  accountId: actor.accountId,
+  by,
+  action: 'hosts.exec',
+  subject: deviceId,
+  details: {
+    op,
+    outcome: outcome.kind === 'result' ? (outcome.result.ok ? 'ok' : 'failed') : outcome.kind,
+    ...(frameSha256 !== undefined && { frame_sha256: frameSha256 }),
+  },
+});
 
 /** What a caller is told of a call without a result. */
 const failures: Record<Exclude<CallOutcome['kind'], 'result'>, (reqId: string, timeoutMs: number) => ApiError> = {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID, webcrypto } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
@@ -15,6 +15,14 @@ export interface HostResult {
 export type CallOutcome =
   | { kind: 'result'; result: HostResult }
   | { kind: 'offline' | 'busy' | 'disconnected' | 'timeout' | 'cancelled' };
+
+/** A call that was made. */
+export interface Call {
+  reqId: string;
+  outcome: CallOutcome;
+  /** SHA-256 of the frame as the host gets it; undefined when it was not sent. */
+  frameSha256?: string;
+}
 
 /** A call as its caller makes it. */
 export interface CallRequest {
@@ -59,6 +67,14 @@ interface Done {
   cancel: boolean;
 }
 
+/** A frame of 12 MiB takes 26 ms: a long one is hashed beside the event loop. */
+const mostAtOnce = 256 * 1024;
+
+async function sha256(text: string): Promise<string> {
+  if (text.length <= mostAtOnce) return hash('sha256', text);
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', Buffer.from(text))).toString('hex');
+}
+
 /**
  * Carries calls to hosts and results back, each at most once. The caller's gateway (origin) keeps the pending call; the
  * one that holds the stream (carrier) writes the frame. With both in one process and no peers nothing touches the
@@ -93,7 +109,7 @@ export class Relay {
   }
 
   /** Makes a call and waits for how it ends. */
-  async call(request: CallRequest): Promise<{ reqId: string; outcome: CallOutcome }> {
+  async call(request: CallRequest): Promise<Call> {
     const { gateways, clock } = this.#kernel;
     const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
@@ -110,8 +126,10 @@ export class Relay {
     const cancel = (): void => this.#finish(reqId, { kind: 'cancelled' });
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      await this.#dispatch(reqId, call, JSON.stringify({ ...request.frame, req_id: reqId }), timeoutMs);
-      return { reqId, outcome: await promise };
+      const frame = JSON.stringify({ ...request.frame, req_id: reqId });
+      const digest = sha256(frame);
+      await this.#dispatch(reqId, call, frame, timeoutMs);
+      return { reqId, outcome: await promise, frameSha256: await digest };
     } finally {
       cancelTimer();
       signal.removeEventListener('abort', cancel);

@@ -1,16 +1,18 @@
 import { contract, type ToolLevel, toolLevels } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { invalidApiKey } from '../../kernel/http/access.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { operation } from '../../kernel/feature.ts';
 import { bindTo } from '../devices/index.ts';
 import { issueKey } from './keys.issue.ts';
-import { scopesWithin } from './keys.rules.ts';
-import { type KeyRow, keysQuota, lockKey } from './keys.sql.ts';
+import { scopesWithin, termsOf } from './keys.rules.ts';
+import { isUsable, type KeyRow, keysQuota, lockKey } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 export const create = operation(contract.keys.create, async (context, { body }) => {
-  const { actor } = context;
+  const { actor, by } = context;
   checkTerms(actor, body, context.clock.now());
   const scopes = body.scopes ?? actor.scopes;
   const deviceId = body.device_id;
@@ -20,6 +22,8 @@ export const create = operation(contract.keys.create, async (context, { body }) 
   }
   return context.transaction(async (tx) => {
     await checkQuota(context.kernel.config, tx, keysQuota, actor.accountId);
+    // It may have been revoked with its children since it was let in: this one would outlive it unseen.
+    if (!(await isUsable(tx, actor.keyId))) throw invalidApiKey();
     const { id, text } = await issueKey(context.kernel, tx, {
       accountId: actor.accountId,
       name: body.name,
@@ -28,6 +32,7 @@ export const create = operation(contract.keys.create, async (context, { body }) 
       models: body.models ?? actor.models,
       spendCapMicroUsd: body.spend_cap_micro_usd ?? actor.spendCapMicroUsd,
       expiresAt: body.expires_at ?? actor.expiresAt,
+      parentId: actor.keyId,
     });
     if (deviceId !== undefined) {
       const takesOver = actor.scopes.includes('*');
@@ -35,6 +40,7 @@ export const create = operation(contract.keys.create, async (context, { body }) 
     }
     const row = await lockKey(tx, actor.accountId, id);
     if (!row) throw new Error('a key just inserted is gone');
+    await writeAct(tx, { accountId: actor.accountId, by, action: 'keys.create', subject: id, details: termsOf(row) });
     return { ...toRecord(row), key: text };
   });
 });

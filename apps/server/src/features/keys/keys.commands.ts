@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { scopeNames, type ToolLevel, toolLevels } from '@svc/contract';
+import { byCommand, writeAct } from '../../kernel/audit.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
-import { changeKey } from './keys.change.ts';
+import { changeKey, revokeKey } from './keys.change.ts';
 import { issueKey } from './keys.issue.ts';
 import { hashKey } from './keys.lookup.ts';
-import { isKeyText } from './keys.rules.ts';
-import { findKeyOwner, type KeyRow, listKeys } from './keys.sql.ts';
+import { isKeyText, recognisable } from './keys.rules.ts';
+import { findKeyOwners, type KeyRow, listKeys } from './keys.sql.ts';
+import { treeOf } from './keys.tree.ts';
 import { toRecord } from './keys.view.ts';
 
 /** More than the quota of most accounts. */
@@ -23,60 +27,109 @@ export const keysCommands: Commands = (program, run) => {
     .option('--tool-level <level>', `${toolLevels.join(', ')}; default: the account's`, oneOf(toolLevels))
     .option('--expires-in <span>', 'such as 12h or 30d; default: never', span)
     .action(run(createKey));
-  keys
-    .command('list')
-    .description("an account's keys, newest first")
-    .option('--email <address>', `account; ${defaultAccount}`, emailAddress)
-    .action(
-      run(async (admin: Admin, { email }: { email?: string }) => {
-        const account = await accountByEmail(admin, email);
-        return (await listKeys(admin.sql, account.id, { limit: mostListed })).map(toRecord);
-      }),
-    );
-  for (const [verb, status, description] of changes) {
+  for (const [verb, description, show] of lists) {
     keys
       .command(verb)
       .description(description)
-      .argument('[key]', "the key's id, or its text")
-      .option('--id <id>', "the key's id")
+      .option('--email <address>', `account; ${defaultAccount}`, emailAddress)
       .action(
-        run((admin: Admin, key: string | undefined, options: { id?: string }) =>
-          setStatus(admin, key ?? options.id, status),
-        ),
+        run(async (admin: Admin, { email }: { email?: string }) => {
+          const account = await accountByEmail(admin, email);
+          return show(await listKeys(admin.sql, account.id, { limit: mostListed }));
+        }),
       );
+  }
+  for (const [verb, description] of changes) {
+    const command = keys
+      .command(verb)
+      .description(description)
+      .argument('[key]', "the key's id, or its prefix such as svc_Ab3d; -: its text on standard input")
+      .option('--id <id>', "the key's id")
+      .option('--text-file <path>', "a file with the key's text");
+    if (verb === 'revoke') command.option('--children', 'with every key that it made, and that those made');
+    command.action(run((admin: Admin, key: string | undefined, options: Named) => change(admin, verb, key, options)));
   }
 };
 
-const changes: readonly [string, KeyRow['status'], string][] = [
-  ['pause', 'paused', 'refuse a key until it is resumed'],
-  ['resume', 'active', 'accept a paused key again'],
-  ['revoke', 'revoked', 'refuse a key for good'],
+const lists: readonly [string, string, (keys: readonly KeyRow[]) => object[]][] = [
+  ['list', "an account's keys, newest first", (keys) => keys.map(toRecord)],
+  ['tree', "an account's keys, each below the one that made it", treeOf],
 ];
+
+const changes = [
+  ['pause', 'refuse a key until it is resumed'],
+  ['resume', 'accept a paused key again'],
+  ['revoke', 'refuse a key for good'],
+] as const;
+type Verb = (typeof changes)[number][0];
+
+interface Named {
+  id?: string;
+  textFile?: string;
+  children?: boolean;
+}
 
 async function createKey(
   admin: Admin,
   options: { email?: string; name: string; scopes: string[]; toolLevel?: ToolLevel; expiresIn?: number },
 ) {
-  const account = await accountByEmail(admin, options.email);
-  const expiresAt =
-    options.expiresIn === undefined ? undefined : new Date(admin.clock.now() + options.expiresIn * 1000).toISOString();
-  const { id, text } = await issueKey(admin, admin.sql, {
-    accountId: account.id,
-    name: options.name,
-    scopes: options.scopes,
-    toolLevel: options.toolLevel,
-    expiresAt,
+  const { name, scopes, toolLevel, expiresIn } = options;
+  const { id: accountId } = await accountByEmail(admin, options.email);
+  const expiresAt = expiresIn === undefined ? undefined : new Date(admin.clock.now() + expiresIn * 1000).toISOString();
+  return inTransaction(admin.sql, async (tx) => {
+    const { id, text } = await issueKey(admin, tx, { accountId, name, scopes, toolLevel, expiresAt });
+    const details = { name, prefix: recognisable(text).prefix, scopes };
+    await writeAct(tx, { accountId, by: byCommand, action: 'keys.create', subject: id, details });
+    return { id, key: text };
   });
-  return { id, key: text };
 }
 
-async function setStatus(admin: Admin, key: string | undefined, status: KeyRow['status']) {
-  if (key === undefined) throw new CommandError('name the key by its id (see: svc keys list) or by its text');
-  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(key);
-  if (!isId && !isKeyText(key)) throw new CommandError('this is neither the id of a key nor its text');
-  const found = await findKeyOwner(admin.sql, isId ? { id: key } : { hash: hashKey(admin, key) });
+async function change(admin: Admin, verb: Verb, key: string | undefined, named: Named): Promise<object> {
+  const found = await findKey(admin, key ?? named.id, named.textFile);
+  const whose = { accountId: found.account_id, by: byCommand };
+  if (verb !== 'revoke') {
+    const status = verb === 'pause' ? 'paused' : 'active';
+    return toRecord(await changeKey(admin, found.id, { status }, whose));
+  }
+  const { row, children, left } = await revokeKey(admin, found.id, named.children === true, whose);
+  return { ...toRecord(row), children_revoked: children, children_left: left };
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const prefix = /^svc_[0-9A-Za-z]{4}$/;
+
+/** The key that a command names; a text is read from where other users of the machine cannot see it. */
+async function findKey(admin: Admin, word: string | undefined, textFile: string | undefined) {
+  if (textFile !== undefined || word === '-') return findByText(admin, textFile ?? 0);
+  if (word === undefined) throw new CommandError('name the key by its id or its prefix (see: svc keys list)');
+  if (isKeyText(word)) {
+    throw new CommandError(
+      `a key on a command line is seen by others; name it by its prefix, ${recognisable(word).prefix}, or give its text on standard input (-) or with --text-file`,
+    );
+  }
+  if (!uuid.test(word) && !prefix.test(word)) {
+    throw new CommandError('this is neither the id of a key nor its prefix, such as svc_Ab3d (see: svc keys list)');
+  }
+  const found = await findKeyOwners(admin.sql, uuid.test(word) ? { id: word } : { prefix: word });
+  const live = found.filter(({ status }) => status !== 'revoked');
+  const [only, another] = live.length > 0 ? live : found;
+  if (!only) throw new CommandError('no such key');
+  if (another) throw new CommandError(`several keys begin with ${word}; name one by its id (see: svc keys list)`);
+  return only;
+}
+
+async function findByText(admin: Admin, place: string | 0) {
+  let text: string;
+  try {
+    text = readFileSync(place, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandError(`cannot read the key from ${place === 0 ? 'standard input' : place}: ${code ?? 'unknown'}`);
+  }
+  if (!isKeyText(text)) throw new CommandError('what was given is not the text of a key');
+  const [found] = await findKeyOwners(admin.sql, { hash: hashKey(admin, text) });
   if (!found) throw new CommandError('no such key');
-  return toRecord(await changeKey(admin, found.account_id, found.id, { status }));
+  return found;
 }
 
 function parseScopes(value: string): string[] {

@@ -15,6 +15,8 @@ export interface KeyTerms {
   spendCapMicroUsd?: number | undefined;
   /** RFC 3339. */
   expiresAt?: string | undefined;
+  /** The key that makes it; unset: a command, or the first start. */
+  parentId?: string;
 }
 
 /** Creates a key; its text is in the answer and nowhere else. */
@@ -34,6 +36,7 @@ export async function issueKey(
     models: terms.models ?? null,
     spendCapMicroUsd: terms.spendCapMicroUsd ?? null,
     expiresAt: terms.expiresAt ?? null,
+    parentId: terms.parentId ?? null,
   });
   return { id, text };
 }

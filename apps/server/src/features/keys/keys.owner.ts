@@ -1,3 +1,4 @@
+import { bySystem, writeAct } from '../../kernel/audit.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { hasAccounts, insertAccount } from '../accounts/index.ts';
@@ -14,11 +15,19 @@ export async function createOwner(kernel: Pick<Kernel, 'sql' | 'keyring' | 'conf
     if (await hasAccounts(tx)) return undefined;
     const owner = await insertAccount(tx, { email: kernel.config.ownerEmail, name: 'Owner', toolLevel: 'l3_sandbox' });
     if (!owner) throw new Error('the owner account was not created');
-    const { text } = await issueKey(kernel, tx, {
+    const { id, text } = await issueKey(kernel, tx, {
       accountId: owner.id,
       name: 'Owner key',
       scopes: ['*'],
       toolLevel: 'l3_sandbox',
+    });
+    const created = { accountId: owner.id, by: bySystem };
+    await writeAct(tx, { ...created, action: 'accounts.create', subject: owner.id });
+    await writeAct(tx, {
+      ...created,
+      action: 'keys.create',
+      subject: id,
+      details: { name: 'Owner key', scopes: ['*'] },
     });
     return text;
   });

@@ -33,6 +33,14 @@ export function recognisable(text: string): { prefix: string; lastFour: string }
   return { prefix: text.slice(0, 8), lastFour: text.slice(-4) };
 }
 
+/** What a key may do, for the audit log. */
+export const termsOf = (key: { name: string; prefix: string; scopes: readonly string[]; tool_level: string }) => ({
+  name: key.name,
+  prefix: key.prefix,
+  scopes: key.scopes,
+  tool_level: key.tool_level,
+});
+
 /**
  * Whether every one of `wanted` is within what `held` allows: a key never creates a stronger one. A feature includes its
  * `:read` and `:exec`; its `:serve` is a right apart.

@@ -18,6 +18,7 @@ export interface KeyRow {
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
+  parent_id: string | null;
 }
 
 /** What an active key may do, with its account's standing. */
@@ -39,7 +40,7 @@ export interface KeyGrant {
 const columns = (db: Db) => db`
   k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes || k.own_scopes as scopes,
   coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
-  k.created_at`;
+  k.created_at, k.parent_id`;
 
 /** The grant of an active, unexpired key. The auth path: one index look-up each in keys and accounts. */
 export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
@@ -80,11 +81,57 @@ export async function lockKey(db: Db, accountId: string, id: string): Promise<Ke
   return row;
 }
 
-/** The owner of the key with this id or hash; for commands, which act for any account. */
-export async function findKeyOwner(db: Db, by: { id: string } | { hash: Buffer }) {
-  const [row] = await db<{ id: string; account_id: string }[]>`
-    select k.id, k.account_id from keys.keys k where ${'id' in by ? db`k.id = ${by.id}` : db`k.hash = ${by.hash}`}`;
-  return row;
+/** Keys that descend from this one and are not revoked, locked for the transaction. */
+export async function lockDescendants(db: Db, accountId: string, id: string): Promise<KeyRow[]> {
+  return db<KeyRow[]>`
+    with recursive below as (
+      select id from keys.keys where parent_id = ${id} and account_id = ${accountId}
+      union
+      select k.id from keys.keys k join below b on k.parent_id = b.id where k.account_id = ${accountId})
+    select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.id in (select id from below) and k.status <> 'revoked' order by k.id for update of k`;
+}
+
+/** Whether the key can be used now. */
+export async function isUsable(db: Db, id: string): Promise<boolean> {
+  return (await db`select 1 from keys.usable_view where id = ${id}`).length > 0;
+}
+
+/** How many of the keys can be used, or could be again. */
+export async function countLive(db: Db, ids: readonly string[]): Promise<number> {
+  const [row] = await db<{ n: number }[]>`
+    select count(*)::int as n from keys.live_view where id = any(${[...ids]}::uuid[])`;
+  return row?.n ?? 0;
+}
+
+/** Whether the account has a key that may do everything, and no other account that may go on has one. */
+export async function isLastOwner(db: Db, accountId: string): Promise<boolean> {
+  const [row] = await db<{ own: boolean; other: boolean }[]>`
+    select coalesce(bool_or(k.account_id = ${accountId}), false) as own,
+      coalesce(bool_or(k.account_id <> ${accountId} and a.may_run), false) as other
+    from keys.keys k join accounts.standing_view a on a.id = k.account_id join keys.live_view l on l.id = k.id
+    where '*' = any(k.scopes)`;
+  return row !== undefined && row.own && !row.other;
+}
+
+/** What a key is recognised by. */
+export type KeyName = Pick<KeyRow, 'name' | 'prefix'>;
+
+/** Names of keys by id. */
+export async function namesOfKeys(db: Db, ids: readonly string[]): Promise<Map<string, KeyName>> {
+  const unique = [...new Set(ids)];
+  if (unique.length === 0) return new Map();
+  const rows = await db<(KeyName & { id: string })[]>`
+    select id, name, prefix from keys.keys where id = any(${unique}::uuid[])`;
+  return new Map(rows.map(({ id, ...rest }) => [id, rest]));
+}
+
+/** The keys with this id, hash or prefix, three at most, those that were not revoked first; for commands, which act for any account. */
+export async function findKeyOwners(db: Db, by: { id: string } | { hash: Buffer } | { prefix: string }) {
+  const which = 'id' in by ? db`k.id = ${by.id}` : 'hash' in by ? db`k.hash = ${by.hash}` : db`k.prefix = ${by.prefix}`;
+  return db<{ id: string; account_id: string; name: string; status: KeyRow['status'] }[]>`
+    select k.id, k.account_id, k.name, k.status from keys.keys k where ${which}
+    order by k.status = 'revoked', k.id limit 3`;
 }
 
 /** Fields of a new key. */
@@ -99,6 +146,7 @@ export interface NewKey {
   models: readonly string[] | null;
   spendCapMicroUsd: number | null;
   expiresAt: string | null;
+  parentId: string | null;
 }
 
 /** Scopes as they are stored: in two columns, so that a gateway of an earlier version meets those only that it knows. */
@@ -112,9 +160,10 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
   const { scopes, own_scopes: ownScopes } = columnsOf(key.scopes);
   const [row] = await db<{ id: string }[]>`
     insert into keys.keys
-      (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at)
+      (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at,
+       parent_id)
     values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${scopes}, ${ownScopes},
-      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt})
+      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt}, ${key.parentId})
     returning id`;
   return (row as { id: string }).id;
 }

@@ -99,7 +99,13 @@ describe('keys', () => {
   test('revoked is for good: twice answers the same, no change brings it back', async () => {
     const { body } = await create();
     const revoke = () => http(gateway.url, `/v1/keys/${body.id}`, { method: 'DELETE', key: account.key });
-    for (let i = 0; i < 2; i++) assert.deepEqual((await revoke()).body, { deleted: true, id: body.id });
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual((await revoke()).body, {
+        deleted: true,
+        id: body.id,
+        children_revoked: 0,
+        children_left: 0,
+      });
     assert.equal((await http(gateway.url, '/v1/keys', { key: body.key })).status, 401);
     for (const change of [{ status: 'active' }, { name: 'again' }]) {
       const answer = await patch(body.id, change);

@@ -1,10 +1,11 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { mayChange } from './create.ts';
-import { changeKey } from './keys.change.ts';
+import { revokeKey } from './keys.change.ts';
 
-export const revoke = operation(contract.keys.revoke, async (context, { params }) => {
-  const { kernel, actor } = context;
-  await changeKey(kernel, actor.accountId, params.id, { status: 'revoked' }, mayChange(actor));
-  return { deleted: true as const, id: params.id };
+export const revoke = operation(contract.keys.revoke, async (context, { params, query }) => {
+  const { kernel, actor, by } = context;
+  const change = { accountId: actor.accountId, by, check: mayChange(actor) };
+  const { children, left } = await revokeKey(kernel, params.id, query.children === 'true', change);
+  return { deleted: true as const, id: params.id, children_revoked: children, children_left: left };
 });

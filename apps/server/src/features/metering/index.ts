@@ -1,3 +1,4 @@
+import type { AccountData } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
@@ -43,3 +44,9 @@ export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragm
   const isPaid = config.billing ? sql`${owed(sql, accountId)} = 0` : sql`true`;
   return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
 }
+
+/** What it keeps of an account. */
+export const meteringData: AccountData = {
+  name: 'metering',
+  tables: ['metering.spans', 'metering.days', 'metering.buckets', 'metering.accounts'],
+};

@@ -8,6 +8,12 @@ type Time = Pick<Clock, 'instant'>;
 /** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
 const mostWaiting = 20;
 
+/** Deletes the e-mails to an address, sent or not, with their deliveries; answers how many. */
+export async function deleteMails(db: Db, recipient: string): Promise<number> {
+  const { count } = await db`delete from notifications.mails where lower(recipient) = lower(${recipient})`;
+  return count;
+}
+
 /** An entry of the inbox. */
 export interface NotificationRow {
   id: string;

@@ -1,3 +1,4 @@
+import { byCommand, writeAct } from '../../kernel/audit.ts';
 import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
@@ -27,6 +28,8 @@ async function createOrg(admin: Admin, options: { name: string; owner?: string }
   const orgId = await inTransaction(admin.sql, async (tx) => {
     const id = await insertOrg(tx, options.name);
     await setMember(tx, id, owner.id, 'owner');
+    const details = { name: options.name };
+    await writeAct(tx, { accountId: owner.id, by: byCommand, action: 'orgs.create', subject: id, details });
     return id;
   });
   return { org_id: orgId, name: options.name, owner: owner.email };
@@ -41,6 +44,8 @@ async function addMember(admin: Admin, options: { org: string; email?: string; r
     if ((await countOwners(tx, options.org)) === 0) {
       throw new CommandError('an organisation needs an owner; add another one first');
     }
+    const act = { action: 'orgs.add', subject: options.org, details: { role: options.role } };
+    await writeAct(tx, { accountId: account.id, by: byCommand, ...act });
   });
   return { org_id: options.org, account_id: account.id, role: options.role };
 }

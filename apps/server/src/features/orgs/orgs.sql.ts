@@ -28,3 +28,25 @@ export async function countOwners(db: Db, orgId: string): Promise<number> {
     select count(*) from orgs.members where org_id = ${orgId} and role = 'owner'`;
   return row?.count ?? 0;
 }
+
+/** Organisations with other members and no owner but this account. */
+export async function orgsOwnedAlone(db: Db, accountId: string): Promise<{ id: string; name: string }[]> {
+  return db<{ id: string; name: string }[]>`
+    select o.id, o.name from orgs.orgs o join orgs.members m on m.org_id = o.id
+    where m.account_id = ${accountId} and m.role = 'owner'
+      and not exists (select 1 from orgs.members x
+        where x.org_id = o.id and x.role = 'owner' and x.account_id <> ${accountId})
+      and exists (select 1 from orgs.members x where x.org_id = o.id and x.account_id <> ${accountId})
+    order by o.id`;
+}
+
+/** Ends an account's memberships, and the organisations that had no other member. */
+export async function leaveOrgs(db: Db, accountId: string): Promise<{ members: number; orgs: number }> {
+  const left = await db<
+    { org_id: string }[]
+  >`delete from orgs.members where account_id = ${accountId} returning org_id`;
+  const { count: orgs } = await db`
+    delete from orgs.orgs o where id = any(${left.map((row) => row.org_id)}::uuid[])
+      and not exists (select 1 from orgs.members m where m.org_id = o.id)`;
+  return { members: left.length, orgs };
+}

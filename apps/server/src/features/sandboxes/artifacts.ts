@@ -9,8 +9,9 @@ export const artifacts = (nodes: Nodes) =>
   operation(contract.sandboxes.artifacts, async (context, { params }) => {
     const running = await runningSandbox(context, nodes, params.id);
     try {
-      const { accountId, keyId } = context.actor;
-      const { source, paths } = await outputsOf(context.kernel, running.node, { id: params.id, accountId, keyId });
+      const { by } = context;
+      const { accountId } = context.actor;
+      const { source, paths } = await outputsOf(context.kernel, running.node, { id: params.id, accountId, by });
       return { data: await collect(context.kernel, source, paths) };
     } catch (error) {
       throw toApiFailure(error, 'file');

@@ -5,7 +5,7 @@ import type { Nodes } from './sandboxes.nodes.ts';
 import { toRecord } from './sandboxes.view.ts';
 
 export const create = (nodes: Nodes) =>
-  operation(contract.sandboxes.create, async ({ kernel, actor }, { body }) => {
+  operation(contract.sandboxes.create, async (context, { body }) => {
     const { backend, template, egress, metadata, ttl_seconds: ttlSeconds } = body;
-    return toRecord(await createSandbox(kernel, nodes, actor, { backend, template, egress, metadata, ttlSeconds }));
+    return toRecord(await createSandbox(context, nodes, { backend, template, egress, metadata, ttlSeconds }));
   });

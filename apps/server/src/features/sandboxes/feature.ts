@@ -1,4 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { artifacts } from './artifacts.ts';
@@ -20,9 +21,11 @@ import { runCode } from './runCode.ts';
 import { Keeper } from './sandboxes.keeper.ts';
 import { deleteExpiredPreviews } from './sandboxes.previews.sql.ts';
 import { PreviewListener } from './sandboxes.previews.ts';
-import { deleteOldSandboxes } from './sandboxes.sql.ts';
+import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
 import { writeFile } from './writeFile.ts';
+
+const sweptAtOnce = 10_000;
 
 /** On every answer of a sandbox route (document 3, Limits). */
 const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
@@ -65,7 +68,12 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
         name: 'sandboxes.sweep',
         cron: '41 3 * * *',
         retries: 0,
-        run: ({ sql, clock }) => deleteOldSandboxes(sql, clock),
+        async run({ sql, clock, config }) {
+          await deleteOldSandboxes(sql, clock);
+          const { ms } = await readNow(sql, clock);
+          const before = new Date(ms - config.auditDays * 86_400_000).toISOString();
+          while ((await forgetOldAudit(sql, { before }, sweptAtOnce)) === sweptAtOnce);
+        },
       },
       {
         name: 'sandboxes.sweepPreviews',

@@ -13,7 +13,7 @@ const mostChildren = 5;
 /** Children are sandboxes of their own from the moment they run; a child that failed is none. */
 export const fork = (nodes: Nodes) =>
   operation(contract.sandboxes.fork, async (context, { params: { id }, body }) => {
-    const { kernel, actor, clock } = context;
+    const { kernel, actor, by, clock } = context;
     const { count, ttl_seconds: ttlSeconds } = body;
     if (count < 1 || count > mostChildren) {
       const message = `count must be 1 to ${mostChildren}`;
@@ -48,7 +48,7 @@ export const fork = (nodes: Nodes) =>
       for (const child of forked.children) {
         const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', detail: { parent: id } };
         try {
-          if (child.error === undefined) await begin(kernel, actor, child.id, 'forked', made);
+          if (child.error === undefined) await begin(kernel, by, child.id, 'forked', made);
         } catch (err) {
           kernel.log.error({ err, sandbox: child.id }, 'a fork was made and not kept');
           child.error = 'the fork could not be kept; try again';

@@ -1,4 +1,8 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+import { endOfAccount } from './sandboxes.keeper.ts';
+import { forgetOldAudit } from './sandboxes.sql.ts';
 import { defaultTemplate } from '@svc/contract';
+import { bySystem } from '../../kernel/audit.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { runOnce } from './run.ts';
@@ -23,7 +27,7 @@ export class Sandboxes {
     signal: AbortSignal,
   ) {
     const { timeoutSeconds, ...what } = command;
-    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), signal, frames: undefined };
+    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), by: bySystem, signal, frames: undefined };
     return runOnce(caller, this.nodes, {
       ...what,
       env: {},
@@ -50,3 +54,21 @@ const ofPlatform = (accountId: string): Actor => ({
   spent: false,
   features: {},
 });
+
+/** What it keeps of an account. */
+export const sandboxesData: AccountData = {
+  name: 'sandboxes',
+  tables: ['sandboxes.previews', 'sandboxes.sandboxes'],
+  async end(parts, { accountId }) {
+    const { ended, left } = await endOfAccount(parts, accountId);
+    let lines = 0;
+    for (let gone = -1; gone !== 0; lines += gone)
+      gone = await forgetOldAudit(parts.sql, { accountId }, forgottenAtOnce);
+    return {
+      deleted: { 'sandboxes.running': ended, 'sandboxes.audit': lines },
+      left: { 'sandboxes.running': left },
+    };
+  },
+};
+
+const forgottenAtOnce = 5_000;

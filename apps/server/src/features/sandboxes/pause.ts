@@ -9,8 +9,8 @@ import { toRecord } from './sandboxes.view.ts';
 
 export const pause = (nodes: Nodes) =>
   operation(contract.sandboxes.pause, async (context, { params: { id } }) => {
-    const { kernel, actor, clock } = context;
-    const { accountId, keyId } = actor;
+    const { kernel, actor, by, clock } = context;
+    const { accountId } = actor;
     const moved = await context.transaction(async (tx) => {
       await lockAccount(tx, accountId);
       const row = await findSandbox(tx, accountId, id);
@@ -19,18 +19,18 @@ export const pause = (nodes: Nodes) =>
       if (row.state !== 'running') throw notRunning();
       if (await isBusy(tx, clock, id)) throw busy();
       await checkPausedCap(tx, actor);
-      const pausing = await moveIn(tx, clock, id, 'pause', { keyId });
+      const pausing = await moveIn(tx, clock, id, 'pause', { by });
       if (pausing) return pausing;
       // A command has taken it, or it ended, since it was read.
       throw (await isBusy(tx, clock, id)) ? busy() : notRunning();
     });
     try {
       const paused = await nodes.of(moved.node_id).pause(id);
-      const given = { keyId, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
+      const given = { by, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
       return toRecord(await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given)));
     } catch (error) {
       // What the node made of it is found out by the keeper.
-      await moveSandbox(kernel, id, 'keepRunning', { keyId });
+      await moveSandbox(kernel, id, 'keepRunning', { by });
       throw toApiFailure(error);
     }
   });

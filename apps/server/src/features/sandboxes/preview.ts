@@ -16,10 +16,10 @@ const hostOf = (host: string): string =>
 
 /** A fresh address: whoever has it reaches the port until it is void. */
 export const preview = (nodes: Nodes, listener: PreviewListener) =>
-  operation(contract.sandboxes.preview, async ({ kernel, db, actor, clock }, { params: { id }, body }) => {
+  operation(contract.sandboxes.preview, async ({ kernel, db, actor, by, clock }, { params: { id }, body }) => {
     const { port, ttl_seconds: ttlSeconds } = body;
     checkTtl(ttlSeconds, ttl.most, ttl.least);
-    const { audit } = await runningSandbox({ db, actor }, nodes, id);
+    const { audit } = await runningSandbox({ db, actor, by }, nodes, id);
     const domain = kernel.config.previewDomain;
     if (domain === undefined && listener.port === undefined) {
       throw new ApiError('sandbox_capacity', 'previews have no port here; set SVC_PREVIEW_PORT to a free one', {

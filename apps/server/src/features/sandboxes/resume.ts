@@ -11,8 +11,8 @@ import { toRecord } from './sandboxes.view.ts';
 /** Lifetime goes on from here: what was left when it was paused. */
 export const resume = (nodes: Nodes) =>
   operation(contract.sandboxes.resume, async (context, { params: { id } }) => {
-    const { kernel, actor, db, clock } = context;
-    const { accountId, keyId } = actor;
+    const { kernel, actor, by, db, clock } = context;
+    const { accountId } = actor;
     const found = await findSandbox(db, accountId, id);
     if (!found) throw notFound('sandbox');
     if (found.backend === 'v1') throw new ApiError('not_supported_on_v1', 'v1 is never paused; resume needs v2');
@@ -23,7 +23,7 @@ export const resume = (nodes: Nodes) =>
       if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
       // It counts for the key that made it, whoever resumes it.
       await checkCaps(tx, { accountId, keyId: row.key_id }, { backend: 'v2' });
-      return moveIn(tx, clock, id, 'resume', { keyId });
+      return moveIn(tx, clock, id, 'resume', { by });
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
     /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
@@ -37,12 +37,12 @@ export const resume = (nodes: Nodes) =>
     try {
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
       const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
-      const given = { keyId, detail: () => ({ restored }) };
+      const given = { by, detail: () => ({ restored }) };
       const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'resumed', given));
       await keepExpiry(row);
       return { ...toRecord(row), restored, ready_ms };
     } catch (error) {
-      await moveSandbox(kernel, id, 'keepPaused', { keyId });
+      await moveSandbox(kernel, id, 'keepPaused', { by });
       throw toApiFailure(error);
     }
   });

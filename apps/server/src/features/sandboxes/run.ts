@@ -20,24 +20,24 @@ export async function runOnce(
   nodes: Nodes,
   { backend, template, egress, metadata, ...command }: RouteParsed<typeof contract.sandboxes.run>['body'],
 ) {
-  const { kernel, actor } = caller;
+  const { kernel, actor, by } = caller;
   const ttlSeconds = command.timeout_seconds + aroundSeconds;
   // Asked for before anything is made: a caller that leaves meanwhile is noticed.
   const { signal } = caller;
   const wanted = { backend, template, egress, metadata, ttlSeconds };
   // What would refuse the rest refuses the beginning: what has run is not thrown away.
   await Promise.all([checkDaily(kernel, actor.accountId), checkRoom(kernel, actor.accountId)]);
-  const { id, node_id } = await createSandbox(kernel, nodes, actor, wanted);
+  const { id, node_id } = await createSandbox(caller, nodes, wanted);
   try {
     signal.throwIfAborted();
     const { result } = await runCommand(caller, nodes, id, command);
-    const { accountId, keyId } = actor;
-    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId, id, keyId });
+    const { accountId } = actor;
+    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId, id, by });
     return { ...result, artifacts: await collect(kernel, source, paths) };
   } catch (error) {
     throw toApiFailure(error);
   } finally {
-    await moveSandbox(kernel, id, 'discard', { keyId: actor.keyId });
+    await moveSandbox(kernel, id, 'discard', { by });
     // In the background: the keeper removes what this does not.
     Promise.resolve()
       .then(() => nodes.of(node_id).destroy(id))

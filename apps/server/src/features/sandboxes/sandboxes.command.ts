@@ -20,7 +20,7 @@ import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts
 import { auditing, findSandbox, freeSandbox, holdSandbox, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
 
 /** On whose behalf a command runs: a request, or a run of the scheduler. */
-export type Caller = Pick<Context, 'kernel' | 'actor' | 'signal' | 'frames'>;
+export type Caller = Pick<Context, 'kernel' | 'actor' | 'by' | 'signal' | 'frames'>;
 export type Command = RouteParsed<typeof contract.sandboxes.exec>['body'];
 type Result = z.input<typeof execResult>;
 
@@ -57,13 +57,13 @@ export async function inSandbox<P, T>(
   id: string,
   work: Work<P, T>,
 ): Promise<{ value: T; before: number; after: number; row: SandboxRow }> {
-  const { kernel, actor } = caller;
+  const { kernel, actor, by } = caller;
   const { sql, clock } = kernel;
-  const { accountId, keyId } = actor;
+  const { accountId } = actor;
   const holder = randomUUID();
   const span = { id: randomUUID(), accountId, sandboxId: id };
   const audit = (action: string, detail: object, from?: Fragment): Fragment =>
-    auditing(sql, { accountId, keyId, sandboxId: id, action, detail }, from);
+    auditing(sql, { accountId, by, sandboxId: id, action, detail }, from);
   const row = await take(kernel, { id, accountId, holder, holdMs }, () => {
     const from = sql`from taken`;
     const asked = audit(work.action, work.asked, from);

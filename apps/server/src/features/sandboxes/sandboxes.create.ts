@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { templateNames, templates } from '@svc/contract';
 import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
+import type { Who } from '../../kernel/audit.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
@@ -29,6 +31,9 @@ export interface Wanted {
   metadata: Record<string, string>;
   ttlSeconds: number;
 }
+
+/** On whose behalf it is made. */
+type Maker = Pick<Context, 'kernel' | 'actor' | 'by'>;
 
 /** Throws `invalid_ttl` for a lifetime out of range (document 3, Limits). */
 export function checkTtl(seconds: number, most: number = ttl.v2, least: number = ttl.least): void {
@@ -72,7 +77,8 @@ export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor:
 }
 
 /** Makes a sandbox: v1 when asked for, else v2, or v1 when v2 is unavailable and nothing asked needs it. */
-export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, wanted: Wanted): Promise<SandboxRow> {
+export async function createSandbox(caller: Maker, nodes: Nodes, wanted: Wanted): Promise<SandboxRow> {
+  const { kernel, actor } = caller;
   const { backend, template, ttlSeconds } = wanted;
   checkTtl(ttlSeconds, backend === 'v1' ? ttl.v1 : ttl.v2);
   if (backend === 'v1' && !templates[template].v1) {
@@ -88,7 +94,7 @@ export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, 
     const node = nodes.place('v2', template);
     try {
       if (!node) throw noCapacity(nodes.whyNot('v2'));
-      return await createOn(kernel, node, actor, { ...wanted, backend: 'v2' });
+      return await createOn(caller, node, { ...wanted, backend: 'v2' });
     } catch (error) {
       // An image that is not built yet is none for v1 either, which would wait for it once more.
       const hasImage = nodes.place('v1', template)?.status.images.some(isReady(template));
@@ -99,15 +105,14 @@ export async function createSandbox(kernel: Kernel, nodes: Nodes, actor: Actor, 
   }
   const node = nodes.place('v1', template);
   if (!node) throw noCapacity(nodes.whyNot('v1'));
-  return createOn(kernel, node, actor, { ...wanted, backend: 'v1' });
+  return createOn(caller, node, { ...wanted, backend: 'v1' });
 }
 
 const isReady = (template: Template) => (image: ImageStatus) => image.template === template && image.state === 'ready';
 
 async function createOn(
-  kernel: Kernel,
+  { kernel, actor, by }: Maker,
   node: Node,
-  actor: Actor,
   wanted: Wanted & { backend: Backend },
 ): Promise<SandboxRow> {
   const { sql, clock } = kernel;
@@ -138,10 +143,10 @@ async function createOn(
       egress,
       expires_at: Date.parse(row.expires_at),
     });
-    return await begin(kernel, actor, id, 'made', { restored: made.restored, imageDigest: made.image_digest });
+    return await begin(kernel, by, id, 'made', { restored: made.restored, imageDigest: made.image_digest });
   } catch (error) {
     await forgetCreation(sql, id);
-    await moveSandbox(kernel, id, 'discard', { keyId: actor.keyId });
+    await moveSandbox(kernel, id, 'discard', { by });
     node.client.destroy(id).catch(() => {});
     throw toApiFailure(error);
   }
@@ -150,14 +155,14 @@ async function createOn(
 /** A sandbox that its node made is running from now on. */
 export async function begin(
   kernel: Kernel,
-  { keyId }: Pick<Actor, 'keyId'>,
+  by: Who,
   id: string,
   move: 'made' | 'forked',
   { detail, ...made }: { restored: boolean; imageDigest: string; detail?: object },
 ): Promise<SandboxRow> {
   const row = await moveSandbox(kernel, id, move, {
     ...made,
-    keyId,
+    by,
     detail: ({ backend, template, egress }) => ({ backend, template, egress, ...detail }),
   });
   // Too late: somebody thought that this gateway was gone.

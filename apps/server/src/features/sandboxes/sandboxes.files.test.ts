@@ -5,6 +5,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { before, describe, test } from 'node:test';
+import { bySystem } from '../../kernel/audit.ts';
 import { shared } from '../../testing.shared.ts';
 import { until } from '../../testing.ts';
 import { type Json, openSandboxes } from './sandboxes.testing.ts';
@@ -237,7 +238,7 @@ describe('files of sandboxes', () => {
 
   test('a file that grows between the listing and its turn is not stored beyond what all may take', async () => {
     await t.exec(box, 'rm -rf out/*; echo small > out/a; : > out/b');
-    const sandbox = { accountId: t.account.id, id: box.id, keyId: t.account.keyId };
+    const sandbox = { accountId: t.account.id, id: box.id, by: bySystem };
     const { source, paths } = await outputsOf(t.gateway.kernel, t.node, sandbox);
     assert.deepEqual(paths, ['out/a', 'out/b']);
     await t.exec(box, 'truncate -s 2200000000 out/b');
@@ -341,13 +342,15 @@ describe('files of sandboxes', () => {
   test('every step of a sandbox is in the audit log, which nothing changes', async () => {
     const { sql } = t.gateway.kernel;
     const rows = await sql<{ action: string }[]>`
-      select distinct action from sandboxes.audit where account_id = ${t.account.id}`;
+      select distinct action from kernel.audit where account_id = ${t.account.id}`;
     const actions = new Set(rows.map(({ action }) => action));
     for (const action of ['create', 'exec', 'write_file', 'read_file', 'artifacts', 'snapshot', 'destroy']) {
-      assert.ok(actions.has(action), action);
+      assert.ok(actions.has(`sandboxes.${action}`), action);
     }
-    await assert.rejects(sql`update sandboxes.audit set action = 'x'`, /append-only/);
-    await assert.rejects(sql`delete from sandboxes.audit`, /append-only/);
-    await assert.rejects(sql`truncate sandboxes.audit`, /permission denied/);
+    for (const table of ['kernel.audit', 'sandboxes.audit']) {
+      for (const change of [`update ${table} set action = 'x'`, `delete from ${table}`, `truncate ${table}`]) {
+        await assert.rejects(sql.unsafe(change), /append-only|permission denied/, change);
+      }
+    }
   });
 });

@@ -156,7 +156,7 @@ describe('the keeper of sandboxes', () => {
     assert.equal(day?.exec_ms, 30_000);
     const { usage } = (await t.call('GET', `/v1/sandboxes/${box.id}`)).body;
     assert.equal(usage.exec_count, 1);
-    const lost = await sql`select 1 from sandboxes.audit where sandbox_id = ${box.id} and action = 'command_lost'`;
+    const lost = await sql`select 1 from kernel.audit where subject = ${box.id} and action = 'sandboxes.command_lost'`;
     assert.equal(lost.length, 1);
     assert.equal((await t.exec(box, 'echo free')).stdout, 'free\n');
     await t.clear();
@@ -174,7 +174,7 @@ describe('the keeper of sandboxes', () => {
     assert.deepEqual([...spans], [{ ended: true }]);
     const lines = await sql<
       { action: string }[]
-    >`select action from sandboxes.audit where sandbox_id = ${box.id} order by id`;
+    >`select split_part(action, '.', 2) as action from kernel.audit where subject = ${box.id} order by id`;
     assert.deepEqual(
       lines.map(({ action }) => action).filter((action) => action !== 'read_file'),
       ['create', 'exec', 'destroy', 'exec_end'],

@@ -1,14 +1,17 @@
-import type { SandboxState } from '@svc/sandboxd-api';
+import { type NodeClient, NodeFailure, type SandboxState } from '@svc/sandboxd-api';
+import { bySystem } from '../../kernel/audit.ts';
+import type { Deleting } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
-import type { Node, Nodes } from './sandboxes.nodes.ts';
+import { type Node, type Nodes, openNode } from './sandboxes.nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,
   insertAudit,
+  liveOfAccount,
   notLive,
   runningOfSuspended,
   type SandboxRow,
@@ -76,7 +79,7 @@ export class Keeper {
     const due = await dueSandboxes(this.#kernel.sql, this.#kernel.clock, mostAtOnce);
     await Promise.all(
       due.map(async ({ id, node_id }) => {
-        if (!(await moveSandbox(this.#kernel, id, 'expire', { keyId: null }))) return;
+        if (!(await moveSandbox(this.#kernel, id, 'expire', { by: bySystem }))) return;
         // The node ends it by its own timer too, and is asked again while it still holds it.
         void this.#destroy(node_id, id);
       }),
@@ -88,8 +91,8 @@ export class Keeper {
     const rows = await runningOfSuspended(this.#kernel.sql, mostAtOnce);
     await Promise.all(
       rows.map(async (row) => {
-        if (row.backend === 'v2' && (await this.#pause(row))) return;
-        if (await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: 'running' })) {
+        if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
+        if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running' })) {
           await this.#destroy(row.node_id, row.id);
         }
       }),
@@ -98,15 +101,15 @@ export class Keeper {
 
   async #pause({ id, account_id: accountId, node_id: nodeId }: SuspendedRow): Promise<boolean> {
     const { sql, clock, log } = this.#kernel;
-    if (!(await moveSandbox(this.#kernel, id, 'pause', { keyId: null }))) return false;
+    if (!(await moveSandbox(this.#kernel, id, 'pause', { by: bySystem }))) return false;
     try {
       const paused = await this.#nodes.of(nodeId).pause(id);
-      const given = { keyId: null, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
+      const given = { by: bySystem, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
       await inTransaction(sql, (tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
       return true;
     } catch (err) {
       log.warn({ err, sandbox: id }, 'a sandbox of a suspended account was not paused; it is ended');
-      await moveSandbox(this.#kernel, id, 'keepRunning', { keyId: null });
+      await moveSandbox(this.#kernel, id, 'keepRunning', { by: bySystem });
       return false;
     }
   }
@@ -117,7 +120,7 @@ export class Keeper {
     await inTransaction(sql, async (tx) => {
       for (const { id, account_id, busy_until } of await takeAbandoned(tx, clock, mostAtOnce)) {
         await endSpansOf(tx, clock, id, ['exec_v1', 'exec_v2'], busy_until);
-        const line = { accountId: account_id, keyId: null, sandboxId: id, action: 'command_lost' };
+        const line = { accountId: account_id, by: bySystem, sandboxId: id, action: 'command_lost' };
         await insertAudit(tx, { ...line, detail: { until: busy_until } });
       }
     });
@@ -139,7 +142,7 @@ export class Keeper {
       for (const row of await sandboxesOfNode(sql, clock, id)) {
         // Snapshots are files: a paused one is there when its machine is.
         if (row.state === 'running') {
-          await moveSandbox(this.#kernel, row.id, 'stop', { keyId: null, seen: row.state, at: seenAt });
+          await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: row.state, at: seenAt });
         } else if (row.state === 'creating') await forgetCreation(sql, row.id);
       }
     }
@@ -179,7 +182,7 @@ export class Keeper {
       await this.#destroy(row.node_id, row.id);
     } else if (!held || held.status === 'stopped') {
       const name = held?.reason === 'expired' ? 'expireOnNode' : 'stop';
-      await moveSandbox(this.#kernel, row.id, name, { keyId: null, seen: state, at: unseen });
+      await moveSandbox(this.#kernel, row.id, name, { by: bySystem, seen: state, at: unseen });
     } else if (held.status === 'running' && state !== 'running') await this.#becomeRunning(row);
     else if (held.status === 'paused' && state !== 'paused') await this.#becomePaused(row, held.snapshot_bytes ?? 0);
   }
@@ -187,7 +190,7 @@ export class Keeper {
   /** One whose pause came to nothing was running all the time; one that was paused runs from now on. */
   async #becomeRunning({ id, node_id, state }: SandboxRow): Promise<void> {
     const name = state === 'pausing' ? 'keepRunning' : 'resumed';
-    const moved = await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state });
+    const moved = await moveSandbox(this.#kernel, id, name, { by: bySystem, seen: state });
     if (moved) await this.#nodes.of(node_id).setExpiry(id, Date.parse(moved.expires_at));
   }
 
@@ -195,6 +198,50 @@ export class Keeper {
   async #becomePaused({ id, state }: SandboxRow, bytes: number): Promise<void> {
     const name = state === 'resuming' ? 'keepPaused' : 'paused';
     const detail = () => ({ snapshot_bytes: bytes });
-    await moveSandbox(this.#kernel, id, name, { keyId: null, seen: state, snapshotBytes: bytes, detail });
+    await moveSandbox(this.#kernel, id, name, { by: bySystem, seen: state, snapshotBytes: bytes, detail });
+  }
+}
+
+const endedAtOnce = 4;
+
+/**
+ * Ends every sandbox of an account, its processes, workspaces and snapshots on the nodes included. `left` are those whose
+ * node did not answer: it drops them by itself once a gateway asks it what it holds.
+ */
+export async function endOfAccount(parts: Deleting, accountId: string): Promise<{ ended: number; left: number }> {
+  const clients = new Map<string, NodeClient>();
+  const clientOf = (address: string): NodeClient => {
+    const known = clients.get(address) ?? openNode(address);
+    clients.set(address, known);
+    return known;
+  };
+  const counts = { ended: 0, left: 0 };
+  try {
+    const waiting = await liveOfAccount(parts.sql, accountId);
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const { id, state, address } = next;
+        // The row first: what no row stands for the node drops, whatever becomes of this process.
+        if (state === 'creating') await forgetCreation(parts.sql, id);
+        else await moveSandbox(parts, id, 'destroy', { by: bySystem });
+        const isGone = address === null || (await isDestroyed(parts, clientOf(address), id));
+        counts[isGone ? 'ended' : 'left'] += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: endedAtOnce }, work));
+  } finally {
+    for (const client of clients.values()) client.close();
+  }
+  return counts;
+}
+
+async function isDestroyed({ log }: Deleting, client: NodeClient, id: string): Promise<boolean> {
+  try {
+    await client.destroy(id);
+    return true;
+  } catch (err) {
+    if (err instanceof NodeFailure && err.code === 'no_sandbox') return true;
+    log.warn({ err, sandbox: id }, 'a sandbox is removed later');
+    return false;
   }
 }

@@ -287,8 +287,9 @@ describe('limits of sandboxes', () => {
     const { sql } = full.gateway.kernel;
     const rows = await sql<{ id: string }[]>`select id from sandboxes.sandboxes`;
     assert.deepEqual([...rows], [{ id: box.id }]);
-    const lines = await sql<{ action: string }[]>`select action from sandboxes.audit`;
-    assert.deepEqual([...lines], [{ action: 'create' }]);
+    const lines = await sql<{ action: string }[]>`
+      select action from kernel.audit where action like 'sandboxes.%'`;
+    assert.deepEqual([...lines], [{ action: 'sandboxes.create' }]);
     await full.close();
     await node.close();
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { bySystem, type Who } from '../../kernel/audit.ts';
 import { testClock } from '../../kernel/clock.ts';
 import {
   createRow,
@@ -16,6 +17,7 @@ import { openTestPool } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
 
 const keyId = randomUUID();
+const by: Who = { kind: 'key', keyId };
 const second = 1_000;
 const lifeMs = 600 * second;
 const names = (Object.keys(sandboxMoves) as (keyof typeof sandboxMoves)[]).filter(
@@ -67,7 +69,7 @@ describe('sandboxes: the table of moves', () => {
       ttlMs: lifeMs,
     });
   const go = (id: string, name: SandboxMove, given: { seen?: State; at?: string } = {}) =>
-    moveSandbox({ sql, clock }, id, name, { keyId, snapshotBytes: 4_096, ...given });
+    moveSandbox({ sql, clock }, id, name, { by, snapshotBytes: 4_096, ...given });
   /** A sandbox in this state; v1 has no way to the paused ones. */
   const inState = async (state: State, backend: 'v1' | 'v2' = 'v2'): Promise<string> => {
     const { id } = await create(backend);
@@ -87,7 +89,7 @@ describe('sandboxes: the table of moves', () => {
       from metering.spans where sandbox_id = ${id} order by started_at, kind`;
     const audit = await sql<
       { action: string }[]
-    >`select action from sandboxes.audit where sandbox_id = ${id} order by id`;
+    >`select split_part(action, '.', 2) as action from kernel.audit where subject = ${id} order by id`;
     return { row, spans: [...spans], audit: [...audit] };
   };
   /** What is metered must be what the state says, and a snapshot is there while it is paused. */
@@ -235,17 +237,17 @@ describe('sandboxes: the table of moves', () => {
   test('a pause that the keeper finished first is answered, and both are in the audit log', async () => {
     const id = await inState('pausing');
     const { row } = await everything(id);
-    await moveSandbox({ sql, clock }, id, 'paused', { keyId: null, seen: 'pausing', snapshotBytes: 4_096 });
+    await moveSandbox({ sql, clock }, id, 'paused', { by: bySystem, seen: 'pausing', snapshotBytes: 4_096 });
     const of = { accountId: row?.account_id as string, id };
-    const given = { keyId, snapshotBytes: 4_096 };
+    const given = { by, snapshotBytes: 4_096 };
     assert.equal((await sql.begin((tx) => finishIn(tx, clock, of, 'paused', given))).state, 'paused');
-    const lines = await sql`select action, key_id from sandboxes.audit where sandbox_id = ${id} order by id`;
+    const lines = await sql`select action, key_id from kernel.audit where subject = ${id} order by id`;
     assert.deepEqual(
       [...lines],
       [
-        { action: 'create', key_id: keyId },
-        { action: 'pause', key_id: null },
-        { action: 'pause', key_id: keyId },
+        { action: 'sandboxes.create', key_id: keyId },
+        { action: 'sandboxes.pause', key_id: null },
+        { action: 'sandboxes.pause', key_id: keyId },
       ],
     );
     agree(await everything(id), 'paused twice');

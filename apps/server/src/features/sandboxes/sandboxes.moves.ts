@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Who } from '../../kernel/audit.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { notFound } from '../../kernel/http/errors.ts';
@@ -89,8 +90,8 @@ export type SandboxMove = Exclude<keyof typeof sandboxMoves, 'create' | 'forget'
 
 /** What a move is made with. */
 export interface Given {
-  /** Whose key asked for it; null: the platform moves it by itself. */
-  keyId: string | null;
+  /** Who asked for it. */
+  by: Who;
   /** Only from this state, in which the caller has seen it. */
   seen?: State;
   /** When it was seen last; its running time counts no longer than that. */
@@ -167,9 +168,9 @@ export async function finishIn(
   return row;
 }
 
-const lineOf = (row: SandboxRow, action: string, { keyId, detail }: Given) => ({
+const lineOf = (row: SandboxRow, action: string, { by, detail }: Given) => ({
   accountId: row.account_id,
-  keyId,
+  by,
   sandboxId: row.id,
   action,
   ...(detail && { detail: detail(row) }),

@@ -13,6 +13,9 @@ const schemePrefix = 'unix:';
 const startingMs = 20_000;
 const askAgainMs = 200;
 
+/** The client of the node at an address, as `sandboxes.nodes` has them. */
+export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
+
 /** A node that answered the last time it was asked. */
 export interface Node {
   id: string;
@@ -131,7 +134,7 @@ export class Nodes {
     const { sql, clock } = this.#kernel;
     let client = this.#clients.get(address);
     if (!client) {
-      client = new NodeClient(address.slice(schemePrefix.length));
+      client = openNode(address);
       this.#clients.set(address, client);
     }
     const known = [...this.#known.values()].find((node) => node.client === client);

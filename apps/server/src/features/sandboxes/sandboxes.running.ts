@@ -1,4 +1,5 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
+import type { Who } from '../../kernel/audit.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
@@ -16,18 +17,19 @@ export interface Running {
 
 /** Finds a sandbox of the caller's that runs; 404 for what is not theirs, 409 for one that does not run. */
 export async function runningSandbox(
-  context: Pick<Context, 'db' | 'actor'>,
+  context: Pick<Context, 'db' | 'actor' | 'by'>,
   nodes: Nodes,
   id: string,
 ): Promise<Running> {
-  const { accountId, keyId } = context.actor;
+  const { accountId } = context.actor;
+  const { by } = context;
   const row = await findSandbox(context.db, accountId, id);
   if (!row) throw notFound('sandbox');
   if (row.state !== 'running') throw notRunning();
   return {
     row,
     node: nodes.of(row.node_id),
-    audit: (action, detail = {}) => insertAudit(context.db, { accountId, keyId, sandboxId: id, action, detail }),
+    audit: (action, detail = {}) => insertAudit(context.db, { accountId, by, sandboxId: id, action, detail }),
   };
 }
 
@@ -42,9 +44,9 @@ const tooMuch = (): ApiError =>
 export async function outputsOf(
   kernel: Kernel,
   node: NodeClient,
-  sandbox: { accountId: string; id: string; keyId: string },
+  sandbox: { accountId: string; id: string; by: Who },
 ): Promise<{ source: ArtifactSource; paths: string[] }> {
-  const { accountId, id, keyId } = sandbox;
+  const { accountId, id, by } = sandbox;
   const entries = await node.listFiles(id, outputDirectory, true);
   const files = entries.filter(({ type }) => type === 'file');
   // By what they say they hold: a file with holes may say terabytes, and would be stored as that.
@@ -53,7 +55,7 @@ export async function outputsOf(
   let left = mostOutputBytes;
   const paths = files.map(({ path }) => path);
   if (paths.length > 0) {
-    await insertAudit(kernel.sql, { accountId, keyId, sandboxId: id, action: 'artifacts', detail: { paths } });
+    await insertAudit(kernel.sql, { accountId, by, sandboxId: id, action: 'artifacts', detail: { paths } });
   }
   return {
     paths,

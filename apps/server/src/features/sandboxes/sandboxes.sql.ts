@@ -1,4 +1,5 @@
 import type { Backend, Egress, Template } from '@svc/sandboxd-api';
+import { type Act, insertingAct, type Who, writeAct } from '../../kernel/audit.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
 
@@ -230,14 +231,24 @@ export async function dueSandboxes(db: Db, time: Time, limit: number) {
 }
 
 /** A running sandbox whose account may not run anything. */
-export type SuspendedRow = Pick<SandboxRow, 'id' | 'account_id' | 'node_id' | 'backend'>;
+export type SuspendedRow = Pick<SandboxRow, 'id' | 'account_id' | 'node_id' | 'backend'> & {
+  /** Its account is being deleted: nothing of it is kept. */
+  deleting: boolean;
+};
 
 /** Those of them that there are. */
 export async function runningOfSuspended(db: Db, limit: number): Promise<SuspendedRow[]> {
   return db<SuspendedRow[]>`
-    select s.id, s.account_id, s.node_id, s.backend from sandboxes.sandboxes s
+    select s.id, s.account_id, s.node_id, s.backend, a.deleting from sandboxes.sandboxes s
       join accounts.standing_view a on a.id = s.account_id
     where s.state = 'running' and not a.may_run limit ${limit}`;
+}
+
+/** Sandboxes of an account that are not over, and where they are. */
+export async function liveOfAccount(db: Db, accountId: string) {
+  return db<{ id: string; state: State; address: string | null }[]>`
+    select s.id, s.state, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
+    where s.account_id = ${accountId} and s.state not in ('destroyed', 'stopped', 'expired') order by s.ordinal`;
 }
 
 /** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
@@ -295,25 +306,40 @@ export const platformKey = '00000000-0000-0000-0000-000000000000';
 
 interface AuditLine {
   accountId: string;
-  keyId: string | null;
+  by: Who;
   sandboxId: string;
+  /** Without the feature's name. */
   action: string;
   detail?: object;
 }
 
 /** A part of a `with` that writes a line of the audit log; `from` may keep it from being written. */
 export function auditing(db: Db, line: AuditLine, from: Fragment = db``): Fragment {
-  const { accountId, keyId, sandboxId, action, detail = {} } = line;
-  return db`
-    audited as (
-      insert into sandboxes.audit (account_id, key_id, sandbox_id, action, detail)
-      select ${accountId}, nullif(${keyId}::uuid, ${platformKey}), ${sandboxId}, ${action},
-        ${db.json(detail as never)} ${from})`;
+  return db`audited as (${insertingAct(db, actOf(line), from)})`;
 }
 
 /** Writes a line of the audit log. */
-export async function insertAudit(db: Db, line: AuditLine): Promise<void> {
-  await db`with ${auditing(db, line)} select`;
+export const insertAudit = (db: Db, line: AuditLine): Promise<void> => writeAct(db, actOf(line));
+
+const actOf = ({ accountId, by, sandboxId, action, detail }: AuditLine): Act => ({
+  accountId,
+  by,
+  action: `sandboxes.${action}`,
+  subject: sandboxId,
+  details: detail,
+});
+
+/** Deletes lines that the version before wrote: of an account, or from before an instant. At most `most`; answers how many. */
+export async function forgetOldAudit(
+  db: Db,
+  whose: { accountId: string } | { before: string },
+  most: number,
+): Promise<number> {
+  const accountId = 'accountId' in whose ? whose.accountId : null;
+  const before = 'before' in whose ? whose.before : null;
+  const [row] = await db<{ gone: number }[]>`
+    select sandboxes.forget_audit(${accountId}::uuid, ${before}::timestamptz, ${most}) as gone`;
+  return row?.gone ?? 0;
 }
 
 /** Whether a command holds the sandbox now. */

@@ -7,8 +7,8 @@ import { runningSandbox } from './sandboxes.running.ts';
 
 /** Packs the workspace of a v1 sandbox into a stored archive. */
 export const snapshot = (nodes: Nodes) =>
-  operation(contract.sandboxes.snapshot, async ({ kernel, actor, db }, { params: { id }, body: { name } }) => {
-    const { row, node, audit } = await runningSandbox({ db, actor }, nodes, id);
+  operation(contract.sandboxes.snapshot, async ({ kernel, actor, by, db }, { params: { id }, body: { name } }) => {
+    const { row, node, audit } = await runningSandbox({ db, actor, by }, nodes, id);
     if (row.backend === 'v2') {
       throw new ApiError('not_supported_on_v2', 'a v2 sandbox keeps its workspace by pause; snapshot needs v1');
     }

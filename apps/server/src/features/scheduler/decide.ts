@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
@@ -21,7 +22,12 @@ export const decide = (parts: SchedulerParts): Operation =>
       const lateAfter = schedule ? effective(schedule).late_after_s : 0;
       const lateAt = lateAfter === 0 ? null : new Date(now + lateAfter * 1000).toISOString();
       const step = body.decision === 'approve' ? move('approve', { lateAt }) : move('skip');
-      return moveRun(parts, db, known, now, step);
+      const decided = await moveRun(parts, db, known, now, step);
+      const { accountId } = context.actor;
+      const details = { decision: body.decision, schedule_id: known.schedule_id };
+      const act = { action: 'scheduler.decide', subject: known.id, details };
+      if (decided) await writeAct(db, { accountId, by: context.by, ...act });
+      return decided;
     });
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
     return { run: viewRun(moved) };

@@ -1,3 +1,4 @@
+import type { AccountData } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/http/sse.ts';
@@ -74,3 +75,6 @@ export class Scheduler implements SchedulerOfSchedules {
     this.parts.changes.follow(accountId, stream);
   }
 }
+
+/** What it keeps of an account. */
+export const schedulerData: AccountData = { name: 'scheduler', tables: ['scheduler.runs', 'scheduler.hosts'] };

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { hasScope } from '../../kernel/http/access.ts';
@@ -11,7 +12,7 @@ import { lockSchedule } from './schedules.sql.ts';
 /** Approves the schedule's command, named by its hash, for the calling device. */
 export const approveCommand = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.approveCommand, async (context, { params, headers, body }) => {
-    const { actor } = context;
+    const { actor, by } = context;
     const { accountId } = actor;
     const deviceId = headers['x-svc-device'];
     if (!hasScope(actor.scopes, ['schedules'])) await serveAs(context.db, { actor, deviceId });
@@ -27,6 +28,9 @@ export const approveCommand = (scheduler: Scheduler): Operation =>
       const approvedAt = (await readNow(db, context.clock)).iso;
       const approval = { device_id: deviceId, command_hash: body.command_hash, approved_at: approvedAt };
       await upsertApproval(db, { schedule_id: schedule.id, ...approval });
+      const details = { device_id: deviceId, command_hash: body.command_hash };
+      const act = { action: 'schedules.approveCommand', subject: schedule.id, details };
+      await writeAct(db, { accountId, by, ...act });
       const state = schedule.enabled ? 'enabled' : 'disabled';
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: schedule.id });
     });

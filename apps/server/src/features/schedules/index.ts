@@ -1,3 +1,4 @@
+import type { AccountData } from '../../kernel/deletion.ts';
 export { deletePause, isPaused, lockEndedPauses } from './schedules.account.sql.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
 export type { Change, Scheduler } from './schedules.scheduler.ts';
@@ -18,3 +19,6 @@ export {
   touchLastRun,
   tryLockSchedule,
 } from './schedules.sql.ts';
+
+/** What it keeps of an account. */
+export const schedulesData: AccountData = { name: 'schedules', tables: ['schedules.schedules', 'schedules.pauses'] };

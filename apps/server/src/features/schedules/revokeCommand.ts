@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { hasScope } from '../../kernel/http/access.ts';
 import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
@@ -10,7 +11,7 @@ import { lockSchedule } from './schedules.sql.ts';
 /** Withdraws the calling device's approval; what runs already goes on. */
 export const revokeCommand = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.revokeCommand, async (context, { params, headers }) => {
-    const { actor } = context;
+    const { actor, by } = context;
     const { accountId } = actor;
     const deviceId = headers['x-svc-device'];
     if (!hasScope(actor.scopes, ['schedules'])) await serveAs(context.db, { actor, deviceId });
@@ -18,6 +19,8 @@ export const revokeCommand = (scheduler: Scheduler): Operation =>
       const schedule = await lockSchedule(db, params.id);
       if (schedule?.account_id !== accountId) throw notFound('schedule');
       await deleteApprovals(db, schedule.id, deviceId);
+      const act = { action: 'schedules.revokeCommand', subject: schedule.id, details: { device_id: deviceId } };
+      await writeAct(db, { accountId, by, ...act });
       const state = schedule.enabled ? 'enabled' : 'disabled';
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: schedule.id });
     });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { byCommand, writeAct } from '../../kernel/audit.ts';
 import { type Admin, CommandError, type Commands, emailAddress, integer } from '../../kernel/commands.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { insertEntry, latestEntries, sumEntries } from './wallet.sql.ts';
 
@@ -26,11 +28,13 @@ export const walletCommands: Commands = (program, run) => {
 async function credit(admin: Admin, options: { email?: string; microEur: number; sourceKey?: string; note: string }) {
   if (options.microEur === 0) throw new CommandError('--micro-eur must not be 0');
   const account = await accountByEmail(admin, options.email);
-  const credited = await insertEntry(admin.sql, {
-    accountId: account.id,
-    amountMicroEur: options.microEur,
-    sourceKey: `credit:${options.sourceKey ?? randomUUID()}`,
-    note: options.note,
+  const credited = await inTransaction(admin.sql, async (tx) => {
+    const amountMicroEur = options.microEur;
+    const sourceKey = `credit:${options.sourceKey ?? randomUUID()}`;
+    const isNew = await insertEntry(tx, { accountId: account.id, amountMicroEur, sourceKey, note: options.note });
+    const details = { amount_micro_eur: amountMicroEur, source_key: sourceKey };
+    if (isNew) await writeAct(tx, { accountId: account.id, by: byCommand, action: 'wallet.credit', details });
+    return isNew;
   });
   return { account_id: account.id, credited, balance_micro_eur: await sumEntries(admin.sql, account.id) };
 }

@@ -36,6 +36,9 @@ describe('the role of the application', () => {
     `truncate keys.keys`,
     `alter table keys.keys disable trigger all`,
     `update kernel.migrations set checksum = ''`,
+    `update kernel.audit set action = ''`,
+    `set svc.forgets_audit = 'on'; delete from kernel.audit`,
+    `set svc.forgets_audit = 'on'; delete from sandboxes.audit`,
     `create database mine`,
   ]) {
     test(`it is refused: ${statement}`, async () => {

@@ -49,7 +49,8 @@ async function grantRows(db: Db): Promise<void> {
     alter default privileges grant usage on schemas to ${applicationRole};
     alter default privileges grant ${rows} tables to ${applicationRole};
     alter default privileges grant usage on sequences to ${applicationRole};
-    revoke insert, update, delete on kernel.migrations from ${applicationRole}`);
+    revoke insert, update, delete on kernel.migrations from ${applicationRole};
+    revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole}`);
 }
 
 async function giveJobs(db: Db): Promise<void> {

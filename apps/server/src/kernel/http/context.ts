@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from './actor.ts';
+import type { Who } from '../audit.ts';
 import type { Clock } from '../clock.ts';
 import { type Db, inTransaction, type Sql } from '../db/db.ts';
 import type { Frames } from './frames.ts';
@@ -43,6 +44,11 @@ export class Context {
   get actor(): Actor {
     if (!this.#request.actor) throw new Error('an open route has no actor');
     return this.#request.actor;
+  }
+
+  /** The caller, for the audit log. */
+  get by(): Who {
+    return { kind: 'key', keyId: this.actor.keyId, address: this.#request.ip, traceId: this.traceId };
   }
 
   /** `x-svc-device` of the call, already registered. */

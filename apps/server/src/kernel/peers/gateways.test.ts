@@ -17,6 +17,7 @@ import {
 import { credentialsChanged } from '../http/access.ts';
 import { type Bus, openPostgresBus } from './bus.ts';
 import { inTransaction } from '../db/db.ts';
+import { bySystem } from '../audit.ts';
 import { systemClock, testClock } from '../clock.ts';
 import {
   openProxy,
@@ -30,7 +31,7 @@ import {
 import { Gateways } from './gateways.ts';
 import { createLog } from '../log.ts';
 import type { KeyLookup } from '../../features/keys/keys.lookup.ts';
-import { changeKey } from '../../features/keys/keys.change.ts';
+import { revokeKey } from '../../features/keys/keys.change.ts';
 import { issueKey } from '../../features/keys/index.ts';
 import { updateAccount } from '../../features/accounts/accounts.sql.ts';
 
@@ -214,7 +215,10 @@ for (const busName of buses) {
         const { id, text } = await issue();
         await warm(b, text);
         const answer = await http(a.url, `/v1/keys/${id}`, { method: 'DELETE', key: account.key });
-        assert.deepEqual([answer.status, answer.body], [200, { deleted: true, id }]);
+        assert.deepEqual(
+          [answer.status, answer.body],
+          [200, { deleted: true, id, children_revoked: 0, children_left: 0 }],
+        );
         assert.deepEqual([await status(b, text), await status(a, text)], [401, 401]);
       }
     });
@@ -292,7 +296,7 @@ for (const busName of buses) {
                 await nextTurn();
               }
             })();
-            await changeKey(a.kernel, account.id, id, { status: 'revoked' });
+            await revokeKey(a.kernel, id, false, { accountId: account.id, by: bySystem });
             const atOnce = await lookup.authenticate(text);
             over.abort();
             await load;

@@ -1,0 +1,19 @@
+import { retireActs } from '../../kernel/audit.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import type { Feature, JobDefinition } from '../../kernel/feature.ts';
+import { list } from './list.ts';
+
+/** Every night: deletes lines past the retention. */
+const retire: JobDefinition = {
+  name: 'audit.retire',
+  cron: '17 3 * * *',
+  retries: 0,
+  timeoutSeconds: 1_800,
+  async run({ sql, clock, config }) {
+    const { ms } = await readNow(sql, clock);
+    await retireActs(sql, new Date(ms - config.auditDays * 86_400_000).toISOString());
+  },
+};
+
+/** The audit log, which the kernel writes. */
+export const auditFeature: Feature = { name: 'audit', operations: { list }, jobs: [retire] };

@@ -1,0 +1,4 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+
+/** What it keeps of an account. */
+export const heartbeatsData: AccountData = { name: 'heartbeats', tables: ['heartbeats.monitors'] };

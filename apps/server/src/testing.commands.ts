@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import { type Commands, format, type Run } from './kernel/commands.ts';
+import type { Kernel } from './kernel/kernel.ts';
+import type { HttpAnswer } from './testing.ts';
+
+/** Runs a command line as `svc` does, on a gateway's own database; answers what it would print as JSON. */
+export type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
+
+/** Makes the runner of these commands. */
+export function svcOf(gateway: { readonly kernel: Kernel }, ...commands: Commands[]): Svc {
+  return async (...line) => {
+    let result: unknown;
+    const run: Run =
+      (work) =>
+      async (...args) => {
+        result = await work(gateway.kernel, ...args);
+      };
+    const program = new Command();
+    for (const add of commands) add(program, run);
+    const quieten = (command: Command): void => {
+      command.exitOverride().configureOutput({ writeErr: () => {} });
+      command.commands.forEach(quieten);
+    };
+    quieten(program);
+    await program.parseAsync(line, { from: 'user' });
+    return JSON.parse(format(result, true));
+  };
+}
