@@ -56,7 +56,7 @@ export function createShims(
         child.once('error', reject);
         child.stdout?.once('data', () => resolve());
         specOf(child)?.write(`${JSON.stringify(spec)}\n`);
-        child.stdin?.end([spec.log, ...command].map(quoted).join(' '));
+        child.stdin?.end([...[spec.log, ...command].map(quoted), '.'].join(' '));
       });
       for (const stream of [child.stdin, child.stdout, specOf(child)]) stream?.destroy();
     },

@@ -1,7 +1,7 @@
 # Starts a shim, and later its sandbox beside it: the shim may nothing that the sandbox's start needs. It hears nothing that
 # comes from either, but that one of them ended.
 #   $1 directory for the pipes, for a moment; $2 file of the shim's system call filter; then what starts the shim.
-#   0: the log and the command of the sandbox, quoted for a shell, until its end. 3: what the shim reads as its input.
+#   0: the log and the command of the sandbox, quoted for a shell, then a dot. 3: what the shim reads as its input.
 # The shim has 5 to write to its sandbox, 6 to read from it, 7 to read its exit code, and 2: a line there ends the sandbox,
 # and so does its own end. Both end when this process does.
 main() {
@@ -17,9 +17,9 @@ main() {
   exec 2>/dev/null 3<&- 5>&- 6<&- 7<&-
   cd / && rm -r "$pipes"
   command=$(cat)
-  # Nobody will ever need it.
-  [ -n "$command" ] || exit 0
-  eval "set -- $command"
+  # Nobody will ever need it, or who wrote the command died before it was whole.
+  [ "${command% .}" != "$command" ] || exit 0
+  eval "set -- ${command% .}"
   log=$1
   shift
   "$@" <&8 >&9 2>>"$log" 4>&- 8<&- 9>&- &
