@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { template } from '@svc/contract';
+import { type Template, template } from '@svc/contract';
 import { createTarBuilder } from './images/build.ts';
 import { createImages, type ImageShelf } from './images/images.ts';
 import type { StoredImage } from './images/store.ts';
@@ -12,7 +12,7 @@ interface Flags {
   systemPackages: boolean;
 }
 
-/** `images list | build <template> | prune`, for `./svc`; prints to stdout, progress to stderr. */
+/** `images list | build | import | export | prune`, for `./svc`; prints to stdout, progress to stderr. */
 export function imagesCommand(defaultDir: string): Command {
   const command = new Command('images').description('root file systems that sandboxes start from');
   const add = (usage: string, description: string) =>
@@ -38,6 +38,16 @@ export function imagesCommand(defaultDir: string): Command {
     const image = await buildImage(openImages(flags), name, (line) => process.stderr.write(line));
     print(flags, image, () => `${image.template} ${image.digest}`);
   });
+  add('import <file>', 'takes an image that was exported; needs no root').action(async (file: string, flags: Flags) => {
+    const { template, digest, rootfs } = await openImages(flags).importFrom(file);
+    print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
+  });
+  add('export <template> <file>', 'writes an image to a file, for images import on another machine').action(
+    async (name: string, file: string, flags: Flags) => {
+      const { template, digest } = await openImages(flags).exportTo(templateOf(name), file);
+      print(flags, { template, digest, file }, () => `${template} ${file}`);
+    },
+  );
   add('prune', 'removes images that no recipe makes any more; only while sandboxd is down').action(
     async (flags: Flags) => {
       const removed = await openImages(flags).prune(new Set());
@@ -54,14 +64,13 @@ export function openImages(options: { dir: string; mirror?: string; systemPackag
 }
 
 async function buildImage(shelf: ImageShelf, name: string, show: (line: string) => void) {
-  const wanted = template.safeParse(name);
-  if (!wanted.success) throw new Error(`no template is called ${name}; there are ${template.options.join(', ')}`);
+  const wanted = templateOf(name);
   const rewrite = process.stderr.isTTY;
   // Waiting for the build of another process keeps no process alive by itself.
   const alive = setInterval(() => {}, 1_000_000);
   let shown = '';
   const { digest, rootfs } = await shelf
-    .build(wanted.data, ({ progress, step }) => {
+    .build(wanted, ({ progress, step }) => {
       const line = `${String(Math.floor(progress * 100)).padStart(3)} %  ${step}`;
       // Without a terminal a line for each package would bury a log.
       const key = rewrite ? line : String(Math.floor(progress * 20));
@@ -70,7 +79,13 @@ async function buildImage(shelf: ImageShelf, name: string, show: (line: string) 
     })
     .finally(() => clearInterval(alive));
   if (rewrite) show('\r\u001b[K');
-  return { template: wanted.data, digest, rootfs };
+  return { template: wanted, digest, rootfs };
+}
+
+function templateOf(name: string): Template {
+  const wanted = template.safeParse(name);
+  if (!wanted.success) throw new Error(`no template is called ${name}; there are ${template.options.join(', ')}`);
+  return wanted.data;
 }
 
 const listed = ({ template, digest, bytes, built_at }: StoredImage) => ({ template, digest, bytes, built_at });

@@ -80,8 +80,12 @@ export const settings = {
   SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
   SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`; default `{base_url}/relay`'),
   SVC_RESOLVE_URL: httpUrl.optional().describe('`{resolve_url}`; default `{base_url}/resolve`'),
-  SVC_PREVIEW_DOMAIN: z.string().min(1).optional().describe('`{preview_domain}`, with wildcard DNS and TLS in front'),
-  SVC_PREVIEW_PORT: port.optional().describe('listener for previews without a domain; default port + 1'),
+  SVC_PREVIEW_DOMAIN: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('`{preview_domain}`, with wildcard DNS and TLS in front; previews for other machines need it'),
+  SVC_PREVIEW_PORT: port.optional().describe('port of the listener for previews; default port + 1'),
   SVC_SANDBOXD_SOCKET: z
     .string()
     .min(1)

@@ -128,7 +128,9 @@ program
   });
 program
   .command('images [words...]')
-  .description('root file systems of sandboxes: images list | build <template> | prune')
+  .description(
+    'root file systems of sandboxes: images list | build <template> | import <file> | export <template> <file> | prune',
+  )
   .allowUnknownOption()
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());

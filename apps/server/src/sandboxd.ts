@@ -15,8 +15,8 @@ const stopMs = 5_000;
 
 /** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */
 export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
-  // Only what builds may make the data dir: `list` changes nothing.
-  const dataDir = words[0] === 'build' ? makeDataDir(config) : findDataDir(config);
+  // Only what brings an image may make the data dir: `list` changes nothing.
+  const dataDir = ['build', 'import'].includes(words[0] ?? '') ? makeDataDir(config) : findDataDir(config);
   const dir = imagesDirOf(config, join(dataDir, 'sandboxd'));
   const args = [...nodeFlags, program, 'images', ...words];
   if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));

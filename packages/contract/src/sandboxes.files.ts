@@ -93,7 +93,17 @@ export const sandboxFiles = {
         ttl_seconds: ttlSeconds(60, 3600).default(900),
       }),
     ),
-    answers: json(z.object({ port: z.int(), url: z.string(), expires_at: dateTime })),
+    answers: json(
+      z.object({
+        port: z.int(),
+        url: z
+          .string()
+          .describe(
+            'An origin of its own; without a preview domain `http://<token>.localhost:<port>/`, which a client that is no browser may ask as `http://127.0.0.1:<port>/<token>/`',
+          ),
+        expires_at: dateTime,
+      }),
+    ),
     errors: ['sandbox_not_running', 'sandbox_capacity', 'invalid_ttl'],
   }),
 };

@@ -1,5 +1,5 @@
 /**
- * The system calls that v1 sandboxes cannot make, as a classic BPF program for `bwrap --seccomp`. gVisor needs none: its
+ * The system calls that v1 sandboxes, and shims, cannot make, as a classic BPF program for `bwrap --seccomp`. gVisor needs none: its
  * kernel answers them itself. Denied is what reaches parts of the host's kernel that a namespace does not contain, or
  * would make new namespaces, in which code is root and meets far more of it.
  */
@@ -77,6 +77,10 @@ const families = [1, 2, 10];
 const netlink = 16;
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const newNamespaces = 0x7e020000;
+/** CLONE_THREAD: not a process of its own. */
+const threadOfOne = 0x00010000;
+/** The other ways to a process: a shim starts nothing. */
+const forks: typeof denied = { fork: [57, -1], vfork: [58, -1] };
 /** TIOCSTI and TIOCLINUX put words into the mouth of a terminal. */
 const terminalTricks = [0x5412, 0x541c];
 /**
@@ -100,12 +104,26 @@ const equal = (value: number, past: number): Instruction => [0x15, 0, past, valu
 /** Offset of the lower half of argument `index`. */
 const argument = (index: number): number => 16 + 8 * index;
 
-/** The program for this machine; undefined for an architecture that it does not know. */
+/** The program for v1 sandboxes on this machine; undefined for an architecture that it does not know. */
 export function seccompProgram(architecture: string): Buffer | undefined {
   if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
+  return assemble(architecture, denied, [load(argument(0)), [0x45, 0, 1, newNamespaces], give(errno(EPERM))]);
+}
+
+/** The program for shims: the same, and no new process; threads are made as ever. */
+export function shimFilter(architecture: string): Buffer | undefined {
+  if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
+  return assemble(architecture, { ...denied, ...forks }, [
+    load(argument(0)),
+    [0x45, 1, 0, threadOfOne],
+    give(errno(EPERM)),
+  ]);
+}
+
+function assemble(architecture: 'x64' | 'arm64', refused: typeof denied, onClone: Instruction[]): Buffer {
   const own = calls[architecture];
   const at = architecture === 'x64' ? 0 : 1;
-  const numbers = Object.values(denied).map((pair) => pair[at]);
+  const numbers = Object.values(refused).map((pair) => pair[at]);
   const program: Instruction[] = [
     load(4),
     // Another architecture's calls (32 bits) have other numbers.
@@ -121,7 +139,7 @@ export function seccompProgram(architecture: string): Buffer | undefined {
     // Its flags are in memory, which a filter cannot see; libc then uses clone.
     equal(own.clone3, 1),
     give(errno(ENOSYS)),
-    ...section(own.clone, [load(argument(0)), [0x45, 0, 1, newNamespaces], give(errno(EPERM))]),
+    ...section(own.clone, onClone),
     ...section(own.ioctl, [
       load(argument(1)),
       ...[...terminalTricks, ...quotaTricks].flatMap((trick) => [equal(trick, 1), give(errno(EPERM))]),

@@ -48,7 +48,7 @@ export function createTarBuilder({ packages, mirror }: BuilderOptions): TarBuild
   return {
     async build(recipe, work, take, onProgress) {
       onProgress({ progress: 0, step: 'looking for what the build needs' });
-      const from = await prepare(packages, mirror, work);
+      const from = await prepare(packages, mirror, work, recipe.template);
       onProgress({ progress: 0.01, step: 'fetching Node and npm' });
       const modules = await fetchModules(work);
       await debootstrap(recipe, work, modules, from, take, onProgress);
@@ -56,9 +56,16 @@ export function createTarBuilder({ packages, mirror }: BuilderOptions): TarBuild
   };
 }
 
-async function prepare(packages: SystemPackages, mirror: string | undefined, work: string): Promise<string> {
+async function prepare(
+  packages: SystemPackages,
+  mirror: string | undefined,
+  work: string,
+  name: string,
+): Promise<string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new NodeError('sandbox_capacity', 'images are built as root on Linux: run ./svc images build as root');
+    const there = `./svc images build ${name} and ./svc images export ${name} <file>`;
+    const message = `images are built as root on Linux: run ${there} there, then ./svc images import <file> here`;
+    throw new NodeError('sandbox_capacity', message);
   }
   const missing = await packages.ensure({ mmdebstrap: 'mmdebstrap', tar: 'tar', unshare: 'util-linux' });
   if (missing !== undefined) throw new NodeError('sandbox_capacity', `to build an image, ${missing}`);
@@ -148,20 +155,24 @@ async function debootstrap(
   }
 }
 
-/** Unpacks a tar into `rootfs`, and hashes and counts its bytes on the way. */
-export async function unpackTar(tar: Readable, rootfs: string): Promise<Unpacked> {
+/** Unpacks a tar into `rootfs`, and hashes and counts its bytes on the way; `owners` takes root. */
+export async function unpackTar(tar: Readable, rootfs: string, { owners = true } = {}): Promise<Unpacked> {
   // Nothing is awaited before the stream has its reader: Node.js drops what a child wrote when it ends without one.
   mkdirSync(rootfs, { mode: 0o755 });
-  const child = spawn('tar', ['-x', '-p', '--numeric-owner', '--same-owner', '--xattrs', '-C', rootfs], {
+  const owner = owners ? '--same-owner' : '--no-same-owner';
+  const child = spawn('tar', ['-x', '-p', '--numeric-owner', owner, '--xattrs', '-C', rootfs], {
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(0, 4096);
   });
-  const [code, unpacked] = await Promise.all([exited(child), feed(tar, child.stdin)]);
-  if (code !== 0) throw new Error(complaint.split('\n')[0] || `tar ended with ${code ?? 'a signal'}`);
-  return unpacked;
+  // Both are waited for: who removes what was unpacked must meet nobody who unpacks.
+  const [ended, fed] = await Promise.allSettled([exited(child), feed(tar, child.stdin)]);
+  if (ended.status === 'rejected') throw ended.reason;
+  if (fed.status === 'rejected') throw fed.reason;
+  if (ended.value !== 0) throw new Error(complaint.split('\n')[0] || `tar ended with ${ended.value ?? 'a signal'}`);
+  return fed.value;
 }
 
 /** Every byte is hashed, also those behind the end mark, where the unpacking tar may be gone already. */

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type Flock, tryFlock } from '@svc/process-lock';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
+import { readArchive, readHeader, writeArchive } from './archive.ts';
 import { type TarBuilder, unpackTar } from './build.ts';
 import type { Progress } from './progress.ts';
 import { type Recipe, recipeHash, recipes } from './recipes.ts';
@@ -19,6 +20,10 @@ export interface ImageShelf extends Images {
   /** Removes the images that no recipe makes any more and that are not among `keep` (digests); answers the removed. */
   prune(keep: ReadonlySet<string>): Promise<string[]>;
   remove(digest: string): Promise<void>;
+  /** Writes the image of a template to a file. */
+  exportTo(name: Template, file: string): Promise<StoredImage>;
+  /** Takes an image from a file that `exportTo` made; nothing of it stays when it is not what it says it is. */
+  importFrom(file: string): Promise<StoredImage>;
 }
 
 export interface ImagesOptions {
@@ -62,6 +67,8 @@ export function createImages(options: ImagesOptions): ImageShelf {
     list: () => shelf.store.list(),
     prune: (keep) => shelf.prune(keep),
     remove: (digest) => shelf.store.remove(digest),
+    exportTo: (name, file) => shelf.exportTo(name, file),
+    importFrom: (file) => shelf.importFrom(file),
   };
 }
 
@@ -167,6 +174,36 @@ class Shelf {
       await lock.release();
     }
     return spare.map(({ digest }) => digest);
+  }
+
+  async exportTo(name: Template, file: string): Promise<StoredImage> {
+    const image = this.get(name);
+    if (!image) throw new Error(`there is no image ${name} of this version; build it with svc images build ${name}`);
+    await writeArchive(image, file);
+    return image;
+  }
+
+  async importFrom(file: string): Promise<StoredImage> {
+    const header = await readHeader(file);
+    const { template: name, recipe, built_at } = header;
+    if (recipe !== this.#hashes[name]) {
+      throw new Error(`${file} has an image ${name} of another version; build and export it with this one`);
+    }
+    await mkdir(this.#dir, { recursive: true, mode: 0o755 });
+    const lock = await tryFlock(this.#path(name, 'lock'));
+    if (!lock) throw new Error(`another process builds or imports the image ${name}; try again when it is done`);
+    try {
+      await this.store.sweep(name);
+      const place = await this.store.begin(name);
+      const unpacked = await readArchive(file, header, place);
+      await this.store.clean(place);
+      return await this.store.commit(place, { template: name, ...unpacked, recipe, built_at });
+    } catch (error) {
+      throw new Error(explain(error, this.#dir), { cause: error });
+    } finally {
+      await this.store.sweep(name);
+      await lock.release();
+    }
   }
 
   /** Builds it under the lock of its template, or waits for the process that does. */

@@ -10,6 +10,7 @@ import { NodeError } from '../error.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
 import { sweepPublished } from '../published.ts';
 import type { Registries } from '../registries.ts';
+import { openCage } from '../shim/cage.ts';
 import { publishShim } from '../shim/publish.ts';
 import type { EgressRules } from '../shim/spec.ts';
 import { type Context, idle, usedSlots } from './context.ts';
@@ -18,7 +19,7 @@ import { createInstances } from './instances.ts';
 import { createPool, pooled } from './pool.ts';
 import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
-import { createShims } from './shims.ts';
+import { createShims, type Shims } from './shims.ts';
 
 /** What a node is made of; its starter chooses the parts. */
 export interface NodeParts {
@@ -66,8 +67,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const id = await nodeId(place('node-id'));
   const guest = await publishAgent(place('guest'));
-  const shim = await publishShim(place('shim'));
-  const shims = createShims(options.spares, shim, dir);
+  const { shims, shim } = await cagedShims(parts, options);
   const drivers: Record<Backend, Driver> = {
     v1: createBubblewrap(),
     v2: createGvisor(parts.runtime, place('runsc')),
@@ -119,6 +119,16 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       }
     },
   };
+}
+
+/** The store of shims, and the module that they run. */
+async function cagedShims(parts: NodeParts, { dir, spares }: NodeOptions): Promise<{ shims: Shims; shim: string }> {
+  const shim = await publishShim(join(dir, 'shim'));
+  const live = join(dir, 'live');
+  await mkdir(live, { recursive: true, mode: 0o711 });
+  const cage = await openCage(dir, { shim, live });
+  if (cage.missing !== undefined) parts.log('shims run without bubblewrap around them', { reason: cage.missing });
+  return { shims: createShims(spares, { path: shim, dir, cage }), shim };
 }
 
 /** What the first create would wait for, in the background: the runtime, the image, the warm sandboxes. */

@@ -121,7 +121,7 @@ async function launch(parts: InstanceParts, start: Start): Promise<Live> {
   const file = (name: string): string => join(instance.dir, name);
   const { expiresAt, egress } = start;
   const paths = { socket: file('shim.sock'), ended: file('ended.json'), log: file('log') };
-  await parts.shims.start({ command, ...paths, expiresAt, egress, rules: parts.rules });
+  await parts.shims.start({ ...paths, expiresAt, egress, rules: parts.rules }, command);
   const client = await connectShim(paths.socket);
   await inTime(client.ask({ kind: start.snapshot ? 'thaw' : 'started' }), readyMs);
   await parts.groups.open(start.id, limits);

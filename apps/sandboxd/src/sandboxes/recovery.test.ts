@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, processesOf, skip, startDaemon, until } from '../testing.ts';
@@ -17,7 +17,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
     readdirSync(name === 'workspaces' ? daemon.workspaces : join(daemon.dir, name));
   /** Waits until nothing of a sandbox is on the machine but what is named. */
   const isEmpty = async (places: readonly string[]): Promise<void> => {
-    await until(async () => (await processesOf(join(daemon.dir, 'live'))).length === 0, 'no process');
+    await until(async () => (await processesOf(join(daemon.dir, 'live/'))).length === 0, 'no process');
     for (const place of places) await until(() => entries(place).length === 0, `${place} empty`);
   };
   const stateOf = async (id: string) => (await daemon.call(`GET`, `/v1/sandboxes/${id}`)).body;
@@ -143,14 +143,16 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
   });
 });
 
-/** The shim of the one sandbox of a daemon: the one that has a child. */
+/** The shim of the one sandbox of a daemon: the one whose socket is there. */
 async function shimOf(daemon: Daemon): Promise<number> {
-  const shims = new Set(await processesOf(`main.mjs\0${daemon.dir}`));
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  const socket = readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .find((line) => line.includes(join(daemon.dir, 'live')) && line.endsWith('/shim.sock'));
+  const inode = socket?.trim().split(/ +/)[6];
+  for (const pid of await processesOf(`main.mjs\0${daemon.dir}`)) {
     try {
-      const parent = Number(/^PPid:\s(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
-      if (shims.has(parent)) return parent;
+      const held = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+      if (held.includes(`socket:[${inode}]`)) return pid;
     } catch {
       // It ended meanwhile.
     }

@@ -1,11 +1,11 @@
 /**
- * The shim: holds one sandbox. It starts the runtime, keeps the pipes to the guest agent, lets sandboxd speak through a
- * socket, is the only way out for what runs inside, and ends the sandbox when its time is over, whether sandboxd lives
- * or not. Its imports are few: every sandbox pays for them.
+ * The shim: holds one sandbox. It keeps the pipes to the guest agent, lets sandboxd speak through a socket, is the only way
+ * out for what runs inside, and ends the sandbox when its time is over, whether sandboxd lives or not. `start.sh` starts the
+ * runtime beside it, since it may do nothing that this needs. Its imports are few: every sandbox pays for them.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { renameSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer, Socket } from 'node:net';
+import { constants } from 'node:os';
 import { createDecoder, encodeFrame, encodeJson, type Frame, frameType, parseJson } from '../wire/frames.ts';
 import type { ShimMessage, ShimReply } from '../wire/messages.ts';
 import { createEgress, type EgressTable } from './egress.ts';
@@ -22,9 +22,13 @@ const mostUntaken = 64 * 1_048_576;
 const mostLog = 1_048_576;
 const lookMs = 1_000;
 
+/** Descriptors that `start.sh` gives: a line on the second ends the sandbox. */
+const fds = { kill: 2, toSandbox: 5, fromSandbox: 6, code: 7 };
+
 interface Held {
   spec: ShimSpec;
-  child: ChildProcess;
+  input: Socket;
+  output: Socket;
   connection: Socket | undefined;
   /** Channel of the guest -> channel of the connection, and back. */
   toConnection: Map<number, number>;
@@ -55,13 +59,12 @@ function main(): void {
 }
 
 function hold(spec: ShimSpec): void {
-  const [command, ...words] = spec.command;
-  const log = openSync(spec.log, 'a', 0o600);
-  const child = spawn(command as string, words, { stdio: ['pipe', 'pipe', log] });
-  closeSync(log);
+  const input = new Socket({ fd: fds.toSandbox, readable: false, writable: true });
+  const output = new Socket({ fd: fds.fromSandbox, readable: true, writable: false });
   const held: Held = {
     spec,
-    child,
+    input,
+    output,
     connection: undefined,
     toConnection: new Map(),
     toGuest: new Map(),
@@ -70,18 +73,19 @@ function hold(spec: ShimSpec): void {
     timer: undefined,
     egress: createEgress(spec, (frame) => tellGuest(held, frame)),
   };
-  child.stdin?.on('error', () => {}).on('drain', () => pace(held));
-  child.on('error', () => finish(held, null, null));
-  child.on('exit', (code, signal) => finish(held, code, signal));
+  input.on('error', () => {}).on('drain', () => pace(held));
+  hearEnd(held);
   const decode = createDecoder((frame) => fromGuest(held, frame));
-  child.stdout?.on('data', (chunk: Buffer) => {
-    try {
-      decode(chunk);
-      pace(held);
-    } catch {
-      end(held, 'exited');
-    }
-  });
+  output
+    .on('error', () => {})
+    .on('data', (chunk: Buffer) => {
+      try {
+        decode(chunk);
+        pace(held);
+      } catch {
+        end(held, 'exited');
+      }
+    });
   setInterval(() => shorten(spec.log), lookMs).unref();
   process.on('SIGTERM', () => end(held, 'stopped'));
   arm(held);
@@ -126,16 +130,16 @@ function accept(held: Held, socket: Socket): void {
   });
 }
 
-function tellGuest({ child }: Held, frame: Buffer): void {
-  child.stdin?.write(frame);
-  if ((child.stdin?.writableLength ?? 0) > mostUntaken) child.kill('SIGKILL');
+function tellGuest({ input }: Held, frame: Buffer): void {
+  input.write(frame);
+  if (input.writableLength > mostUntaken) kill();
 }
 
 /** Pauses the guest's output while either reader, the guest or sandboxd, is behind. */
-function pace({ child, connection }: Held): void {
-  const waiting = Math.max(child.stdin?.writableLength ?? 0, connection?.writableLength ?? 0);
-  if (waiting > mostWaiting) child.stdout?.pause();
-  else child.stdout?.resume();
+function pace({ input, output, connection }: Held): void {
+  const waiting = Math.max(input.writableLength, connection?.writableLength ?? 0);
+  if (waiting > mostWaiting) output.pause();
+  else output.resume();
 }
 
 /** Gives up every channel of a connection that is gone: a command without a listener is ended. */
@@ -200,7 +204,31 @@ function arm(held: Held): void {
 
 function end(held: Held, reason: ShimEnd['reason']): void {
   if (held.reason === 'exited') held.reason = reason;
-  held.child.kill('SIGKILL');
+  kill();
+}
+
+/** Its end comes as its exit code; a second time does nothing. */
+function kill(): void {
+  try {
+    writeSync(fds.kill, '\n');
+  } catch {
+    // Nobody reads it any more: the sandbox has ended.
+  }
+}
+
+/** Waits for the exit code of the sandbox; none when what started it is gone, and the sandbox with it. */
+function hearEnd(held: Held): void {
+  let said = '';
+  const finished = (): void => {
+    const code = /^\d+$/.test(said.trim()) ? Number(said) : null;
+    const signal = Object.entries(constants.signals).find(([, number]) => number + 128 === code)?.[0] ?? null;
+    finish(held, signal === null ? code : null, signal);
+  };
+  const heard = new Socket({ fd: fds.code, readable: true, writable: false });
+  heard.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  heard.on('error', finished).once('end', finished);
 }
 
 function finish(held: Held, code: number | null, signal: string | null): void {

@@ -15,7 +15,7 @@ export async function publishShim(dir: string): Promise<string> {
   const files = new Map<string, string>([['ipaddr.cjs', await readFile(ipaddr, 'utf8')]]);
   for (const folder of folders) {
     for (const name of await readdir(folder)) {
-      if (!name.endsWith('.ts') || /\.test\.ts$|^(?:publish|client|messages)\.ts$/.test(name)) continue;
+      if (!name.endsWith('.ts') || /\.test\.ts$|^(?:cage|publish|client|messages)\.ts$/.test(name)) continue;
       const fresh = name.replace(/\.ts$/, '.mjs');
       if (files.has(fresh)) throw new Error(`two parts of the shim are called ${name}`);
       files.set(fresh, plain(await readFile(join(folder, name), 'utf8')));

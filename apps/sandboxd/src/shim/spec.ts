@@ -9,10 +9,8 @@ export interface EgressRules {
   presets: Record<EgressPreset, string[]>;
 }
 
-/** What a shim needs to start its sandbox; one line of JSON on its standard input. */
+/** What a shim needs to hold its sandbox; one line of JSON on its standard input. */
 export interface ShimSpec {
-  /** Starts the sandbox; its standard input and output are the agent's. */
-  command: string[];
   /** Socket that the shim listens on. */
   socket: string;
   /** Where it writes why it ended. */

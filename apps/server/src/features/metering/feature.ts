@@ -1,11 +1,13 @@
 import type { Feature } from '../../kernel/feature.ts';
 import { startLoop } from '../../kernel/loop.ts';
 import { settleAll } from './metering.settle.ts';
-import { deleteOldSpans } from './metering.sql.ts';
+import { continueSpans, deleteOldSpans, holdSpans } from './metering.sql.ts';
 
 const settleEveryMs = 60_000;
+/** A suspended account costs nothing 10 s later. */
+const holdEveryMs = 5_000;
 
-/** Settles what is due every minute. */
+/** Settles what is due every minute, and keeps the snapshots of suspended accounts free. */
 export const meteringFeature: Feature = {
   name: 'metering',
   operations: {},
@@ -24,6 +26,18 @@ export const meteringFeature: Feature = {
       everyMs: settleEveryMs,
       work: () => settleAll(kernel),
     });
-    return Promise.resolve({ stop: () => settle.stop() });
+    const hold = startLoop(kernel, {
+      name: 'metering.hold',
+      everyMs: holdEveryMs,
+      async work() {
+        await holdSpans(kernel.sql, kernel.clock);
+        await continueSpans(kernel.sql, kernel.clock);
+      },
+    });
+    return Promise.resolve({
+      async stop() {
+        await Promise.all([settle.stop(), hold.stop()]);
+      },
+    });
   },
 };

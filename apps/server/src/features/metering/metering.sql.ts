@@ -65,11 +65,37 @@ export async function endSpansOf(
   kinds: readonly SpanKind[],
   at?: string,
 ): Promise<void> {
+  // Locks them too: a span that is put on hold meanwhile, or begins again, is seen below.
+  if (kinds.includes('paused')) {
+    await db`
+      update metering.spans set on_hold = false
+      where sandbox_id = ${sandboxId} and kind = 'paused' and (ended_at is null or on_hold)`;
+  }
   const open = await db<{ id: string; ms: number }[]>`
     select id, greatest(0, extract(epoch from
       least(${at ?? null}::timestamptz, ${nowOf(db, time)}) - started_at) * 1000)::bigint as ms
     from metering.spans where sandbox_id = ${sandboxId} and ended_at is null and kind = any(${[...kinds]})`;
   for (const { id, ms } of open) await endSpan(db, time, id, at === undefined ? undefined : ms);
+}
+
+/** Ends the spans of snapshots whose accounts may not run, and marks them: a suspended account costs nothing. */
+export async function holdSpans(db: Db, time: Time): Promise<void> {
+  await db`
+    update metering.spans s set ended_at = ${nowOf(db, time)}, on_hold = true
+    from accounts.standing_view a
+    where a.id = s.account_id and not a.may_run and s.kind = 'paused' and s.ended_at is null`;
+}
+
+/** Begins a new span for each that is on hold and whose account may run again. */
+export async function continueSpans(db: Db, time: Time): Promise<void> {
+  await db`
+    with due as (
+      update metering.spans s set on_hold = false
+      from accounts.standing_view a where s.on_hold and a.id = s.account_id and a.may_run
+      returning s.account_id, s.sandbox_id, s.bytes)
+    insert into metering.spans (id, account_id, sandbox_id, kind, bytes, started_at)
+    select gen_random_uuid(), account_id, sandbox_id, 'paused', bytes, ${nowOf(db, time)} from due
+    where not exists (select 1 from metering.spans o where o.sandbox_id = due.sandbox_id and o.ended_at is null)`;
 }
 
 /** A part of a `with` that removes a span which came to nothing. */
@@ -208,7 +234,7 @@ export async function saveSettled(db: Db, accountId: string, until: string): Pro
   await db`update metering.accounts set settled_until = ${until} where account_id = ${accountId}`;
 }
 
-/** Forgets spans that were settled over a month ago. */
+/** Forgets spans that were settled over a month ago; those on hold go on one day. */
 export async function deleteOldSpans(db: Db, time: Time): Promise<void> {
-  await db`delete from metering.spans where ended_at < ${nowOf(db, time)} - interval '40 days'`;
+  await db`delete from metering.spans where ended_at < ${nowOf(db, time)} - interval '40 days' and not on_hold`;
 }

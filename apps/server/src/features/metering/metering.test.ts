@@ -6,10 +6,11 @@ import { testClock } from '../../kernel/clock.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, openTest, until } from '../../testing.ts';
+import { setSuspended, updateAccount } from '../accounts/accounts.sql.ts';
 import { checkDaily, checkPaid, endSpan, insertSpan, type SpanKind } from './index.ts';
 import { bucketMs, chargeOf, freeV1Ms, freeV2Ms } from './metering.rules.ts';
 import { settleAll } from './metering.settle.ts';
-import { execMsToday, unpaidOf } from './metering.sql.ts';
+import { continueSpans, endSpansOf, execMsToday, holdSpans, unpaidOf } from './metering.sql.ts';
 
 const hour = 3_600_000;
 const nothing = { v1Ms: 0, v2Ms: 0, pausedByteMs: 0 };
@@ -125,6 +126,57 @@ describe('settlement', () => {
     await settleTo(account, 1);
     assert.deepEqual(await charges(account), [[-Math.round(50_000 / 3), 'sandbox_charge']]);
   });
+
+  for (const [what, stop, go] of [
+    [
+      'suspended',
+      (id) => setSuspended(gateway.kernel.sql, id, true),
+      (id) => setSuspended(gateway.kernel.sql, id, false),
+    ],
+    [
+      'out of its subscription',
+      (id) => updateAccount(gateway.kernel.sql, id, { subscription: 'inactive' }),
+      (id) => updateAccount(gateway.kernel.sql, id, { subscription: 'active' }),
+    ],
+  ] as [string, (id: string) => Promise<unknown>, (id: string) => Promise<unknown>][]) {
+    test(`a snapshot costs nothing while its account is ${what}, and never again once it is gone`, async () => {
+      const { sql } = gateway.kernel;
+      const account = await spender(1_000_000);
+      clock.leap(hour - (clock.now() % hour));
+      const [kept, dropped] = [randomUUID(), randomUUID()];
+      for (const sandboxId of [kept, dropped]) {
+        await insertSpan(sql, clock, { id: randomUUID(), accountId: account, sandboxId, kind: 'paused', bytes: 365e9 });
+      }
+      const open = async () =>
+        (await sql`select 1 from metering.spans where account_id = ${account} and ended_at is null`).length;
+      clock.leap(hour);
+      await stop(account);
+      // Turns the loop of the gateway, which looks every 5 s.
+      await until(async () => {
+        clock.leap(1);
+        await holdSpans(sql, clock);
+        return (await open()) === 0;
+      });
+      clock.leap(5 * hour);
+      await endSpansOf(sql, clock, dropped, ['paused']);
+      await go(account);
+      await until(async () => {
+        await continueSpans(sql, clock);
+        return (await open()) === 1;
+      });
+      clock.leap(2 * hour);
+      await endSpansOf(sql, clock, kept, ['paused']);
+      assert.equal(await open(), 0);
+      clock.leap(2 * hour);
+      const sum = async () => (await charges(account)).reduce((all, [amount]) => all + Number(amount), 0);
+      // 0.05 EUR an hour for both, then half of it for two hours; rounded by hour.
+      await until(async () => {
+        await settleAll(gateway.kernel);
+        return (await sum()) <= -99_990;
+      });
+      assert.ok(Math.abs((await sum()) + 100_000) < 100, String(await sum()));
+    });
+  }
 
   test('a command is charged for its own time, known once it has ended, in whatever bucket that is', async () => {
     const account = await spender(1_000_000);

@@ -86,7 +86,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
       await Promise.all([keeper.start(works), serves && listener.listen()]);
       return {
         async stop() {
-          listener.close();
+          await listener.close();
           await keeper.stop();
         },
       };

@@ -96,9 +96,11 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: Wanted)
       if (!node) throw noCapacity(nodes.whyNot('v2'));
       return await createOn(caller, node, { ...wanted, backend: 'v2' });
     } catch (error) {
-      // An image that is not built yet is none for v1 either, which would wait for it once more.
-      const hasImage = nodes.place('v1', template)?.status.images.some(isReady(template));
-      if (!(fallback && hasImage && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;
+      // An image that is not built yet is none for v1 either, which would wait for it once more. Where v2 cannot run at all
+      // and v1 can, what is missing for v1 is what there is to do.
+      const v1 = nodes.place('v1', template);
+      const isNext = v1 !== undefined && (node === undefined || v1.status.images.some(isReady(template)));
+      if (!(fallback && isNext && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;
     }
   } else if (backend === undefined && !fallback) {
     throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account, and v1 cannot do this');

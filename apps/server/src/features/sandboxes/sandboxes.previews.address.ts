@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '../../config.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 /** 130 bits; a DNS label has room for 63 characters and does not tell upper from lower case. */
@@ -15,47 +16,79 @@ const isToken = (text: string): boolean => /^[a-z2-7]{26}$/.test(text);
 /** Under which a token is stored. */
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** Cookie of the path form, which tells a page's absolute paths which preview they belong to. */
-const cookieName = 'svc_preview';
+/** Names of this machine that every browser and client on it understands. */
+const isThisMachine = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/.test(host);
+/** Addresses to listen on at which `<token>.localhost` is reached. */
+const isReachedAsLocalhost = (host: string): boolean => ['127.0.0.1', '::1', 'localhost'].includes(host);
+const isEveryAddress = (host: string): boolean => ['0.0.0.0', '::'].includes(host);
+
+const needsDomain =
+  'previews are for this machine only until SVC_PREVIEW_DOMAIN is set: a domain with a wildcard DNS record, and a proxy ' +
+  'with its certificate in front of the preview port';
+
+/**
+ * The address that a caller gets, or what is missing. With callers on other machines it is a domain: `<token>.localhost`
+ * would be their own machine, and an address of this one would be one origin for all previews.
+ */
+export function previewUrl(
+  config: Pick<Config, 'previewDomain' | 'host' | 'baseUrl' | 'baseUrlIsSet'>,
+  { port, token, listens }: { port: number; token: string; listens: number | undefined },
+): string | { missing: string } {
+  const { previewDomain, host, baseUrl, baseUrlIsSet } = config;
+  if (previewDomain !== undefined) return `https://${port}-${token}.${previewDomain}/`;
+  // The base address says where clients are: the gateway of a container listens on every address.
+  const isNear = baseUrlIsSet ? isThisMachine(new URL(baseUrl).hostname) : !isEveryAddress(host);
+  if (!isNear || !(isReachedAsLocalhost(host) || isEveryAddress(host))) return { missing: needsDomain };
+  if (listens === undefined) return { missing: 'previews have no port here; set SVC_PREVIEW_PORT to a free one' };
+  return `http://${token}.localhost:${listens}/`;
+}
 
 /** What a request asks for: a token, and the path as it is inside. */
 export interface Asked {
   token: string;
-  /** Of the domain form: the port in the name must be that of the preview. */
-  port?: number;
   path: string;
-  /** The token was in the path, so the cookie must be set. */
-  setsCookie: boolean;
-  /** The preview shares its host name with others. */
-  isByPath: boolean;
+  /**
+   * `domain`: `<port>-<token>.<domain>`; `label`: `<token>.localhost`; both are an origin for each preview. `path`:
+   * `/<token>/…` on a name that all previews share, for clients that are no browser.
+   */
+  by: 'domain' | 'label' | 'path';
+  /** Of `domain`: the port in the name must be that of the preview. */
+  port?: number;
 }
 
-/** Reads a request by `<port>-<token>.<domain>`, by `/<token>/…`, or by the cookie of the latter; undefined: by none. */
+/** Reads which preview a request names; undefined: none. No cookie and no page that it came from says so. */
 export function askedOf(url: string, headers: IncomingHttpHeaders, domain: string | undefined): Asked | undefined {
+  const host = nameOf(headers.host);
   if (domain !== undefined) {
-    const host = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
     const label = host.endsWith(`.${domain.toLowerCase()}`) ? host.slice(0, -domain.length - 1) : '';
     const [, port, token] = /^(\d{1,5})-([a-z2-7]{26})$/.exec(label) ?? [];
-    return token === undefined
-      ? undefined
-      : { token, port: Number(port), path: url, setsCookie: false, isByPath: false };
+    return token === undefined ? undefined : { token, port: Number(port), path: url, by: 'domain' };
   }
-  const [, first = '', rest = ''] = /^\/([^/?#]*)(.*)$/s.exec(url) ?? [];
-  const byPath = { isByPath: true };
-  if (isToken(first)) {
-    return { ...byPath, token: first, path: rest.startsWith('/') ? rest : `/${rest}`, setsCookie: true };
+  if (host.endsWith('.localhost')) {
+    const token = host.slice(0, -'.localhost'.length);
+    return isToken(token) ? { token, path: url, by: 'label' } : undefined;
   }
-  // A page's absolute paths: where it came from says whose they are; the cookie is only of the preview opened last.
-  const token = refererToken(headers) ?? cookiesOf(headers).get(cookieName);
-  return token === undefined || !isToken(token) ? undefined : { ...byPath, token, path: url, setsCookie: false };
+  const [, token = '', rest = ''] = /^\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  return isToken(token) ? { token, path: rest.startsWith('/') ? rest : `/${rest}`, by: 'path' } : undefined;
 }
 
-/** The token in the address of the page that asks, when it is one of this listener. */
-function refererToken({ referer = '', host }: IncomingHttpHeaders): string | undefined {
-  if (!URL.canParse(referer) || new URL(referer).host !== host) return undefined;
-  const [, first = ''] = new URL(referer).pathname.split('/');
-  return isToken(first) ? first : undefined;
+const nameOf = (host = ''): string => host.toLowerCase().replace(/:\d+$/, '');
+
+/**
+ * Where a browser that asked by path has to go instead; undefined: nowhere, it is on another machine. The port is the one
+ * that it used: a tunnel may lead from another one to here.
+ */
+export function ownOriginOf({ token, path }: Asked, { host = '' }: IncomingHttpHeaders): string | undefined {
+  const port = /:\d+$/.exec(host)?.[0] ?? '';
+  return isThisMachine(nameOf(host)) ? `http://${token}.localhost${port}${path}` : undefined;
 }
+
+/**
+ * Whether a browser asks: all send one of these to this machine, and no page can keep them away. `Sec-Fetch-Mode` alone
+ * is what the `fetch` of Node.js sends.
+ */
+export const isBrowser = (headers: IncomingHttpHeaders): boolean =>
+  headers['sec-fetch-site'] !== undefined || headers['sec-fetch-dest'] !== undefined;
 
 /** Headers that belong to the connection, or to the platform. */
 const dropped = new Set([
@@ -78,31 +111,36 @@ const dropped = new Set([
   'forwarded',
 ]);
 
-/** The headers as the page inside sees them. `isOwnOrigin`: the preview has a host name to itself. */
+/** The headers as the page inside sees them: host, origin and forwarded host agree, and are its own. */
 export function headersInside(
   headers: IncomingHttpHeaders,
-  preview: { port: number; token: string; isOwnOrigin: boolean; proto: string },
+  preview: { port: number; asked: Asked },
 ): Record<string, string | string[]> {
+  const { asked, port } = preview;
   const kept = Object.entries(headers).filter(([name, value]) => !dropped.has(name) && value !== undefined);
-  const cookies = cookiesInside(headers, preview);
+  const cookies = cookiesInside(headers, asked);
+  const host = `localhost:${port}`;
+  const outside = `${asked.by === 'domain' ? 'https' : 'http'}://${headers.host ?? ''}`.toLowerCase();
   return {
     ...(Object.fromEntries(kept) as Record<string, string | string[]>),
-    host: `localhost:${preview.port}`,
-    'x-forwarded-host': headers.host ?? '',
-    'x-forwarded-proto': preview.proto,
+    // An origin that is not the preview's own stays what it is: the page inside may refuse it.
+    ...(headers.origin?.toLowerCase() === outside && { origin: `http://${host}` }),
+    host,
+    'x-forwarded-host': host,
+    'x-forwarded-proto': 'http',
     ...(cookies !== '' && { cookie: cookies }),
   };
 }
 
 /**
- * Cookies that the page inside set. Host names are shared by all ports, so in the path form the page's carry the
+ * Cookies that the page inside set. By path all previews and all ports share a host name, so there the page's carry the
  * token's beginning in their names, and others, the hub's among them, stay outside.
  */
-function cookiesInside(headers: IncomingHttpHeaders, { token, isOwnOrigin }: { token: string; isOwnOrigin: boolean }) {
+function cookiesInside(headers: IncomingHttpHeaders, { token, by }: Asked) {
   const prefix = prefixOf(token);
   return [...cookiesOf(headers)]
     .flatMap(([name, value]) => {
-      if (isOwnOrigin) return name.startsWith('svc_') ? [] : [`${name}=${value}`];
+      if (by !== 'path') return name.startsWith('svc_') ? [] : [`${name}=${value}`];
       return name.startsWith(prefix) ? [`${name.slice(prefix.length)}=${value}`] : [];
     })
     .join('; ');
@@ -110,20 +148,14 @@ function cookiesInside(headers: IncomingHttpHeaders, { token, isOwnOrigin }: { t
 
 const prefixOf = (token: string): string => `p${token.slice(0, 8)}_`;
 
-/** What the page inside sets, as it may stand outside: for this host alone, and under a name of its own. */
-export function setCookiesOutside(
-  values: readonly string[],
-  preview: { token: string; isOwnOrigin: boolean },
-): string[] {
+/** What the page inside sets, as it may stand outside: for this host alone, and by path under a name of its own. */
+export function setCookiesOutside(values: readonly string[], { token, by }: Asked): string[] {
   return values.map((value) => {
     const [pair = '', ...attributes] = value.split(';');
     const kept = attributes.filter((attribute) => !/^\s*domain\s*=/i.test(attribute));
-    return [preview.isOwnOrigin ? pair : `${prefixOf(preview.token)}${pair.trim()}`, ...kept].join(';');
+    return [by === 'path' ? `${prefixOf(token)}${pair.trim()}` : pair, ...kept].join(';');
   });
 }
-
-/** The cookie that tells absolute paths apart. */
-export const ownCookie = (token: string): string => `${cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax`;
 
 function cookiesOf(headers: IncomingHttpHeaders): Map<string, string> {
   const pairs = (headers.cookie ?? '').split(';').flatMap((pair) => {

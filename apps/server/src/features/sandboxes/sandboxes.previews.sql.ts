@@ -34,11 +34,28 @@ export async function findPreview(db: Db, time: Time, tokenHash: Buffer) {
   const [row] = await db<(PreviewRow & { left_ms: number })[]>`
     select sandbox_id, account_id, port, expires_at,
       floor(extract(epoch from expires_at - ${nowOf(db, time)}) * 1000)::bigint as left_ms
-    from sandboxes.previews p where token_hash = ${tokenHash} and expires_at > ${nowOf(db, time)}
-      and exists (select 1 from accounts.standing_view a where a.id = p.account_id and a.may_run)
-      and (key_id is null or exists (select 1 from keys.usable_view k where k.id = p.key_id))`;
+    from sandboxes.previews p where token_hash = ${tokenHash} and ${isValid(db, time)}`;
   return row;
 }
+
+/**
+ * Which of these (token hashes in hex) are valid and of a sandbox that is not over. What is open is held against this now
+ * and then; a request against `findPreview`.
+ */
+export async function validPreviews(db: Db, time: Time, hashes: readonly string[]): Promise<string[]> {
+  const rows = await db<{ hash: string }[]>`
+    select encode(token_hash, 'hex') as hash
+    from sandboxes.previews p join sandboxes.sandboxes s on s.id = p.sandbox_id
+    where token_hash in (select decode(given, 'hex') from unnest(${[...hashes]}::text[]) as given)
+      and s.state not in ('stopped', 'expired', 'destroyed') and ${isValid(db, time)}`;
+  return rows.map((row) => row.hash);
+}
+
+/** A condition: an address `p` is not void, its account may run and the key that made it may be used. */
+const isValid = (db: Db, time: Time) => db`
+  p.expires_at > ${nowOf(db, time)}
+  and exists (select 1 from accounts.standing_view a where a.id = p.account_id and a.may_run)
+  and (p.key_id is null or exists (select 1 from keys.usable_view k where k.id = p.key_id))`;
 
 /** Forgets addresses that are void. */
 export async function deleteExpiredPreviews(db: Db, time: Time): Promise<void> {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { http, until } from '../../testing.ts';
+import { http } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
-import { hashOf } from './sandboxes.previews.address.ts';
+import { hashOf, previewUrl } from './sandboxes.previews.address.ts';
 import { findPreview } from './sandboxes.previews.sql.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
@@ -19,7 +19,6 @@ const server = createServer((q, s) => {
   let body = '';
   q.on('data', (c) => (body += c)).on('end', () => {
     s.setHeader('set-cookie', ['own=1; Path=/; Domain=evil.test', 'two=2']);
-    if (q.url === '/hang') return;
     s.end(JSON.stringify({ url: q.url, method: q.method, headers: q.headers, body }));
   });
 });
@@ -48,6 +47,32 @@ async function start(t: SandboxesTest, box: { id: string }): Promise<void> {
   await t.exec(box, `${both} ${wait}`);
 }
 
+/** As a client without a browser asks for an address: nothing but browsers finds `<token>.localhost`. */
+function byPath(url: string): string {
+  const [, token, port, path] = /^http:\/\/([a-z2-7]{26})\.localhost:(\d+)\/(.*)$/.exec(url) ?? assert.fail(url);
+  return `http://127.0.0.1:${port}/${token}/${path}`;
+}
+
+/** Asks as a browser does: by the name of the address. */
+function asBrowser(url: string, headers: Record<string, string> = {}) {
+  const { host, hostname, port, pathname, search } = new URL(url);
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
+    const to = {
+      host: '127.0.0.1',
+      port,
+      path: pathname + search,
+      headers: { host, 'sec-fetch-site': 'none', ...headers },
+    };
+    request(to, (response) => {
+      const { statusCode: status = 0, headers: said } = response;
+      const done = (chunks: Buffer[]) => resolve({ status, headers: said, body: Buffer.concat(chunks).toString() });
+      response.toArray().then(done, reject);
+    })
+      .once('error', (error) => reject(new Error(`${hostname}: ${error.message}`)))
+      .end();
+  });
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -74,7 +99,8 @@ describe('previews', () => {
   };
 
   test('the address forwards requests as they are, without what belongs to the platform', async () => {
-    const { url, port, expires_at } = await open();
+    const { url: own, port, expires_at } = await open();
+    const url = byPath(own);
     assert.equal(port, 3000);
     assert.ok(Math.abs(Date.parse(expires_at) - Date.now() - 900_000) < 60_000);
     const token = new URL(url).pathname.slice(1, -1);
@@ -93,18 +119,77 @@ describe('previews', () => {
     assert.deepEqual([seen.url, seen.method, seen.body], ['/a/b?c=d', 'POST', 'the body']);
     assert.equal(seen.headers['x-mine'], 'kept');
     assert.equal(seen.headers.cookie, 'own=7');
-    assert.equal(seen.headers.host, 'localhost:3000');
     for (const name of ['authorization', 'x-api-key']) assert.equal(seen.headers[name], undefined);
     assert.ok(!JSON.stringify(seen).includes(t.account.key));
     const cookies = answer.headers.getSetCookie();
-    assert.deepEqual(cookies.slice(0, 2), [`p${token.slice(0, 8)}_own=1; Path=/`, `p${token.slice(0, 8)}_two=2`]);
-    assert.match(cookies[2] ?? '', new RegExp(`^svc_preview=${token}; .*HttpOnly`));
-    const absolute = await fetch(new URL('/assets/x.js', url), { headers: { cookie: `svc_preview=${token}` } });
-    assert.equal(((await absolute.json()) as Json).url, '/assets/x.js');
+    assert.deepEqual(cookies, [`p${token.slice(0, 8)}_own=1; Path=/`, `p${token.slice(0, 8)}_two=2`]);
+    assert.match(answer.headers.get('content-security-policy') ?? '', /^sandbox /);
+  });
+
+  test('each has an origin of its own, to which browsers are sent that ask by path', async () => {
+    const { url } = await open();
+    const label = new URL(url).hostname.split('.')[0] ?? '';
+    assert.match(url, /^http:\/\/[a-z2-7]{26}\.localhost:\d+\/$/);
+    assert.ok(label.length <= 63 && new URL(url).port !== new URL(t.gateway.url).port);
+    const answer = await asBrowser(`${url}a?b`, { cookie: 'svc_session=secret; own=7' });
+    const seen = JSON.parse(answer.body);
+    assert.deepEqual([answer.status, seen.url, seen.headers.cookie], [200, '/a?b', 'own=7']);
+    assert.deepEqual(answer.headers['set-cookie'], ['own=1; Path=/', 'two=2']);
+    const path = `/${label}/a?b`;
+    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+      const sent = await asBrowser(new URL(path, url).href, { host: `${host}:4321` });
+      assert.deepEqual([host, sent.status, sent.headers.location], [host, 307, `http://${label}.localhost:4321/a?b`]);
+    }
+    const far = await asBrowser(new URL(path, url).href, { host: '192.0.2.1:4321' });
+    assert.deepEqual([far.status, far.body.includes('SVC_PREVIEW_DOMAIN')], [403, true]);
+  });
+
+  test('host, origin and forwarded host agree inside, and a foreign origin stays foreign', async () => {
+    const { url } = await open();
+    const origin = new URL(url).origin;
+    const { headers } = JSON.parse((await asBrowser(url, { origin })).body);
+    const agreed = [headers.host, headers.origin, headers['x-forwarded-host'], headers['x-forwarded-proto']];
+    assert.deepEqual(agreed, ['localhost:3000', 'http://localhost:3000', 'localhost:3000', 'http']);
+    const foreign = JSON.parse((await asBrowser(url, { origin: 'http://evil.test' })).body);
+    assert.equal(foreign.headers.origin, 'http://evil.test');
+  });
+
+  test('no cookie and no referer says which preview is asked for', async () => {
+    const url = byPath((await open()).url);
+    const token = new URL(url).pathname.slice(1, -1);
+    for (const headers of [{ cookie: `svc_preview=${token}` }, { referer: url }]) {
+      assert.equal((await fetch(new URL('/assets/x.js', url), { headers })).status, 403);
+    }
+  });
+
+  test('where clients are on other machines an address needs a domain, and the refusal says so', async () => {
+    const far = { host: '127.0.0.1', baseUrl: 'https://svc.example.com', baseUrlIsSet: true, previewDomain: undefined };
+    const asked = { port: 3000, token: 'a'.repeat(26), listens: 8788 };
+    const own = `http://${asked.token}.localhost:8788/`;
+    const near = { ...far, baseUrl: 'http://127.0.0.1:8787', baseUrlIsSet: false };
+    const cases: [Parameters<typeof previewUrl>[0], string | undefined][] = [
+      [near, own],
+      [{ ...near, host: 'localhost' }, own],
+      [{ ...near, host: '0.0.0.0' }, undefined],
+      [{ ...near, host: '192.0.2.1' }, undefined],
+      [{ ...near, host: '0.0.0.0', baseUrlIsSet: true }, own],
+      [{ ...near, host: '192.0.2.1', baseUrlIsSet: true }, undefined],
+      [far, undefined],
+      [{ ...far, previewDomain: 'p.test' }, `https://3000-${asked.token}.p.test/`],
+    ];
+    for (const [config, expected] of cases) {
+      const url = previewUrl(config, asked);
+      assert.equal(typeof url === 'string' ? url : undefined, expected, JSON.stringify(config));
+    }
+    await using other = await openSandboxes({ settings: { SVC_BASE_URL: far.baseUrl } });
+    const elsewhere = await other.create({ backend: 'v1' });
+    const { status, body } = await other.call('POST', `/v1/sandboxes/${elsewhere.id}/preview`, { port: 3000 });
+    assert.deepEqual([status, body.error.code], [503, 'sandbox_capacity']);
+    assert.match(body.error.message, /SVC_PREVIEW_DOMAIN/);
   });
 
   test('WebSocket goes through, both ways', async () => {
-    const { url } = await open();
+    const url = byPath((await open()).url);
     const socket = new WebSocket(url.replace('http', 'ws'));
     const said = Promise.withResolvers<string>();
     socket.addEventListener('message', (event) => said.resolve(String(event.data)));
@@ -115,7 +200,7 @@ describe('previews', () => {
   });
 
   test('a forged, cut, expired or missing token is a bare 403, on HTTP and on WebSocket', async () => {
-    const { url } = await open(3000, 60);
+    const url = byPath((await open(3000, 60)).url);
     const token = new URL(url).pathname.slice(1, -1);
     const changed = (token.startsWith('a') ? 'b' : 'a') + token.slice(1);
     for (const path of [
@@ -138,12 +223,12 @@ describe('previews', () => {
   });
 
   test('a port on which nothing listens is a 502, and so is a sandbox that is gone', async () => {
-    const { url } = await open(3999);
+    const url = byPath((await open(3999)).url);
     assert.equal((await fetch(url)).status, 502);
     const other = await t.create();
     const preview = (await t.call('POST', `/v1/sandboxes/${other.id}/preview`, { port: 3000 })).body;
     await t.call('DELETE', `/v1/sandboxes/${other.id}`);
-    assert.equal((await fetch(preview.url)).status, 502);
+    assert.equal((await fetch(byPath(preview.url))).status, 502);
   });
 
   test('with a domain the host name carries port and token, and cookies are the page’s own', async () => {
@@ -186,7 +271,7 @@ describe('previews', () => {
   });
 
   test('nothing but WebSocket is upgraded, and a page that declines gets no tunnel', async () => {
-    const { url } = await open();
+    const url = byPath((await open()).url);
     const { port, pathname } = new URL(url);
     const upgrade = (protocol: string, path: string) =>
       new Promise<number>((resolve, reject) => {
@@ -207,13 +292,13 @@ describe('previews', () => {
       });
     assert.equal(await upgrade('h2c', pathname), 403);
     assert.equal(await upgrade('websocket', pathname), 101);
-    const files = new URL((await open(3001)).url);
+    const files = new URL(byPath((await open(3001)).url));
     assert.equal(await upgrade('websocket', files.pathname), 502);
   });
 
   test('a body of 20 MiB passes whole to a reader that takes its time', async () => {
     await t.exec(box, 'head -c 20971520 /dev/urandom > big');
-    const { url } = await open(3001);
+    const url = byPath((await open(3001)).url);
     const response = await fetch(`${url}big`);
     let bytes = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -224,28 +309,11 @@ describe('previews', () => {
     assert.equal(bytes, 20_971_520);
   });
 
-  test('one sandbox has at most 128 connections, and others are not held up by them', async () => {
-    const { url } = await open();
-    const hang = () => {
-      const sent = request(`${url}hang`, { agent: false });
-      const answered = new Promise<number>((resolve) => {
-        sent.once('response', ({ statusCode }) => resolve(statusCode ?? 0)).once('error', () => resolve(0));
-      });
-      sent.end();
-      return { answered, drop: () => sent.destroy() };
-    };
-    const all = Array.from({ length: 130 }, hang);
-    const first = await Promise.race(all.map(({ answered }) => answered));
-    assert.equal(first, 502);
-    for (const { drop } of all) drop();
-    await until(async () => (await fetch(url)).status === 200);
-  });
-
   test('an address is void once the key that made it is revoked, or its account may not go on', async () => {
     const { body: key } = await t.call('POST', '/v1/keys', { name: 'short' });
     const made = await http(t.gateway.url, `/v1/sandboxes/${box.id}/preview`, { key: key.key, body: { port: 3000 } });
-    const { url } = await open();
-    const statuses = async () => [(await fetch(made.body.url)).status, (await fetch(url)).status];
+    const url = byPath((await open()).url);
+    const statuses = async () => [(await fetch(byPath(made.body.url))).status, (await fetch(url)).status];
     assert.deepEqual(await statuses(), [200, 200]);
     await t.call('DELETE', `/v1/keys/${key.id}`);
     assert.deepEqual(await statuses(), [403, 200]);

@@ -1,60 +1,110 @@
 import {
   createServer,
-  request as httpRequest,
   type IncomingMessage,
+  request as httpRequest,
   type Server,
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { Connections } from '../../kernel/connections.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { Strangers } from '../../kernel/http/strangers.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { Turns } from '../../kernel/turns.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import {
   type Asked,
   askedOf,
   hashOf,
   headersInside,
-  ownCookie,
+  isBrowser,
+  ownOriginOf,
   setCookiesOutside,
 } from './sandboxes.previews.address.ts';
-import { findPreview } from './sandboxes.previews.sql.ts';
+import { findPreview, type PreviewRow, validPreviews } from './sandboxes.previews.sql.ts';
 import { nodeOfRunning } from './sandboxes.sql.ts';
 
-/** Connections into one sandbox at a time; a browser opens six, and a socket for each page. */
-const mostConnections = 128;
+/** Connections into sandboxes at a time; a browser opens six, and a socket for each page. */
+const limits = { total: 1_024, ofAccount: 512, of: { preview: 64, sandbox: 128 } };
+/** Connections that wait for a request with a valid token; of more, the oldest is ended. */
+const mostWaiting = 256;
+const waitMs = 10_000;
+/** A body, and anything else, that brings nothing for this long is ended. */
+const bodyIdleMs = 60_000;
+const idleMs = 15 * 60_000;
+/** How often what is open is looked at: it ends within 10 s after its key or account may not go on. */
+const lookEveryMs = 3_000;
+/** Tokens that are looked up at once, and that wait for it: strangers must not keep the database busy. */
+const lookups = { atOnce: 8, waiting: 1_024 };
 
 interface Admitted {
   asked: Asked;
-  sandboxId: string;
-  port: number;
+  row: PreviewRow;
   /** Until the address is void. */
   leftMs: number;
 }
+
+/** What a request that is not forwarded gets. */
+interface Refusal {
+  status: number;
+  text: string;
+  headers?: Record<string, string> | undefined;
+}
+
+/** A connection from outside that was let through. */
+interface Passage {
+  /** Hash of its token, in hex. */
+  readonly preview: string;
+  readonly client: Socket;
+  readonly inside: Duplex;
+  readonly isUploading: () => boolean;
+  /** What went through so far, and since when nothing more did. */
+  bytes: number;
+  since: number;
+}
+
+const invalid: Refusal = { status: 403, text: 'This address is not valid.' };
+const unreachable: Refusal = { status: 502, text: 'The sandbox does not answer on this port.' };
+const tooMany: Refusal = {
+  status: 503,
+  text: 'This address has too many connections; close some, or try again in a moment.',
+  headers: { 'retry-after': '1' },
+};
 
 /** Forwards HTTP and WebSocket to ports inside sandboxes. */
 export class PreviewListener {
   readonly #kernel: Kernel;
   readonly #nodes: Nodes;
   readonly #server: Server;
-  /** Connections that were handed over to both ends. */
-  readonly #tunnels = new Set<Duplex>();
-  /** How many connections each sandbox has. */
-  readonly #open = new Map<string, number>();
+  readonly #strangers: Strangers;
+  readonly #lookups = new Turns(lookups);
+  readonly #open = new Connections(limits);
+  readonly #passages = new Set<Passage>();
+  /** Connections without a passage, since when, oldest first. */
+  readonly #waiting = new Map<Socket, number>();
+  #watching: Loop | undefined;
 
   constructor(kernel: Kernel, nodes: Nodes) {
     this.#kernel = kernel;
     this.#nodes = nodes;
-    // Pages inside may stream for as long as their address is valid.
+    this.#strangers = new Strangers(kernel, 'addresses of previews');
+    // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
     this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
       this.#forward(request, response).catch((err: unknown) => this.#broken(err, response));
     });
+    this.#server.on('connection', (socket: Socket) => {
+      this.#wait(socket);
+      socket.once('close', () => this.#waiting.delete(socket));
+    });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => {});
-      this.#upgrade(request, socket, head).catch((err: unknown) => {
+      this.#upgrade(request, socket as Socket, head).catch((err: unknown) => {
         this.#kernel.log.debug({ err }, 'a preview was not upgraded');
-        refuse(socket, 502);
+        refuse(socket, unreachable);
       });
     });
   }
@@ -62,6 +112,11 @@ export class PreviewListener {
   /** Listens; answers false when the port is taken. */
   listen(): Promise<boolean> {
     const { config, log } = this.#kernel;
+    this.#watching = startLoop(this.#kernel, {
+      name: 'sandboxes.previews',
+      everyMs: lookEveryMs,
+      work: () => this.#look(),
+    });
     return new Promise((resolve) => {
       this.#server.once('error', (err) => {
         log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
@@ -76,67 +131,101 @@ export class PreviewListener {
     return (this.#server.address() as AddressInfo | null)?.port;
   }
 
-  close(): void {
+  /** Ends every connection. */
+  async close(): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
-    for (const tunnel of this.#tunnels) tunnel.destroy();
+    for (const passage of this.#passages) end(passage);
+    await this.#watching?.stop();
   }
 
-  /** The token first: whoever has none learns nothing. */
-  async #admit(request: IncomingMessage): Promise<Admitted | undefined> {
+  /** Ends what waits too long, what is idle, and what may not go on. */
+  async #look(): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    const now = clock.monotonic();
+    for (const [socket, since] of this.#waiting) if (now - since >= waitMs) socket.destroy();
+    for (const passage of this.#passages) if (isIdle(passage, now)) end(passage);
+    const open = [...this.#passages];
+    if (open.length === 0) return;
+    const valid = new Set(await validPreviews(sql, clock, [...new Set(open.map(({ preview }) => preview))]));
+    for (const passage of open) if (!valid.has(passage.preview)) end(passage);
+  }
+
+  /** Counts a connection among those that have nothing under way. */
+  #wait(socket: Socket): void {
+    this.#waiting.delete(socket);
+    if (socket.destroyed) return;
+    this.#waiting.set(socket, this.#kernel.clock.monotonic());
+    if (this.#waiting.size > mostWaiting) this.#waiting.keys().next().value?.destroy();
+  }
+
+  /** The token first: without one a caller learns nothing. */
+  async #admit(request: IncomingMessage): Promise<Admitted | Refusal> {
     const { config, sql, clock } = this.#kernel;
-    const asked = askedOf(request.url ?? '/', request.headers, config.previewDomain);
-    const row = asked && (await findPreview(sql, clock, hashOf(asked.token)));
-    if (!asked || !row || (asked.port !== undefined && asked.port !== row.port)) return undefined;
-    return { asked, sandboxId: row.sandbox_id, port: row.port, leftMs: row.left_ms };
+    const { headers } = request;
+    const asked = askedOf(request.url ?? '/', headers, config.previewDomain);
+    if (!asked) return invalid;
+    const row = await this.#lookups.run(() => findPreview(sql, clock, hashOf(asked.token)));
+    if (!row || (asked.port !== undefined && asked.port !== row.port)) return this.#refuseStranger(request);
+    if (asked.by === 'path' && isBrowser(headers)) return toOwnOrigin(asked, request);
+    return { asked, row, leftMs: row.left_ms };
   }
 
-  /** A connection to the port inside; undefined when nothing answers there, or the sandbox has too many. */
-  async #connect({ sandboxId, port }: Admitted): Promise<Duplex | undefined> {
-    const count = (by: number): number => {
-      const open = (this.#open.get(sandboxId) ?? 0) + by;
-      if (open > 0) this.#open.set(sandboxId, open);
-      else this.#open.delete(sandboxId);
-      return open;
-    };
-    if (count(1) <= mostConnections) {
-      const socket = await this.#dial(sandboxId, port).catch(() => undefined);
-      if (socket && !socket.destroyed) return socket.once('close', () => count(-1));
+  #refuseStranger({ socket }: IncomingMessage): Refusal {
+    const refusal = new ApiError('forbidden', invalid.text);
+    const { status, message, headers } = this.#strangers.refuse(socket.remoteAddress ?? '', refusal);
+    return { status, text: message, headers };
+  }
+
+  /** Connects a client to the port that it may reach. */
+  async #pass({ asked, row, leftMs }: Admitted, client: Socket, isUploading: () => boolean) {
+    const preview = hashOf(asked.token).toString('hex');
+    const giveBack = this.#open.open(row.account_id, { preview, sandbox: row.sandbox_id }, () => client.destroy());
+    if (!giveBack) return tooMany;
+    const { clock } = this.#kernel;
+    const inside = await this.#dial(row).catch(() => undefined);
+    inside?.on('error', () => {});
+    if (!inside || inside.destroyed || client.destroyed) {
+      inside?.destroy();
+      giveBack();
+      return unreachable;
     }
-    count(-1);
-    return undefined;
+    const passage: Passage = { preview, client, inside, isUploading, bytes: 0, since: clock.monotonic() };
+    const cancel = clock.after(leftMs, () => end(passage));
+    const over = (): void => void inside.destroy();
+    this.#waiting.delete(client);
+    this.#passages.add(passage);
+    client.once('close', over);
+    inside.once('close', () => {
+      cancel();
+      giveBack();
+      client.off('close', over);
+      this.#passages.delete(passage);
+    });
+    return passage;
   }
 
-  async #dial(sandboxId: string, port: number): Promise<Duplex> {
+  async #dial({ sandbox_id: sandboxId, port }: PreviewRow): Promise<Duplex> {
     const nodeId = await nodeOfRunning(this.#kernel.sql, sandboxId);
     return this.#nodes.of(nodeId).connect(sandboxId, port);
   }
 
-  #inside(request: IncomingMessage, { asked, port }: Admitted) {
-    const isOwnOrigin = this.#kernel.config.previewDomain !== undefined;
-    const preview = { port, token: asked.token, isOwnOrigin, proto: isOwnOrigin ? 'https' : 'http' };
-    return { preview, headers: headersInside(request.headers, preview) };
-  }
-
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const admitted = await this.#admit(request);
-    if (!admitted) return answer(response, 403, 'This address is not valid.');
-    // One for the whole listener would see the other previews of its visitor.
-    if (!isAllowedScript(request, admitted.asked)) return answer(response, 403, 'Service workers are not forwarded.');
-    const { asked, leftMs } = admitted;
-    const socket = await this.#connect(admitted);
-    if (!socket) return answer(response, 502, 'The sandbox does not answer on this port, or has too many connections.');
-    const { preview, headers } = this.#inside(request, admitted);
+    if ('status' in admitted) return answer(response, admitted);
+    const { asked, row } = admitted;
+    const client = request.socket;
+    const passage = await this.#pass(admitted, client, () => !request.complete);
+    if ('status' in passage) return answer(response, passage);
     const inner = httpRequest({
       method: request.method,
       path: asked.path,
-      headers,
-      createConnection: () => socket,
+      headers: headersInside(request.headers, { port: row.port, asked }),
+      createConnection: () => passage.inside,
     });
-    const stop = this.#kernel.clock.after(leftMs, () => socket.destroy());
     response.once('close', () => {
-      stop();
-      socket.destroy();
+      passage.inside.destroy();
+      this.#wait(client);
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       inner.once('response', resolve).once('error', reject);
@@ -144,41 +233,34 @@ export class PreviewListener {
     // What the page inside does not read is no failure: it may have answered already.
     pipeline(request, inner).catch(() => {});
     const page = await answered;
-    const cookies = setCookiesOutside(page.headers['set-cookie'] ?? [], preview);
-    if (asked.setsCookie) cookies.push(ownCookie(asked.token));
-    const { connection: _, 'keep-alive': __, 'set-cookie': ___, 'transfer-encoding': ____, ...rest } = page.headers;
-    const { 'service-worker-allowed': _____, ...shown } = rest;
-    response.writeHead(page.statusCode ?? 502, {
-      ...shown,
-      ...(cookies.length > 0 && { 'set-cookie': cookies }),
-      // A search engine that finds the address must not keep it.
-      'x-robots-tag': 'noindex',
-      'referrer-policy': 'same-origin',
-    });
+    response.writeHead(page.statusCode ?? 502, headersOutside(page, asked));
     await pipeline(page, response).catch(() => response.destroy());
   }
 
   /** WebSocket only, and a tunnel only once the page inside has agreed: until then it is a request like others. */
-  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const admitted = await this.#admit(request);
-    if (!admitted || request.headers.upgrade?.toLowerCase() !== 'websocket') return refuse(socket, 403);
-    const inside = await this.#connect(admitted);
-    if (!inside) return refuse(socket, 502);
-    const headers = { ...this.#inside(request, admitted).headers, connection: 'Upgrade', upgrade: 'websocket' };
-    const inner = httpRequest({ path: admitted.asked.path, headers, createConnection: () => inside });
-    const stop = this.#kernel.clock.after(admitted.leftMs, () => inside.destroy());
-    this.#tunnels.add(inside);
-    const end = (): void => {
-      stop();
-      this.#tunnels.delete(inside);
+    if ('status' in admitted) return refuse(socket, admitted);
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return refuse(socket, invalid);
+    const { asked, row } = admitted;
+    const passage = await this.#pass(admitted, socket, () => false);
+    if ('status' in passage) return refuse(socket, passage);
+    const { inside } = passage;
+    const kept = headersInside(request.headers, { port: row.port, asked });
+    const headers = { ...kept, connection: 'Upgrade', upgrade: 'websocket' };
+    const inner = httpRequest({ path: asked.path, headers, createConnection: () => inside });
+    inside.once('close', () => {
+      // What was said last goes out; who does not take it waits no longer than others.
+      socket.destroySoon();
+      this.#wait(socket);
+    });
+    const decline = (): void => {
+      refuse(socket, unreachable);
       inside.destroy();
-      socket.destroy();
     };
-    inside.once('close', end).on('error', end);
-    socket.once('close', end);
-    inner.once('error', () => refuse(socket, 502));
-    inner.once('response', () => refuse(socket, 502));
+    inner.once('error', decline).once('response', decline);
     inner.once('upgrade', (answered: IncomingMessage, tunnel: Duplex, first: Buffer) => {
+      inner.off('error', decline).on('error', () => {});
       socket.write(headOf(answered));
       socket.write(first);
       tunnel.write(head);
@@ -191,15 +273,51 @@ export class PreviewListener {
   #broken(err: unknown, response: ServerResponse): void {
     this.#kernel.log.debug({ err }, 'a preview was not forwarded');
     if (response.headersSent) response.destroy();
-    else answer(response, 502, 'The sandbox does not answer on this port.');
+    else answer(response, err instanceof ApiError ? { status: err.status, text: err.message } : unreachable);
   }
 }
 
-const isAllowedScript = ({ headers }: IncomingMessage, { isByPath }: Asked): boolean =>
-  headers['service-worker'] === undefined || !isByPath;
+function end({ client, inside }: Passage): void {
+  inside.destroy();
+  client.destroy();
+}
 
-function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+/** Whether nothing went through for too long. */
+function isIdle(passage: Passage, now: number): boolean {
+  const { client, isUploading } = passage;
+  const bytes = client.bytesRead + client.bytesWritten;
+  if (bytes !== passage.bytes) Object.assign(passage, { bytes, since: now });
+  return now - passage.since >= (isUploading() ? bodyIdleMs : idleMs);
+}
+
+function toOwnOrigin(asked: Asked, { headers }: IncomingMessage): Refusal {
+  const location = ownOriginOf(asked, headers);
+  if (location !== undefined) return { status: 307, text: location, headers: { location } };
+  return { status: 403, text: 'Browsers on other machines need SVC_PREVIEW_DOMAIN: an origin for each preview.' };
+}
+
+/** The page's headers, less what belongs to its connection. */
+function headersOutside({ headers }: IncomingMessage, asked: Asked) {
+  const { connection: _, 'keep-alive': __, 'set-cookie': set = [], 'transfer-encoding': ___, ...rest } = headers;
+  const { 'service-worker-allowed': ____, 'content-security-policy': policy, ...shown } = rest;
+  const cookies = setCookiesOutside(set, asked);
+  // All previews share this origin: a browser that says nothing of itself gives the page one that nobody shares.
+  const alone = asked.by === 'path' ? ['sandbox allow-scripts allow-forms'] : [];
+  const policies = [...(policy === undefined ? [] : [policy]), ...alone];
+  return {
+    ...shown,
+    ...(cookies.length > 0 && { 'set-cookie': cookies }),
+    ...(policies.length > 0 && { 'content-security-policy': policies.join(', ') }),
+    // A search engine that finds the address must not keep it.
+    'x-robots-tag': 'noindex',
+    'referrer-policy': 'same-origin',
+  };
+}
+
+/** The connection of a request that is refused carries no further one: the next may be a stranger's too. */
+function answer(response: ServerResponse, { status, text, headers }: Refusal): void {
+  const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
+  response.writeHead(status, { ...plain, 'referrer-policy': 'no-referrer', ...headers });
   response.end(`${text}\n`);
 }
 
@@ -210,6 +328,9 @@ function headOf({ rawHeaders }: IncomingMessage): string {
   return `HTTP/1.1 101 Switching Protocols\r\n${kept.join('\r\n')}\r\n\r\n`;
 }
 
-function refuse(socket: Duplex, status: number): void {
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+function refuse(socket: Duplex, { status, headers = {} }: Refusal): void {
+  const lines = Object.entries({ ...headers, connection: 'close', 'content-length': '0' }).map((pair) =>
+    pair.join(': '),
+  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n`);
 }

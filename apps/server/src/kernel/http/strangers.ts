@@ -12,12 +12,15 @@ const windowMs = 60_000;
 export class Strangers {
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #what: string;
   readonly #failures = new Map<string, number>();
   #windowEnds: number;
 
-  constructor({ clock, log }: { clock: Clock; log: Log }) {
+  /** `what`: the plural of what they guess. */
+  constructor({ clock, log }: { clock: Clock; log: Log }, what = 'API keys') {
     this.#clock = clock;
     this.#log = log;
+    this.#what = what;
     this.#windowEnds = clock.monotonic() + windowMs;
     clock.every(windowMs, () => this.#endWindow());
   }
@@ -32,14 +35,14 @@ export class Strangers {
     this.#failures.set(source, count);
     if (count <= mostFailures) return refusal;
     const seconds = Math.max(1, Math.ceil((this.#windowEnds - this.#clock.monotonic()) / 1000));
-    const message = 'too many wrong API keys came from this address; use a valid one, or wait';
+    const message = `too many wrong ${this.#what} came from this address; use a valid one, or wait`;
     return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(seconds) } });
   }
 
   /** One line for each address that went over, and a new minute. */
   #endWindow(): void {
     for (const [address, failures] of this.#failures) {
-      if (failures > mostFailures) this.#log.warn({ address, failures }, 'wrong API keys in a minute');
+      if (failures > mostFailures) this.#log.warn({ address, failures }, `wrong ${this.#what} in a minute`);
     }
     this.#failures.clear();
     this.#windowEnds = this.#clock.monotonic() + windowMs;
