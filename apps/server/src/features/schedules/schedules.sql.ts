@@ -212,7 +212,7 @@ export async function lockDue(db: Db, now: string, limit: number, filter: DueFil
   const { accountId, only, except = [] } = filter;
   return db<DueRow[]>`
     select ${plainColumns(db)}, s.slots[1:p.n] as past, cardinality(s.slots) - p.n as left,
-      case when a.may_run then z.paused_at else '-infinity' end as paused_at,
+      case when a.may_run then z.paused_at else 'epoch' end as paused_at,
       case when a.may_run then z.until end as paused_until
     from schedules.schedules s left join schedules.pauses z using (account_id)
       join accounts.standing_view a on a.id = s.account_id
