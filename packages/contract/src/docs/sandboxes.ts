@@ -13,7 +13,7 @@ export const sandboxesDocs = {
   ...sandboxFilesDocs,
   list: {
     description:
-      'Sandboxes of all keys of the account. `usage` counts the commands of each and the seconds that they took.',
+      'Those that other keys made are in the list too. `usage` counts commands, and the seconds that they took.',
     example: { query: { status: 'running' }, response: { object: 'list', data: [running] } },
   },
   create: {

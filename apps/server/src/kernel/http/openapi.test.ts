@@ -6,7 +6,13 @@ import { z } from 'zod';
 import { openApiDocument } from './openapi.ts';
 import { createSchemas, type JsonSchema } from './openapi.schemas.ts';
 
-type Operation = { requestBody?: { required: boolean }; responses: Record<string, JsonSchema>; operationId: string };
+type Operation = {
+  summary: string;
+  description: string;
+  requestBody?: { required: boolean };
+  responses: Record<string, JsonSchema>;
+  operationId: string;
+};
 const document = openApiDocument() as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> };
@@ -49,6 +55,17 @@ describe('the published document', () => {
       assert.match(String(operationOf(id).responses['503']?.['description']), /unavailable/, id);
     }
     assert.doesNotMatch(String(operationOf('health.ready').responses['503']?.['description']), /unavailable/);
+  });
+
+  test('a description names no failure that the operation does not list', () => {
+    let named = 0;
+    for (const { operationId, description, responses } of operations) {
+      for (const [said, status = '', code = ''] of description.matchAll(/\b([45]\d\d) `(\w+)`/g)) {
+        named += 1;
+        assert.match(String(responses[status]?.['description']), new RegExp(`\`${code}\``), `${operationId}: ${said}`);
+      }
+    }
+    assert.ok(named > 30, 'the pattern finds them');
   });
 
   test('every error code has a status of the envelope', () => {
