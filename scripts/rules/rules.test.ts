@@ -111,6 +111,14 @@ describe('architecture rules', () => {
     assert.equal(checkNames(migration('0999.nobody.x.sql'), verbs).length, 1);
   });
 
+  test('find a feature without docs', () => {
+    const without = readSources().filter(({ path }) => path !== 'packages/contract/src/docs/keys.ts');
+    assert.deepEqual(
+      checkNames(without, verbs).map(({ path }) => path),
+      ['packages/contract/src/docs/keys.ts'],
+    );
+  });
+
   test('find a thirteenth aspect of a feature', () => {
     const aspects = Array.from({ length: 13 }, (_, i) => planted(`${server}/features/orgs/orgs.a${i}.ts`, '')).flat();
     const found = checkNames([...readSources(), ...aspects], verbs);

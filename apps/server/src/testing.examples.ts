@@ -170,7 +170,7 @@ async function compareEvent(
 const telling = new Set(
   (
     'status state kind type object ok scan severity op paused mime backend template path result error attempt ' +
-    'exit_code stdout log_tail expr command_hash next_run_at upcoming[] next_runs[] until'
+    'exit_code stdout log_tail command_sha256 input_sha256 expr command_hash next_run_at upcoming[] next_runs[] until'
   ).split(' '),
 );
 

@@ -31,7 +31,7 @@ export const executed: z.output<typeof execResult> = {
     image_digest: '9156d4a6725ec74c8be5157ba74ab220eafa7f9e188cafb286170f277fb78b0c',
     template: 'svc-base',
     input_sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
-    command_sha256: '1f0a4d0a2b6c1a4f8f0f6a3f2b0a7f9a4b9f0d2c6e8a1b3c5d7e9f0a1b2c3d4e',
+    command_sha256: 'cce8f596466303f932645c6b475c428d56ddccddf607d5060b3a143602e83f58',
     outputs: [{ path: 'out/hello.txt', sha256: textHash, bytes: 15 }],
     generation_before: 3,
     generation_after: 4,
