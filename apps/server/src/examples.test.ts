@@ -49,8 +49,9 @@ const makers: Makers = {
   host: () => Promise.resolve(randomUUID()),
   async call(scene) {
     const host = await openHost(scene.gateway, scene.account, await scene.id('host'));
-    scene.closing.defer(() => host.leave());
+    // The host leaves first, which ends the call.
     scene.closing.use(ended(exec(scene)));
+    scene.closing.defer(() => host.leave());
     return String((await host.next()).data['req_id']);
   },
   async schedule(scene) {
@@ -110,7 +111,7 @@ async function answeringHost(scene: Scene): Promise<void> {
   const answer = async (): Promise<void> => {
     const { data } = await host.next();
     const body = { ok: response.ok, result: response.result };
-    await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body } as never);
+    await scene.call('POST', `/v1/hosts/exec/${String(data['req_id'])}/result`, body, host.deviceId);
   };
   void answer();
 }

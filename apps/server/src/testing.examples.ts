@@ -56,7 +56,9 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Whether a sample can be made here. */
-  makes = (sample: Sample): boolean => this.#real.has(sample) || this.#makers[sample] !== undefined;
+  makes(sample: Sample): boolean {
+    return this.#real.has(sample) || this.#makers[sample] !== undefined;
+  }
 
   /** Calls the API for the account; fails unless it goes well. */
   async call(method: string, path: string, body?: unknown, device?: string): Promise<HttpAnswer['body']> {
@@ -133,7 +135,7 @@ function send(scene: Scene, route: Route, request: Request, accept?: string, sig
       ...(accept && { accept }),
       ...(headers as Record<string, string>),
     },
-    ...(body !== undefined && { body: isJson ? JSON.stringify(body) : String(body) }),
+    ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
     ...(signal && { signal }),
   });
 }
@@ -148,6 +150,7 @@ async function compareEvent(
 ): Promise<void> {
   const shown = response as { event: string; data: unknown };
   const abort = new AbortController();
+  using _closing = { [Symbol.dispose]: () => abort.abort() };
   const answer = await send(scene, route, request, 'text/event-stream', abort.signal);
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
@@ -160,7 +163,6 @@ async function compareEvent(
     const schema = route.answers.kind === 'events' ? route.answers.schemas[shown.event] : undefined;
     const data = JSON.parse(found[1] ?? '');
     assert.deepEqual(schema?.safeParse(data).error?.issues ?? [], []);
-    abort.abort();
     return compare(shown.data, data);
   }
   assert.fail(`the stream ended without ${shown.event}: ${text}`);

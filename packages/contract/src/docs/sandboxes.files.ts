@@ -53,7 +53,7 @@ export const sandboxFilesDocs = {
         bytes: 10240,
         sha256: '4b1d0c7e8f2a3b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c',
         scan: 'clean',
-        url: file.url as string,
+        url: file.url,
         expires_at: '2026-11-02T11:00:00.000Z',
       },
     },

@@ -57,6 +57,17 @@ describe('the published document', () => {
     assert.doesNotMatch(String(operationOf('health.ready').responses['503']?.['description']), /unavailable/);
   });
 
+  test('every operation says what it does, and shows an answer', () => {
+    for (const { operationId, description, responses } of operations) {
+      assert.ok(description.replace(/\n\nNeeds a key with [^\n]*$/, '').length > 40, operationId);
+      const [status = ''] = Object.keys(responses);
+      const shown = Object.values((responses[status]?.['content'] ?? {}) as Record<string, JsonSchema>);
+      const isShown = ({ schema, example }: JsonSchema): boolean =>
+        example !== undefined || (schema as JsonSchema)['format'] === 'binary';
+      assert.ok(status === '204' || (shown.length > 0 && shown.every(isShown)), `${operationId}: ${status}`);
+    }
+  });
+
   test('a description names no failure that the operation does not list', () => {
     let named = 0;
     for (const { operationId, description, responses } of operations) {
