@@ -60,8 +60,9 @@ export const sandboxFilesDocs = {
   },
   preview: {
     description:
-      'The address needs no key: share it with care, and keep the time short. It works until `expires_at` or the end of ' +
-      'the sandbox, then answers 403; something inside has to listen on the port.',
+      'The address itself needs no key: share it with care, and keep the time short. It answers a bare 403 once ' +
+      '`expires_at` has passed or the key that made it is no longer in use. 502 means that nothing inside listens on the ' +
+      'port, or that the sandbox does not run.',
     example: {
       params: ids,
       body: { port: 3000, ttl_seconds: 900 },

@@ -34,7 +34,8 @@ export const sandboxesDocs = {
   },
   get: {
     description:
-      'Works in every state: one that has expired or was destroyed can still be read. Only a `running` one takes commands.',
+      'Works in every state: one that has expired or was destroyed can be read for 30 days more. Only a ' +
+      '`running` one takes commands.',
     example: { params: ids, response: running },
   },
   remove: {
@@ -57,8 +58,9 @@ export const sandboxesDocs = {
   },
   run: {
     description:
-      'Takes what exec and create take, and always destroys the sandbox, whatever the command does. Write results to ' +
-      '`/workspace/out`: they come back as `artifacts`, with links that are valid for 1 h.',
+      'Takes a command as exec does, and `backend`, `template`, `egress` and `metadata` as create does; the sandbox goes ' +
+      'whatever the command does. Write results to `/workspace/out`: they come back as `artifacts`, with links that are ' +
+      'valid for 1 h.',
     example: { body: { ...command, template: 'svc-base' }, response: { ...executed, artifacts: [file] } },
   },
   runCode: {
@@ -82,7 +84,9 @@ export const sandboxesDocs = {
     },
   },
   resetKernel: {
-    description: 'Variables and imports are gone, and cells are counted anew. Processes that commands started go on.',
+    description:
+      'Variables and imports are gone: the next cell runs in a fresh Python. 409 `sandbox_busy` means that a command or a ' +
+      'cell runs just now.',
     example: { params: ids, response: { id: samples.sandbox, reset: true } },
   },
   pause: {

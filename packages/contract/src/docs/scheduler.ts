@@ -41,7 +41,7 @@ const log = 'archived 1204 files\n';
 export const schedulerDocs = {
   claim: {
     description:
-      '`run` is null when there is nothing to do. Send heartbeats well before the lease runs out: then the run ' +
+      '`run` is null when there is nothing to do. Send heartbeats well before the lease runs out, or the run ' +
       'goes to another host as its next attempt. A shell run is offered only after its command was approved for this device, ' +
       'and 403 `forbidden` means that the device serves with another key.',
     example: {
@@ -66,7 +66,7 @@ export const schedulerDocs = {
   heartbeat: {
     description:
       'Each one renews the lease for 60 s. On `cancel: true`, and on 409 `lease_held`, which says that this attempt is no ' +
-      'longer the current one, stop the work. `cost_micro_usd` never goes down, and a run over its budget is cancelled.',
+      'longer the current one, stop the work. `cost_micro_usd` never goes down, and a run over its budget has failed.',
     example: {
       params: { id: samples.run },
       headers: { 'x-svc-device': samples.host },
@@ -76,8 +76,8 @@ export const schedulerDocs = {
   },
   result: {
     description:
-      'A repeat of a result that was taken answers alike. 409 `lease_held` means that another attempt has the run: drop ' +
-      'the result. When it did not go well and retries are left, the answered run is `pending` with its next attempt.',
+      'A repeat of a result that was taken answers alike. 409 `lease_held` means that another attempt has the run, or ' +
+      'that it is over: drop the result. When it did not go well and retries are left, the answered run is `pending` with its next attempt.',
     example: {
       params: { id: samples.run },
       headers: { 'x-svc-device': samples.host },
@@ -122,7 +122,7 @@ export const schedulerDocs = {
   hosts: {
     description:
       'A machine appears with its first claim. `running` counts the runs that it holds now; `tags` are those it reports, ' +
-      'or the ones set here in their place.',
+      'or the ones that a PATCH set in their place.',
     example: { response: { hosts: [server] } },
   },
   updateHost: {
