@@ -30,6 +30,7 @@ describe('architecture rules', () => {
     ['feature that reaches into another', `${server}/features/hosts/x.ts`, `import { a } from '../keys/keys.sql.ts';`],
     ['contract that imports more than zod', 'packages/contract/src/x.ts', `import { a } from 'node:fs';`],
     ['sdk that imports more than contract', 'packages/sdk/src/x.ts', `import { z } from 'zod';`],
+    ['sdk that carries the docs', 'packages/sdk/src/x.ts', `import { docs } from '@svc/contract/docs';`],
     ['host daemon that imports the server', 'apps/host/src/x.ts', `import { a } from '../../server/src/app.ts';`],
     ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
     ['feature that goes out on its own', `${server}/features/keys/x.ts`, `import { request } from 'undici';`],

@@ -24,6 +24,9 @@ describe('the docs of operations', () => {
     const inOrder = (table: Record<string, object>): [string, string[]][] =>
       Object.entries(table).map(([name, verbs]) => [name, Object.keys(verbs).toSorted()]);
     assert.deepEqual(inOrder(docs), inOrder(contract));
+    const { list } = docs.devices;
+    // @ts-expect-error: docs of no verb do not compile
+    ({ list, more: list }) satisfies Docs<typeof devices>;
     // @ts-expect-error: a verb without docs does not compile
     ({}) satisfies Docs<typeof devices>;
   });
