@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { docs } from '@svc/contract/docs';
 import { chromium } from 'playwright-core';
 import { freePort, startPlatform, temporaryFolder } from './platform.ts';
 
@@ -95,9 +96,14 @@ describe('reference page', { skip }, () => {
     );
   });
 
-  test('shows the fields of a request body, of an error and of a stream', async () => {
+  test('shows what an operation does, an example of it, its errors and its stream', async () => {
     await using reference = await openReference();
     const { open, faults } = reference;
+    const approve = await open('schedules.approveCommand');
+    const { description, example } = docs.schedules.approveCommand;
+    for (const text of [description.split('`')[0], example.body.command_hash, '"approved": true', example.params.id]) {
+      assert.ok(approve.includes(String(text)), `${text}: ${approve}`);
+    }
     const create = await open('sandboxes.create');
     for (const field of ['"template": "svc-base"', '"ttl_seconds": 3600', '"egress"'])
       assert.ok(create.includes(field));

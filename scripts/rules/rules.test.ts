@@ -30,6 +30,7 @@ describe('architecture rules', () => {
     ['feature that reaches into another', `${server}/features/hosts/x.ts`, `import { a } from '../keys/keys.sql.ts';`],
     ['contract that imports more than zod', 'packages/contract/src/x.ts', `import { a } from 'node:fs';`],
     ['sdk that imports more than contract', 'packages/sdk/src/x.ts', `import { z } from 'zod';`],
+    ['sdk that carries the docs', 'packages/sdk/src/x.ts', `import { docs } from '@svc/contract/docs';`],
     ['host daemon that imports the server', 'apps/host/src/x.ts', `import { a } from '../../server/src/app.ts';`],
     ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
     ['feature that goes out on its own', `${server}/features/keys/x.ts`, `import { request } from 'undici';`],
@@ -109,6 +110,14 @@ describe('architecture rules', () => {
     assert.equal(checkNames(migration('0999.keys.x.sql'), verbs).length, 0);
     assert.equal(checkNames(migration('0001.keys.again.sql'), verbs).length, 1);
     assert.equal(checkNames(migration('0999.nobody.x.sql'), verbs).length, 1);
+  });
+
+  test('find a feature without docs', () => {
+    const without = readSources().filter(({ path }) => path !== 'packages/contract/src/docs/keys.ts');
+    assert.deepEqual(
+      checkNames(without, verbs).map(({ path }) => path),
+      ['packages/contract/src/docs/keys.ts'],
+    );
   });
 
   test('find a thirteenth aspect of a feature', () => {

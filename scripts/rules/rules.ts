@@ -151,8 +151,8 @@ const mostReadmeLines = 20;
 export const generatedBlock = /<!-- generated: [^>]*-->\n[\s\S]*?<!-- end -->/g;
 
 /**
- * The one-name rule: every operation of the contract has its file in the feature's folder, and the folder holds nothing
- * that the rule does not name. `contract` maps features to verbs.
+ * The one-name rule: every feature of the contract has its docs, every operation its file in the feature's folder, and
+ * the folder holds nothing that the rule does not name. `contract` maps features to verbs.
  */
 export function checkNames(
   sources: readonly Source[],
@@ -163,6 +163,7 @@ export function checkNames(
   const missing = (path: string): Violation[] => (paths.has(path) ? [] : [{ path, rule, found: 'missing' }]);
   const violations = Object.entries(contract).flatMap(([feature, verbs]) => [
     ...missing(`packages/contract/src/${feature}.ts`),
+    ...missing(`packages/contract/src/docs/${feature}.ts`),
     ...verbs.flatMap((verb) => missing(`apps/server/src/features/${feature}/${verb}.ts`)),
   ]);
   const folders = Map.groupBy(

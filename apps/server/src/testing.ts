@@ -241,10 +241,11 @@ export async function openHost(
   gateway: TestGateway,
   account: TestAccount,
   deviceId: string = randomUUID(),
+  query: { os?: string; hostname?: string; roots?: string } = { os: 'linux', hostname: 'test' },
 ): Promise<TestHost> {
   const client = clientOf(gateway, account.key, deviceId);
   const abort = new AbortController();
-  const frames = client.hosts.stream({ query: { os: 'linux', hostname: 'test' } }, { signal: abort.signal });
+  const frames = client.hosts.stream({ query }, { signal: abort.signal });
   const first = await frames.next();
   if (first.done || first.value.event !== 'ready') throw new Error('the stream did not begin with ready');
   const waiting: ((frame: never) => void)[] = [];

@@ -6,7 +6,13 @@ import { z } from 'zod';
 import { openApiDocument } from './openapi.ts';
 import { createSchemas, type JsonSchema } from './openapi.schemas.ts';
 
-type Operation = { requestBody?: { required: boolean }; responses: Record<string, JsonSchema>; operationId: string };
+type Operation = {
+  summary: string;
+  description: string;
+  requestBody?: { required: boolean };
+  responses: Record<string, JsonSchema>;
+  operationId: string;
+};
 const document = openApiDocument() as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> };
@@ -49,6 +55,30 @@ describe('the published document', () => {
       assert.match(String(operationOf(id).responses['503']?.['description']), /unavailable/, id);
     }
     assert.doesNotMatch(String(operationOf('health.ready').responses['503']?.['description']), /unavailable/);
+  });
+
+  test('every operation says what it does, and shows an answer', () => {
+    for (const { operationId, description, responses } of operations) {
+      assert.ok(description.replace(/\n\nNeeds a key with [^\n]*$/, '').length > 40, operationId);
+      // The usual status is the only one with an example.
+      const status =
+        Object.keys(responses).find((each) => each === '201' || each === '202') ?? Object.keys(responses)[0] ?? '';
+      const shown = Object.values((responses[status]?.['content'] ?? {}) as Record<string, JsonSchema>);
+      const isShown = ({ schema, example }: JsonSchema): boolean =>
+        example !== undefined || (schema as JsonSchema)['format'] === 'binary';
+      assert.ok(status === '204' || (shown.length > 0 && shown.every(isShown)), `${operationId}: ${status}`);
+    }
+  });
+
+  test('a description names no failure that the operation does not list', () => {
+    let named = 0;
+    for (const { operationId, description, responses } of operations) {
+      for (const [said, status = '', code = ''] of description.matchAll(/\b([45]\d\d) `(\w+)`/g)) {
+        named += 1;
+        assert.match(String(responses[status]?.['description']), new RegExp(`\`${code}\``), `${operationId}: ${said}`);
+      }
+    }
+    assert.ok(named > 30, 'the pattern finds them');
   });
 
   test('every error code has a status of the envelope', () => {

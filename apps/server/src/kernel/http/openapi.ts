@@ -8,6 +8,7 @@ import {
   type Route,
   scopesOf,
 } from '@svc/contract';
+import { type AnyDoc, docOf } from '@svc/contract/docs';
 import { z } from 'zod';
 import { createSchemas, type JsonSchema, type Schemas } from './openapi.schemas.ts';
 
@@ -48,15 +49,10 @@ export function openApiDocument(): JsonSchema {
   for (const { feature, verb, route } of operations) {
     const path = (paths[route.path.replace('*}', '}')] ??= {});
     const id = `${feature}.${verb}`;
-    path[route.method.toLowerCase()] = describe(id, feature, route, schemas);
+    const described = { feature, route, doc: docOf(feature, verb) };
+    path[route.method.toLowerCase()] = describe(id, described, schemas);
     if (route.also === undefined) continue;
-    path[route.also.toLowerCase()] = describe(
-      `${id}.${route.also.toLowerCase()}`,
-      feature,
-      route,
-      schemas,
-      route.takes,
-    );
+    path[route.also.toLowerCase()] = describe(`${id}.${route.also.toLowerCase()}`, described, schemas, route.takes);
   }
   return {
     openapi: '3.1.0',
@@ -92,26 +88,27 @@ function outputsOf(answers: Answers): z.ZodType[] {
 /** `takes` is given for the second method of a route whose first one, GET, has no body. */
 function describe(
   operationId: string,
-  feature: string,
-  route: Route,
+  { feature, route, doc }: { feature: string; route: Route; doc: AnyDoc },
   schemas: Schemas,
   takes = route.method === 'GET' ? undefined : route.takes,
 ): JsonSchema {
+  const { example } = doc;
+  const needs = route.auth === 'key' ? [scopesText(scopesOf(feature, route))] : [];
   return {
     operationId,
     tags: [feature],
     summary: route.summary,
-    ...(route.auth === 'key' && { description: scopesText(scopesOf(feature, route)) }),
+    description: [doc.description, ...needs].join('\n\n'),
     security: route.auth === 'key' ? [{ key: [] }] : [],
     parameters: [
-      ...parametersOf(route.params, 'path', schemas),
-      ...parametersOf(route.query, 'query', schemas),
-      ...parametersOf(route.headers, 'header', schemas),
+      ...parametersOf(route.params, 'path', schemas, example.params),
+      ...parametersOf(route.query, 'query', schemas, example.query),
+      ...parametersOf(route.headers, 'header', schemas, example.headers),
       ...(route.auth === 'key' ? sharedHeaders.filter(({ name }) => !route.headers?.shape[String(name)]) : []),
       ...(route.idempotent ? [idempotencyHeader] : []),
     ],
-    ...(takes && { requestBody: requestBody(takes, schemas) }),
-    responses: { ...successes(route.answers, schemas), ...failures(routeErrors(route)) },
+    ...(takes && { requestBody: requestBody(takes, schemas, example.body) }),
+    responses: { ...successes(route.answers, schemas, example), ...failures(routeErrors(route)) },
   };
 }
 
@@ -119,57 +116,79 @@ function describe(
 const scopesText = (scopes: readonly string[]): string =>
   `Needs a key with the scope ${['*', ...scopes].map((scope) => `\`${scope}\``).join(' or ')}.`;
 
-function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas): JsonSchema {
+/** The `example` of a body or a parameter, where there is one. */
+const exampleOf = (value: unknown): JsonSchema => (value === undefined ? {} : { example: value });
+
+function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas, body: unknown): JsonSchema {
   if (takes.kind === 'bytes') {
     const description = `Bytes of any type, at most ${takes.most}`;
-    return { required: true, description, content: { 'application/octet-stream': { schema: binary } } };
+    return {
+      required: true,
+      description,
+      content: { 'application/octet-stream': { schema: binary, ...exampleOf(body) } },
+    };
   }
   if (takes.kind === 'anything') {
     const description = `Anything; the first ${takes.kept} bytes are kept`;
-    return { description, content: { '*/*': { schema: { type: 'string' } } } };
+    return { description, content: { '*/*': { schema: { type: 'string' }, ...exampleOf(body) } } };
   }
-  const content = { 'application/json': { schema: schemas.input(takes.schema) } };
+  const content = { 'application/json': { schema: schemas.input(takes.schema), ...exampleOf(body) } };
   // No body is read as `{}`.
   return { required: !takes.schema.safeParse({}).success, content };
 }
 
-function parametersOf(parts: z.ZodObject | undefined, place: string, schemas: Schemas): JsonSchema[] {
+function parametersOf(
+  parts: z.ZodObject | undefined,
+  place: string,
+  schemas: Schemas,
+  values: AnyDoc['example']['params'] = {},
+): JsonSchema[] {
   return Object.entries((parts?.shape ?? {}) as Record<string, z.ZodType>).map(([name, type]) => {
     const { description, ...schema } = schemas.input(type);
     const required = place === 'path' || !type.safeParse(undefined).success;
-    return { name, in: place, required, ...(description !== undefined && { description }), schema };
+    return {
+      name,
+      in: place,
+      required,
+      ...(description !== undefined && { description }),
+      schema,
+      ...exampleOf(values[name]),
+    };
   });
 }
 
-function successes(answers: Answers, schemas: Schemas): JsonSchema {
-  const ok = (description: string, type: string, schema: JsonSchema): JsonSchema => ({
-    200: { description, content: { [type]: { schema } } },
+function successes(answers: Answers, schemas: Schemas, example: AnyDoc['example']): JsonSchema {
+  const ok = (description: string, type: string, schema: JsonSchema, value?: unknown): JsonSchema => ({
+    200: { description, content: { [type]: { schema, ...exampleOf(value) } } },
   });
+  const { response } = example;
   if (answers.kind === 'nothing') return { 204: { description: 'Done; no body' } };
-  if (answers.kind === 'text') return ok('Success', 'text/plain', schemas.output(answers.schema));
-  if (answers.kind === 'bytes') return ok('The bytes', answers.type, binary);
-  if (answers.kind === 'json') return jsonAnswers(answers, schemas);
+  if (answers.kind === 'text') return ok('Success', 'text/plain', schemas.output(answers.schema), response);
+  if (answers.kind === 'bytes') return ok(String(response), answers.type, binary);
+  if (answers.kind === 'json') return jsonAnswers(answers, schemas, example);
   const description = `Named events: ${Object.keys(answers.schemas).join(', ')}; \`: ping\` comments every 15 s`;
   // OpenAPI 3.1 has no keyword for the frames of a stream: the schema of its content describes them.
-  return ok(description, 'text/event-stream', {
-    oneOf: Object.entries(answers.schemas).map(([title, type]) => ({
-      type: 'object',
-      title,
-      properties: { event: { type: 'string', const: title }, data: schemas.output(type) },
-      required: ['event', 'data'],
-    })),
-  });
+  const frames = Object.entries(answers.schemas).map(([title, type]) => ({
+    type: 'object',
+    title,
+    properties: { event: { type: 'string', const: title }, data: schemas.output(type) },
+    required: ['event', 'data'],
+  }));
+  return ok(description, 'text/event-stream', { oneOf: frames }, response);
 }
 
-function jsonAnswers({ statuses, frames }: Json, schemas: Schemas): JsonSchema {
+function jsonAnswers({ status: usual, statuses, frames }: Json, schemas: Schemas, example: AnyDoc['example']) {
   return Object.fromEntries(
     Object.entries(statuses).map(([status, type]) => [
       status,
       {
         description: Number(status) < 400 ? 'Success' : 'Failure, with the same record',
         content: {
-          'application/json': { schema: schemas.output(type) },
-          ...(frames && { 'text/event-stream': { schema: schemas.output(frames) } }),
+          'application/json': {
+            schema: schemas.output(type),
+            ...(Number(status) === usual && exampleOf(example.response)),
+          },
+          ...(frames && { 'text/event-stream': { schema: schemas.output(frames), ...exampleOf(example.frame) } }),
         },
       },
     ]),
@@ -211,13 +230,13 @@ function failures(codes: ErrorCode[]): JsonSchema {
       status,
       {
         description: names.map((name) => `\`${name}\``).join(', '),
-        content: { 'application/json': { schema, examples: Object.fromEntries(names.map(exampleOf)) } },
+        content: { 'application/json': { schema, examples: Object.fromEntries(names.map(failureOf)) } },
       },
     ]),
   );
 }
 
-const exampleOf = (code: ErrorCode): [string, JsonSchema] => {
+const failureOf = (code: ErrorCode): [string, JsonSchema] => {
   const details = code === 'bad_request' && { details: { fieldErrors: { name: ['is required'] } } };
   const message = 'what went wrong, and what to do about it';
   return [code, { value: { error: { message, type: errorCodes[code].type, code, ...details } } }];

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { contract, type Contract, Json, restParameter, type Route } from '@svc/contract';
+import { type AnyDoc, docOf, type Sample, samples } from '@svc/contract/docs';
+import { http, type HttpAnswer, type TestAccount, type TestGateway } from './testing.ts';
+
+/** Features whose examples need a node of sandboxes. */
+export const onNode: readonly (keyof Contract)[] = ['sandboxes', 'artifacts'];
+/** Operations whose example is not sent, and why. */
+export const notSent: Readonly<Record<string, string>> = {};
+
+/** `operationId` of every operation with an example, of features that need a node or of the others. */
+export const exampleIds = (needsNode: boolean): string[] =>
+  Object.entries(contract)
+    .filter(([feature]) => (onNode as readonly string[]).includes(feature) === needsNode)
+    .flatMap(([feature, routes]) => Object.keys(routes).map((verb) => `${feature}.${verb}`))
+    .filter((id) => notSent[id] === undefined);
+
+/** Makes the real thing that a sample stands for, and answers its id or secret. */
+export type Makers = Partial<Record<Sample, (scene: Scene) => Promise<string>>>;
+
+/** What an example needs beyond the things that it names. */
+export interface Preparation {
+  /** Runs before anything is made or sent. */
+  before?: (scene: Scene) => Promise<unknown>;
+  /** Causes the frame of the example, once its stream is open. */
+  whenOpen?: (scene: Scene) => Promise<unknown>;
+}
+
+/** An account of its own in which one example is sent, with real things in the places of the samples. */
+export class Scene implements AsyncDisposable {
+  readonly gateway: TestGateway;
+  readonly account: TestAccount;
+  readonly closing = new AsyncDisposableStack();
+  readonly #makers: Makers;
+  readonly #real = new Map<Sample, Promise<string>>();
+
+  constructor(gateway: TestGateway, account: TestAccount, makers: Makers) {
+    this.gateway = gateway;
+    this.account = account;
+    this.#makers = makers;
+  }
+
+  /** The real thing of a sample; made on first use. */
+  id(sample: Sample): Promise<string> {
+    const make =
+      this.#makers[sample] ?? (() => assert.fail(`nothing makes the sample ${sample}: add it to the makers`));
+    const known = this.#real.get(sample) ?? make(this);
+    this.#real.set(sample, known);
+    return known;
+  }
+
+  /** Says what stands for a sample. */
+  set(sample: Sample, value: string): string {
+    this.#real.set(sample, Promise.resolve(value));
+    return value;
+  }
+
+  /** Whether a sample can be made here. */
+  makes(sample: Sample): boolean {
+    return this.#real.has(sample) || this.#makers[sample] !== undefined;
+  }
+
+  /** Calls the API for the account; fails unless it goes well. */
+  async call(method: string, path: string, body?: unknown, device?: string): Promise<HttpAnswer['body']> {
+    const headers = { ...(device !== undefined && { 'x-svc-device': device }) };
+    const { key } = this.account;
+    const answer = await http(this.gateway.url, path, { method, key, headers, ...(body !== undefined && { body }) });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /** A value of an example with the real things in the places of its samples. */
+  async real<T>(value: T): Promise<T> {
+    let text = JSON.stringify(value ?? null);
+    for (const [name, placeholder] of Object.entries(samples)) {
+      if (text.includes(placeholder)) text = text.replaceAll(placeholder, await this.id(name as Sample));
+    }
+    return JSON.parse(text) as T;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.closing.disposeAsync();
+  }
+}
+
+/** Sends the example of an operation as it stands, and compares the answer with the one that it shows. */
+export async function sendExample(scene: Scene, id: string, { before, whenOpen }: Preparation = {}): Promise<void> {
+  const [feature = '', verb = ''] = id.split('.');
+  const route = (contract as Record<string, Record<string, Route>>)[feature]?.[verb] ?? assert.fail(id);
+  const { example } = docOf(feature, verb);
+  await before?.(scene);
+  // What a list shows must be there; what another method makes must not be there before.
+  if (route.method === 'GET') {
+    const shown = JSON.stringify(example.response ?? null);
+    for (const [name, placeholder] of Object.entries(samples)) {
+      if (shown.includes(placeholder) && scene.makes(name as Sample)) await scene.id(name as Sample);
+    }
+  }
+  const { response: _response, frame, ...parts } = example;
+  const request = await scene.real<Request>(parts);
+  const { answers } = route;
+  if (answers.kind === 'events') return compareEvent(scene, route, request, example, whenOpen);
+  const answer = await send(scene, route, request);
+  const text = await answer.text();
+  const expected = answers.kind === 'json' ? answers.status : answers.kind === 'nothing' ? 204 : 200;
+  assert.equal(answer.status, expected, text.slice(0, 2_000));
+  if (answers.kind === 'nothing') return assert.equal(text, '');
+  if (answers.kind === 'bytes') return assert.ok(text.length > 0);
+  if (answers.kind === 'text') return assert.equal(text, example.response);
+  assert.deepEqual(answers.schema.safeParse(JSON.parse(text)).error?.issues ?? [], []);
+  compare(example.response, JSON.parse(text));
+  if (frame === undefined) return;
+  const frames = await send(scene, route, request, 'text/event-stream');
+  const all = [...(await frames.text()).matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json));
+  const { type } = frame as { type: string };
+  compare(frame, all.find((one) => one.type === type) ?? assert.fail(`no frame ${type}`));
+}
+
+type Request = Omit<AnyDoc['example'], 'response' | 'frame'>;
+
+function send(scene: Scene, route: Route, request: Request, accept?: string, signal?: AbortSignal): Promise<Response> {
+  const { params = {}, query = {}, headers = {}, body } = request;
+  const rest = restParameter(route);
+  const path = route.path.replace(/\{(\w+)\*?\}/g, (_, name: string) => {
+    const value = encodeURIComponent(String(params[name]));
+    return name === rest ? value.replaceAll('%2F', '/') : value;
+  });
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
+  const isJson = route.takes instanceof Json;
+  return fetch(`${scene.gateway.url}${path}${search && `?${search}`}`, {
+    method: body !== undefined && route.also ? route.also : route.method,
+    headers: {
+      ...(route.auth === 'key' && { authorization: `Bearer ${scene.account.key}` }),
+      ...(body !== undefined && { 'content-type': isJson ? 'application/json' : 'application/octet-stream' }),
+      ...(accept && { accept }),
+      ...(headers as Record<string, string>),
+    },
+    ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
+    ...(signal && { signal }),
+  });
+}
+
+/** Opens the stream, causes the event that the example shows, and compares it. */
+async function compareEvent(
+  scene: Scene,
+  route: Route,
+  request: Request,
+  { response }: AnyDoc['example'],
+  whenOpen: Preparation['whenOpen'],
+): Promise<void> {
+  const shown = response as { event: string; data: unknown };
+  const abort = new AbortController();
+  using _closing = { [Symbol.dispose]: () => abort.abort() };
+  const answer = await send(scene, route, request, 'text/event-stream', abort.signal);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
+  await whenOpen?.(scene);
+  let text = '';
+  for await (const chunk of (answer.body ?? assert.fail('no body')).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const found = new RegExp(`^event: ${shown.event}\ndata: (.*)\n`, 'm').exec(text);
+    if (!found) continue;
+    const schema = route.answers.kind === 'events' ? route.answers.schemas[shown.event] : undefined;
+    const data = JSON.parse(found[1] ?? '');
+    assert.deepEqual(schema?.safeParse(data).error?.issues ?? [], []);
+    return compare(shown.data, data);
+  }
+  assert.fail(`the stream ended without ${shown.event}: ${text}`);
+}
+
+/** Fields whose value tells a reader what happened: an example must have the real one. */
+const telling = new Set(
+  (
+    'status state kind type object ok scan severity op paused mime backend template path result error attempt ' +
+    'exit_code stdout log_tail command_sha256 input_sha256 expr command_hash next_run_at upcoming[] next_runs[] until'
+  ).split(' '),
+);
+
+/** Every field of a value at every level with its type; of an array, those of its first element. */
+function fieldsOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.length === 0 ? [`${path}[]: empty`] : fieldsOf(value[0], `${path}[]`);
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([name, part]) => fieldsOf(part, `${path}.${name}`));
+  }
+  const isTelling = telling.has(path.slice(path.lastIndexOf('.') + 1));
+  return [`${path}: ${isTelling ? JSON.stringify(value) : value === null ? 'null' : typeof value}`];
+}
+
+function compare(shown: unknown, real: unknown): void {
+  assert.deepEqual(fieldsOf(shown).toSorted(), fieldsOf(real).toSorted(), `really: ${JSON.stringify(real, null, 2)}`);
+}

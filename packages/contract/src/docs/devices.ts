@@ -1,0 +1,26 @@
+import type { devices } from '../devices.ts';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+
+/** What a person reads of the routes of devices. */
+export const devicesDocs = {
+  list: {
+    description:
+      'A device appears with its first request that carries `x-svc-device`; `x-svc-device-name` and ' +
+      '`x-svc-device-platform` of later requests change what is listed. The id is chosen by the client, and means ' +
+      'something within its account only.',
+    example: {
+      response: {
+        devices: [
+          {
+            id: samples.device,
+            name: "Ana's laptop",
+            platform: 'desktop',
+            created_at: '2026-11-02T08:15:00.000Z',
+            last_seen: '2026-11-02T09:30:12.000Z',
+          },
+        ],
+      },
+    },
+  },
+} satisfies Docs<typeof devices>;

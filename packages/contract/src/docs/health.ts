@@ -1,0 +1,37 @@
+import type { health } from '../health.ts';
+import type { Docs } from './docs.ts';
+
+/** What a person reads of the probes. */
+export const healthDocs = {
+  live: {
+    description:
+      'Answers for as long as the process can, and lists the features that it serves. It says nothing about the ' +
+      'database: whether requests can be answered is what `/health/ready` tells.',
+    example: { response: { ok: true, features: ['health', 'keys', 'devices', 'hosts'] } },
+  },
+  ready: {
+    description:
+      'Meant for monitors and load balancers. When a check fails, the answer is 503 with this same record, whose ' +
+      '`checks` name the reason, and not the error envelope. `registry` stands for the file of providers; `s1` is ' +
+      'reserved, and its mode `off`.',
+    example: {
+      response: {
+        ok: true,
+        checks: { db: { ok: true }, schema: { ok: true }, registry: { ok: true } },
+        s1: { mode: 'off', ok: true, ms: 0 },
+      },
+    },
+  },
+  status: {
+    description:
+      'Providers are probed in the background once a minute; one that was never probed counts as healthy. `ok` is false ' +
+      'when the file of providers cannot be read, and the list is then empty.',
+    example: {
+      response: {
+        ok: true,
+        aliases: ['svc', 'svc-fast', 'svc-embed'],
+        providers: [{ id: 'main', kind: 'openai', label: 'Main provider', healthy: true }],
+      },
+    },
+  },
+} satisfies Docs<typeof health>;

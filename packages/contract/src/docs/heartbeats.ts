@@ -1,0 +1,105 @@
+import type { heartbeat, heartbeats } from '../heartbeats.ts';
+import type { z } from 'zod';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+
+const fresh: z.output<typeof heartbeat> = {
+  id: samples.heartbeat,
+  name: 'Nightly import',
+  period_s: 86400,
+  grace_s: 3600,
+  tz: 'Europe/Bucharest',
+  status: 'new',
+  created_at: '2026-11-01T10:00:00.000Z',
+  updated_at: '2026-11-01T10:00:00.000Z',
+};
+
+/** What a person reads of the routes of monitors. */
+export const heartbeatsDocs = {
+  list: {
+    description:
+      '`status` is `new` until the first success, `late` once the period has passed, and `down` once the grace has passed ' +
+      'too. Each outage alerts the account once, and the success after it once more.',
+    example: {
+      response: {
+        heartbeats: [
+          {
+            ...fresh,
+            status: 'up',
+            last_ping_at: '2026-11-02T01:12:40.000Z',
+            last_start_at: '2026-11-02T01:00:00.000Z',
+            last_exit_code: 0,
+          },
+        ],
+      },
+    },
+  },
+  create: {
+    description:
+      'Whoever has `ping_url` can ping, and it is in no other answer: a repeat of the `Idempotency-Key` answers 409 ' +
+      '`answer_not_kept`. Without any ping the monitor goes down after period and grace. Past the limit of monitors the ' +
+      'answer is 429 `quota_exceeded`.',
+    example: {
+      body: { name: 'Nightly import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },
+      response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
+    },
+  },
+  update: {
+    description:
+      'New times count from now on. A paused monitor alerts nobody; `paused: false` begins it anew as `new`, and a ' +
+      'success ends the pause too.',
+    example: {
+      params: { id: samples.heartbeat },
+      body: { paused: true },
+      response: { ...fresh, status: 'paused' },
+    },
+  },
+  remove: {
+    description:
+      'Its `ping_url` answers 404 from then on, so take it out of the job first. Notifications about it stay in the inbox.',
+    example: { params: { id: samples.heartbeat }, response: { deleted: true, id: samples.heartbeat } },
+  },
+  pings: {
+    description:
+      'Older pings are not kept. Identical successes in a row may be one entry, whose `count` says how many; of a ' +
+      'request body the first 10,000 bytes are kept.',
+    example: {
+      params: { id: samples.heartbeat },
+      query: { limit: 20 },
+      response: {
+        pings: [
+          {
+            kind: 'exit',
+            at: '2026-11-02T01:12:40.000Z',
+            exit_code: 0,
+            rid: samples.rid,
+            body: 'imported 1204 rows',
+            count: 1,
+          },
+        ],
+      },
+    },
+  },
+  ping: {
+    description:
+      'Call it when the job is done, from a shell with `curl -fsS`. `OK` is answered once the ping is stored; 404 means ' +
+      'that no monitor has this token. GET and POST do the same, and a POST may carry some output of the job.',
+    example: {
+      params: { token: samples.pingToken },
+      query: { rid: samples.rid },
+      response: 'OK',
+    },
+  },
+  signal: {
+    description:
+      'A start that no success follows within the grace takes the monitor down; `fail` and exit codes from 1 to 255 do at ' +
+      'once. Exit code 0 is a success, and `log` changes nothing. Send the same `rid` with start and end when runs of ' +
+      'one job overlap.',
+    example: {
+      params: { token: samples.pingToken, signal: '0' },
+      query: { rid: samples.rid },
+      body: 'imported 1204 rows',
+      response: 'OK',
+    },
+  },
+} satisfies Docs<typeof heartbeats>;

@@ -1,0 +1,78 @@
+import type { hosts } from '../hosts.ts';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+
+/** What a person reads of the routes of hosts. */
+export const hostsDocs = {
+  list: {
+    description:
+      'A host is present while its stream is open, and leaves the list 45 s after its last sign of life. `since` and ' +
+      '`last_seen` are milliseconds since the epoch.',
+    example: {
+      response: {
+        hosts: [
+          {
+            device_id: samples.host,
+            name: 'Build server',
+            platform: 'server',
+            os: 'linux',
+            hostname: 'build-1',
+            roots: ['/srv/www', '/home/build'],
+            since: 1793606400000,
+            last_seen: 1793606415000,
+          },
+        ],
+      },
+    },
+  },
+  stream: {
+    description:
+      'The first frame is `ready`; then every operation comes as `exec`, to be answered through the result route before ' +
+      '`deadline`, and `exec_cancel` says that nobody waits any more. A newer stream of the same device replaces the ' +
+      'older one. 403 `forbidden` means that the device already serves with another key.',
+    example: {
+      headers: { 'x-svc-device': samples.host },
+      query: { os: 'linux', hostname: 'build-1', roots: '/srv/www,/home/build' },
+      response: {
+        event: 'exec',
+        data: {
+          req_id: samples.call,
+          op: 'shell',
+          args: { command: 'uptime' },
+          timeout_ms: 30000,
+          from_device_id: samples.device,
+          deadline: 1793606445000,
+        },
+      },
+    },
+  },
+  exec: {
+    description:
+      'An operation is sent at most once and never queued: a host that is away answers 409 `host_offline` at once. After ' +
+      '`timeout_ms` the answer is 504 `host_timeout`; 502 `host_disconnected` means that the host went away and that the ' +
+      'operation may have run. `ok` and `error` are what the host says: a command that fails is no failure of the call.',
+    example: {
+      params: { device_id: samples.host },
+      body: { op: 'shell', args: { command: 'uptime' }, timeout_ms: 30000 },
+      response: {
+        req_id: samples.call,
+        ok: true,
+        result: { exit_code: 0, stdout: ' 09:00:15 up 12 days\n', stderr: '', timed_out: false, truncated: false },
+      },
+    },
+  },
+  result: {
+    description:
+      'The first result counts. A later one, and one that comes after the caller has gone, is answered alike and ' +
+      'dropped, so a repeat is harmless. 404 `not_found` means that the operation was not sent to this device, or is long over.',
+    example: {
+      headers: { 'x-svc-device': samples.host },
+      params: { req_id: samples.call },
+      body: {
+        ok: true,
+        result: { exit_code: 0, stdout: ' 09:00:15 up 12 days\n', stderr: '', timed_out: false, truncated: false },
+      },
+      response: { ok: true },
+    },
+  },
+} satisfies Docs<typeof hosts>;

@@ -1,0 +1,38 @@
+import type { Contract } from '../index.ts';
+import { artifactsDocs } from './artifacts.ts';
+import { devicesDocs } from './devices.ts';
+import type { AnyDoc, Docs } from './docs.ts';
+import { healthDocs } from './health.ts';
+import { heartbeatsDocs } from './heartbeats.ts';
+import { hostsDocs } from './hosts.ts';
+import { keysDocs } from './keys.ts';
+import { notificationsDocs } from './notifications.ts';
+import { sandboxesDocs } from './sandboxes.ts';
+import { schedulerDocs } from './scheduler.ts';
+import { schedulesDocs } from './schedules.ts';
+import { usageDocs } from './usage.ts';
+
+/** The docs of every operation, by feature and verb. Apart from the contract: a client needs none of this text. */
+export const docs = {
+  health: healthDocs,
+  keys: keysDocs,
+  devices: devicesDocs,
+  hosts: hostsDocs,
+  notifications: notificationsDocs,
+  heartbeats: heartbeatsDocs,
+  schedules: schedulesDocs,
+  scheduler: schedulerDocs,
+  sandboxes: sandboxesDocs,
+  artifacts: artifactsDocs,
+  usage: usageDocs,
+} satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
+
+/** The docs of one operation; throws for one that is not of the contract. */
+export function docOf(feature: string, verb: string): AnyDoc {
+  const doc = (docs as Record<string, Record<string, AnyDoc>>)[feature]?.[verb];
+  if (!doc) throw new Error(`no operation ${feature}.${verb}`);
+  return doc;
+}
+
+export type { AnyDoc, Doc, Docs, Example } from './docs.ts';
+export { type Sample, samples } from './samples.ts';

@@ -1,0 +1,58 @@
+import type { key, keys } from '../keys.ts';
+import type { z } from 'zod';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+
+const readsSchedules: z.output<typeof key> = {
+  id: samples.key,
+  name: 'Dashboard',
+  prefix: 'svc_EXAM',
+  last_four: 'E000',
+  status: 'active',
+  scopes: ['schedules:read', 'heartbeats:read'],
+  tool_level: 'l1',
+  expires_at: '2099-12-31T22:00:00.000Z',
+  created_at: '2026-11-02T08:15:00.000Z',
+};
+
+/** What a person reads of the routes of keys. */
+export const keysDocs = {
+  list: {
+    description:
+      'Paused and revoked keys are listed too. The text of a key is never part of it: recognise one by `prefix` and ' +
+      '`last_four`. `last_used_at` is absent until the first use.',
+    example: { response: { keys: [readsSchedules] } },
+  },
+  create: {
+    description:
+      'A key gives another one nothing beyond its own scopes, tool level, models, spend cap and life: more is 403 ' +
+      '`forbidden`. Store `key` at once, for no other answer has it: a repeat of the `Idempotency-Key` answers 409 ' +
+      '`answer_not_kept`. Past the limit of keys the answer is 429 `quota_exceeded`.',
+    example: {
+      body: {
+        name: 'Dashboard',
+        scopes: ['schedules:read', 'heartbeats:read'],
+        tool_level: 'l1',
+        expires_at: '2100-01-01T00:00:00+02:00',
+      },
+      response: { ...readsSchedules, key: samples.keyText },
+    },
+  },
+  update: {
+    description:
+      'Only the fields that are sent change, and null lifts a limit. What is taken away is refused on the next request ' +
+      'on every gateway. 403 `forbidden` means that the changed key may do more than the calling one; a revoked key ' +
+      'cannot be changed: 409 `key_revoked`.',
+    example: {
+      params: { id: samples.key },
+      body: { status: 'paused' },
+      response: { ...readsSchedules, status: 'paused' },
+    },
+  },
+  revoke: {
+    description:
+      'The answer comes once every live gateway refuses the key. A revoked key stays in the list and cannot be brought ' +
+      'back; a repeat answers the same. A key can revoke itself and those that may do no more: else 403 `forbidden`.',
+    example: { params: { id: samples.key }, response: { deleted: true, id: samples.key } },
+  },
+} satisfies Docs<typeof keys>;

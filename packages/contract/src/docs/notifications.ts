@@ -1,0 +1,112 @@
+import type { notification, notifications } from '../notifications.ts';
+import type { z } from 'zod';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+
+const monitorDown: z.output<typeof notification> = {
+  id: samples.notification,
+  type: 'heartbeat.down',
+  title: 'Nightly import is down',
+  body: 'The job failed.',
+  url: `svc://heartbeats/${samples.heartbeat}`,
+  severity: 'critical',
+  data: { heartbeat_id: samples.heartbeat },
+  created_at: '2026-11-02T01:12:40.000Z',
+};
+const testSent: z.output<typeof notification> = {
+  id: samples.notification,
+  type: 'notification.test',
+  title: 'Test notification',
+  body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
+  severity: 'info',
+  created_at: '2026-11-02T09:00:00.000Z',
+};
+const browser = {
+  endpoint: samples.endpoint,
+  keys: {
+    p256dh: 'BOHVsfl9bw-z8r9npRvnXJJcSBejzlal85V2fu385pixaMQ0CNfvUweM2kg22mSjA7WSYcA0vf5QO2ze2Ptw72o',
+    auth: 'RVhBTVBMRS1hdXRoLTE2Yg',
+  },
+};
+
+/** What a person reads of the routes of notifications. */
+export const notificationsDocs = {
+  list: {
+    description:
+      'Archived ones are listed only with `archived=true`. `unread_count` counts the whole inbox, whatever the query ' +
+      'asks for. Notifications are kept for 90 days.',
+    example: {
+      query: { unread: 'true', limit: 20 },
+      response: { notifications: [monitorDown], unread_count: 1 },
+    },
+  },
+  update: {
+    description:
+      '`read` and `archived` are set by true and taken back by false; send at least one of them. Open streams of the ' +
+      'account are told with `op: updated`, so that every device shows the same.',
+    example: {
+      params: { id: samples.notification },
+      body: { read: true },
+      response: { notification: { ...monitorDown, read_at: '2026-11-02T07:45:00.000Z' } },
+    },
+  },
+  readAll: {
+    description:
+      '`updated` is how many were unread. Open streams of the account get one `read_all`, in place of an event for each.',
+    example: { response: { updated: 4 } },
+  },
+  sendTest: {
+    description:
+      'Goes the way of every alert: into the inbox at once, then to each subscribed browser and by e-mail. A target with ' +
+      '`sent: false` says in `reason` what is missing. `sent: true` means handed over: whether it arrives is for the push ' +
+      'service and the mail server.',
+    example: {
+      response: {
+        notification: testSent,
+        targets: [
+          { channel: 'inbox', to: 'b0a9f6f4-2f5c-4d63-8a3e-5f7f2a1c9d10', sent: true },
+          { channel: 'push', sent: false, reason: 'no browser of the account is subscribed' },
+        ],
+      },
+    },
+  },
+  stream: {
+    description:
+      'A `notification` with `op: created` or `updated` carries the whole record. What came while the stream was closed ' +
+      'is not sent again: read the list after each connect. A client that falls behind by 1 MiB or 1,000 frames is ' +
+      'disconnected.',
+    example: { response: { event: 'notification', data: { op: 'created', ...testSent } } },
+  },
+  vapidKey: {
+    description:
+      'Made once at the first start of the installation and the same for all of its accounts. Pass it to ' +
+      '`pushManager.subscribe`, then send what that gives to the route of subscriptions.',
+    example: {
+      response: {
+        public_key: 'BOHVsfl9bw-z8r9npRvnXJJcSBejzlal85V2fu385pixaMQ0CNfvUweM2kg22mSjA7WSYcA0vf5QO2ze2Ptw72o',
+      },
+    },
+  },
+  subscribe: {
+    description:
+      'Send the `endpoint` and `keys` of a `PushSubscription` as the browser gives them. The endpoint must be an `https:` ' +
+      'address on the public internet, else 400. An account has at most 50 browsers: one more replaces the oldest, and ' +
+      'one that its push service no longer knows is forgotten.',
+    example: {
+      body: browser,
+      response: {
+        subscription: {
+          id: samples.subscription,
+          endpoint: samples.endpoint,
+          created_at: '2026-11-02T08:20:00.000Z',
+        },
+      },
+    },
+  },
+  unsubscribe: {
+    description:
+      'Call it when a person turns notifications off, besides `PushSubscription.unsubscribe()`. 404 `not_found` means ' +
+      'that no browser of this account has the endpoint.',
+    example: { body: { endpoint: samples.endpoint }, response: { deleted: true, id: samples.subscription } },
+  },
+} satisfies Docs<typeof notifications>;

@@ -1,0 +1,42 @@
+/**
+ * The ids and secrets of the examples: one thing has one id in all of them. The test that sends the examples puts real
+ * ones in their place, so an example that refers to something uses these. No secret here is real.
+ */
+export const samples = {
+  /** An API key. */
+  key: '2315d43c-7548-43d8-8270-c3db57c60417',
+  keyText: 'svc_EXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE000',
+  /** A laptop that calls. */
+  device: 'b364c3c0-80e4-4aa7-92c7-a95b47661a80',
+  /** A server that is present as a host. */
+  host: 'b919a8e7-e0a8-4cb1-b863-21287b1c951e',
+  /** An operation that was sent to the host and has no result yet. */
+  call: 'a550cf17-9249-4991-a98c-ede5b9ae7f3d',
+  /** A shell schedule whose command the host has approved. */
+  schedule: '83edd081-f7c2-446d-8670-da4a92f11786',
+  /** A run that the host holds. */
+  run: '64811454-2da9-4f85-bcab-60d6a6db2bb1',
+  /** A run that waits for a person. */
+  waitingRun: '15da3b35-656e-4b62-a470-5924b3131a96',
+  /** The record of a machine that claims runs. */
+  machine: '59f37c6d-df19-47b3-823b-6e290ccdbb42',
+  /** An unread notification. */
+  notification: 'fc712403-999d-476f-a490-aa31da878226',
+  /** A subscribed browser. */
+  subscription: 'c9ae218b-e5c7-4d38-9aa7-20685f6f072d',
+  endpoint: 'https://push.example.com/send/EXAMPLE-subscription',
+  /** A heartbeat monitor. */
+  heartbeat: 'f7e9c97a-7589-4168-a06a-412579d05135',
+  pingToken: 'EXAMPLE-ping-token-EXAMPLE-00000',
+  /** One execution of a monitored job. */
+  rid: 'df7cce59-99ee-443a-b876-fddd3a42d2ea',
+  /** A running sandbox. */
+  sandbox: '2e3c744d-df23-40e8-8cb3-346e95b8226e',
+  pausedSandbox: '327c8aa4-3db3-46b3-a601-280c04e9af8f',
+  /** A file that the sandbox handed out. */
+  artifact: 'acd45255-3aa7-4556-bce5-3feaa3b3b6db',
+  signature: 'EXAMPLE-signature-EXAMPLE-signature-EXAMPLE',
+  expires: '1793617200',
+} as const;
+/** What the examples refer to. */
+export type Sample = keyof typeof samples;

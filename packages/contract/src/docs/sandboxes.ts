@@ -1,0 +1,126 @@
+import type { sandboxes } from '../sandboxes.ts';
+import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
+import { sandboxFilesDocs } from './sandboxes.files.ts';
+import { executed, file, running } from './sandboxes.shapes.ts';
+
+const ids = { id: samples.sandbox };
+const { stdout: _out, stderr: _err, ...exited } = executed;
+const command = { shell: 'mkdir -p out && echo "hello, sandbox" | tee out/hello.txt', timeout_seconds: 60 };
+
+/** What a person reads of the routes of sandboxes. */
+export const sandboxesDocs = {
+  ...sandboxFilesDocs,
+  list: {
+    description:
+      'Those that other keys made are in the list too. `usage` counts commands, and the seconds that they took.',
+    example: { query: { status: 'running' }, response: { object: 'list', data: [running] } },
+  },
+  create: {
+    description:
+      'A key runs at most 3 sandboxes at once and an account 5 of v2: past that the answer is 429 ' +
+      '`sandbox_concurrency_limit`. 503 `sandbox_capacity` passes: try again after `Retry-After`, or ask for `v1`. Without ' +
+      '`egress` code inside reaches no network; `restored: true` is a start from a warm snapshot.',
+    example: {
+      body: {
+        backend: 'v2',
+        template: 'svc-base',
+        ttl_seconds: 3600,
+        egress: { mode: 'none' },
+        metadata: { task: 'report' },
+      },
+      response: running,
+    },
+  },
+  get: {
+    description:
+      'Works in every state: one that has expired or was destroyed can be read for 30 days more. Only a ' +
+      '`running` one takes commands.',
+    example: { params: ids, response: running },
+  },
+  remove: {
+    description:
+      'Its processes end and its files are gone; artifacts that were collected keep their links until these expire. A ' +
+      'paused sandbox can be destroyed as well.',
+    example: { params: ids, response: { ...running, status: 'destroyed' } },
+  },
+  exec: {
+    description:
+      'A command that fails is a 200 with its `exit_code`, which is null only on timeout or when it could not start. One ' +
+      'command runs at a time: 409 `sandbox_busy`. Of stdout and stderr 1 MB each is answered, and commands of an account ' +
+      'may take 7,200 s a day.',
+    example: {
+      params: ids,
+      body: command,
+      response: executed,
+      frame: { type: 'exit', ...exited },
+    },
+  },
+  run: {
+    description:
+      'Takes a command as exec does, and `backend`, `template`, `egress` and `metadata` as create does; the sandbox goes ' +
+      'whatever the command does. Write results to `/workspace/out`: they come back as `artifacts`, with links that are ' +
+      'valid for 1 h.',
+    example: { body: { ...command, template: 'svc-base' }, response: { ...executed, artifacts: [file] } },
+  },
+  runCode: {
+    description:
+      'Variables, imports and functions of earlier cells are there. An uncaught exception is a 200 with `error`; a cell ' +
+      'past its timeout restarts the kernel, and `kernel_restarted: true` says that variables are gone. A cell counts as ' +
+      'a command: 409 `sandbox_busy` while another one runs.',
+    example: {
+      params: ids,
+      body: { code: 'x = 6 * 7\nprint("computed")\nx', timeout_seconds: 30 },
+      response: {
+        stdout: 'computed\n',
+        stderr: '',
+        result: '42',
+        error: null,
+        duration_ms: 11,
+        execution_count: 1,
+        kernel_restarted: false,
+        images: [],
+      },
+    },
+  },
+  resetKernel: {
+    description:
+      'Variables and imports are gone: the next cell runs in a fresh Python. 409 `sandbox_busy` means that a command or a ' +
+      'cell runs just now.',
+    example: { params: ids, response: { id: samples.sandbox, reset: true } },
+  },
+  pause: {
+    description:
+      'A paused sandbox uses no time: neither its lifetime nor running costs go on, only its snapshot is metered. An ' +
+      'account has at most 10: 429 `sandbox_paused_limit`. 409 `sandbox_busy` means that a command runs, and v1 answers ' +
+      '409 `not_supported_on_v1`.',
+    example: { params: ids, response: { ...running, status: 'paused' } },
+  },
+  resume: {
+    description:
+      '`expires_at` moves by the time of the pause. The limits of running sandboxes hold again: 429 ' +
+      '`sandbox_concurrency_limit`. After a cold start processes and variables are gone.',
+    example: {
+      params: { id: samples.pausedSandbox },
+      response: { ...running, id: samples.pausedSandbox, restored: true, ready_ms: 310 },
+    },
+  },
+  fork: {
+    description:
+      'Each child is a sandbox of its own, with the egress of its parent, and is billed like any other. Look at each: ' +
+      '`error` means that this one did not start. A fork may not take a key above 6 live sandboxes: 429 ' +
+      '`sandbox_concurrency_limit`.',
+    example: {
+      params: ids,
+      body: { count: 2, ttl_seconds: 600 },
+      response: {
+        object: 'list',
+        parent_id: samples.sandbox,
+        data: [
+          { id: 'd8001050-f7e0-4f94-bfbb-4281ed164ff0', restored: true, ready_ms: 412 },
+          { id: '0b6f3f0a-7a55-4f0e-9d43-2a8f5b1c6e77', restored: true, ready_ms: 455 },
+        ],
+      },
+    },
+  },
+} satisfies Docs<typeof sandboxes>;
