@@ -39,6 +39,7 @@ async function exec(scene: Scene, device?: string): Promise<unknown> {
 }
 
 const makers: Makers = {
+  caller: ({ account }) => Promise.resolve(account.keyId),
   key: async (scene) => (await scene.call('POST', '/v1/keys', keys.create.example.body)).id,
   async device({ gateway, account }) {
     const id = randomUUID();

@@ -8,8 +8,9 @@ export const devicesDocs = {
     description:
       'A device appears with its first request that carries `x-svc-device`; `x-svc-device-name` and ' +
       '`x-svc-device-platform` of later requests change what is listed. The id is chosen by the client, and means ' +
-      'something within its account only.',
+      'something within its account only. Without `limit` the first 1,000 come; `next_cursor` asks for the next page.',
     example: {
+      query: { limit: 100 },
       response: {
         devices: [
           {

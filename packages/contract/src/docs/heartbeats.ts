@@ -19,8 +19,10 @@ export const heartbeatsDocs = {
   list: {
     description:
       '`status` is `new` until the first success, `late` once the period has passed, and `down` once the grace has passed ' +
-      'too. Each outage alerts the account once, and the success after it once more.',
+      'too. Each outage alerts the account once, and the success after it once more. Without ' +
+      '`limit` the first 1,000 come; `next_cursor` asks for the next page.',
     example: {
+      query: { limit: 100 },
       response: {
         heartbeats: [
           {

@@ -1,5 +1,6 @@
 import type { Contract } from '../index.ts';
 import { artifactsDocs } from './artifacts.ts';
+import { auditDocs } from './audit.ts';
 import { devicesDocs } from './devices.ts';
 import type { AnyDoc, Docs } from './docs.ts';
 import { healthDocs } from './health.ts';
@@ -25,6 +26,7 @@ export const docs = {
   sandboxes: sandboxesDocs,
   artifacts: artifactsDocs,
   usage: usageDocs,
+  audit: auditDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 
 /** The docs of one operation; throws for one that is not of the contract. */

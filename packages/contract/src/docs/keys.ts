@@ -13,6 +13,7 @@ const readsSchedules: z.output<typeof key> = {
   tool_level: 'l1',
   expires_at: '2099-12-31T22:00:00.000Z',
   created_at: '2026-11-02T08:15:00.000Z',
+  parent_id: samples.caller,
 };
 
 /** What a person reads of the routes of keys. */
@@ -20,8 +21,8 @@ export const keysDocs = {
   list: {
     description:
       'Paused and revoked keys are listed too. The text of a key is never part of it: recognise one by `prefix` and ' +
-      '`last_four`. `last_used_at` is absent until the first use.',
-    example: { response: { keys: [readsSchedules] } },
+      '`last_four`. Without `limit` the first 1,000 come; `next_cursor` asks for the next page.',
+    example: { query: { limit: 100 }, response: { keys: [readsSchedules] } },
   },
   create: {
     description:
@@ -51,8 +52,13 @@ export const keysDocs = {
   },
   revoke: {
     description:
-      'The answer comes once every live gateway refuses the key. A revoked key stays in the list and cannot be brought ' +
-      'back; a repeat answers the same. A key can revoke itself and those that may do no more: else 403 `forbidden`.',
-    example: { params: { id: samples.key }, response: { deleted: true, id: samples.key } },
+      'The answer comes once every live gateway refuses the key; it stays in the list and cannot be brought back. Keys ' +
+      'that it made live on, `children_left` of them, unless `children=true` asks for them too. 403 `forbidden` means that ' +
+      'one of them may do more than the calling key, and then none is revoked.',
+    example: {
+      params: { id: samples.key },
+      query: { children: 'true' },
+      response: { deleted: true, id: samples.key, children_revoked: 2, children_left: 0 },
+    },
   },
 } satisfies Docs<typeof keys>;

@@ -3,7 +3,9 @@
  * ones in their place, so an example that refers to something uses these. No secret here is real.
  */
 export const samples = {
-  /** An API key. */
+  /** The key that calls. */
+  caller: '3d0c6f55-4f0f-4d0e-9c39-6a1f0f5f7a21',
+  /** Another API key, made by it. */
   key: '2315d43c-7548-43d8-8270-c3db57c60417',
   keyText: 'svc_EXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE000',
   /** A laptop that calls. */

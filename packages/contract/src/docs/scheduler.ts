@@ -122,8 +122,9 @@ export const schedulerDocs = {
   hosts: {
     description:
       'A machine appears with its first claim. `running` counts the runs that it holds now; `tags` are those it reports, ' +
-      'or the ones that a PATCH set in their place.',
-    example: { response: { hosts: [server] } },
+      'or the ones that a PATCH set in their place. Without `limit` the first 1,000 come; `next_cursor` asks for the next ' +
+      'page.',
+    example: { query: { limit: 100 }, response: { hosts: [server] } },
   },
   updateHost: {
     description:

@@ -42,8 +42,9 @@ export const schedulesDocs = {
   list: {
     description:
       '`pause` tells whether all schedules of the account are paused, and until when. `upcoming` holds the next five ' +
-      'instants with skipped days already out; it is empty for a disabled schedule and for triggers without a timetable.',
-    example: { response: { schedules: [backup], pause: { paused: false } } },
+      'instants with skipped days already out; it is empty for a disabled schedule and for triggers without a timetable. ' +
+      'Without `limit` the first 1,000 come; `next_cursor` asks for the next page.',
+    example: { query: { limit: 100 }, response: { schedules: [backup], pause: { paused: false } } },
   },
   create: {
     description:
