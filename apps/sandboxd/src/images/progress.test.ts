@@ -42,7 +42,7 @@ test('the progress of a build never falls, and its steps name the packages', () 
 
 test('a build is logged at each tenth of it, and at its end', () => {
   const said: unknown[] = [];
-  const hear = createProgressLog((message, details) => said.push([message, details]));
+  const hear = createProgressLog((message) => said.push(message));
   const template = 'svc-base';
   for (const progress of [0, 0.02, 0.099, 0.1, 0.19, 0.55]) {
     hear({ template, state: 'building', progress, step: `at ${progress}` });
@@ -50,9 +50,9 @@ test('a build is logged at each tenth of it, and at its end', () => {
   hear({ template, state: 'ready', progress: 1, step: 'ready' });
   hear({ template, state: 'ready', progress: 1, step: 'ready' });
   assert.deepEqual(said, [
-    ['image building', { template, progress: 0, step: 'at 0' }],
-    ['image building', { template, progress: 0.1, step: 'at 0.1' }],
-    ['image building', { template, progress: 0.55, step: 'at 0.55' }],
-    ['image ready', { template, progress: 1, step: 'ready' }],
+    'image svc-base: 0 %, at 0',
+    'image svc-base: 10 %, at 0.1',
+    'image svc-base: 55 %, at 0.55',
+    'image svc-base: ready',
   ]);
 });

@@ -53,12 +53,13 @@ export function createProgressReader(): (line: string) => Progress | undefined {
 }
 
 /** Says a build's beginning, its end, and each tenth of it once. */
-export function createProgressLog(log: (message: string, details: object) => void): (status: ImageStatus) => void {
+export function createProgressLog(log: (message: string) => void): (status: ImageStatus) => void {
   const said = new Map<string, string>();
   return ({ template, state, progress, step }) => {
     const key = state === 'building' ? String(Math.floor(progress * 10)) : state;
     if (said.get(template) === key) return;
     said.set(template, key);
-    log(`image ${state}`, { template, progress: Math.round(progress * 100) / 100, step });
+    // One line of text: a person watches it on a terminal.
+    log(`image ${template}: ${state === 'building' ? `${Math.floor(progress * 100)} %, ${step}` : state}`);
   };
 }

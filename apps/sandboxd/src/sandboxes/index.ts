@@ -138,13 +138,7 @@ async function warmUp(context: Context, build: boolean): Promise<void> {
   if (v2.available) await pool.sweep();
   if (!images.get(pooled)) {
     if (!build || !(v2.available || (await able(drivers.v1)).available)) return;
-    let told = -1;
-    await images.build(pooled, ({ progress, step }) => {
-      const tenth = Math.floor(progress * 10);
-      if (tenth > told) context.log(`building the image ${pooled}: ${tenth * 10} %`, { step });
-      told = Math.max(told, tenth);
-    });
-    context.log(`the image ${pooled} is ready`);
+    await images.build(pooled);
   }
   if (v2.available) pool.refill();
 }
