@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../apps/server/src/testing.ts';
-import { asked, filesOf, looks, schemaOf } from './looking.ts';
+import { enterableByAll, packageRoot } from '../apps/server/src/postgres/datadir.ts';
+import { asked, changes, filesOf, looks, schemaOf } from './looking.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 const isRoot = process.getuid?.() === 0;
+const nobody = 65_534;
 
 /** A data dir in a folder that other users cannot enter: as root its cluster is placed elsewhere. */
 function privateFolder() {
@@ -45,6 +47,30 @@ describe('commands beside a running platform', () => {
     });
   }
 
+  test('commands that change something change it in the database alone: no mode, no file, no migration', async () => {
+    const before = [filesOf(dataDir), await schemaOf(dataDir)];
+    for (const words of changes) {
+      const { code, stderr } = await run(words, settings());
+      assert.equal(code, 0, `${words.join(' ')}: ${stderr}`);
+      assert.deepEqual([filesOf(dataDir), await schemaOf(dataDir)], before, words.join(' '));
+    }
+  });
+
+  test('an ordinary user who tries them on a data dir that is not theirs changes nothing, and is told why', {
+    skip: !isRoot
+      ? 'only root has a data dir that others cannot read'
+      : !enterableByAll(packageRoot) && 'other users cannot enter this clone',
+  }, async () => {
+    const before = [filesOf(dataDir), await schemaOf(dataDir)];
+    for (const words of [...looks, ...changes]) {
+      const { code, stderr } = await run(words, settings(), { uid: nobody, gid: nobody });
+      assert.doesNotMatch(stderr, /^ +at /m, `${words.join(' ')}: ${stderr}`);
+      if (changes.includes(words)) assert.notEqual(code, 0, words.join(' '));
+      assert.deepEqual([filesOf(dataDir), await schemaOf(dataDir)], before, words.join(' '));
+    }
+    assert.equal((await fetch(`${platform.url}/health/ready`)).status, 200);
+  });
+
   test('a command of a newer version applies no migration: it names the command that does', async () => {
     const [last] = (await asked(dataDir, 'select * from kernel.migrations order by name desc limit 1')) as {
       name: string;
@@ -79,8 +105,9 @@ describe('commands beside a running platform', () => {
     const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGKILL');
     chmodSync(dataDir, 0o700);
+    // Ready may be said of the server that is ending.
+    await until(() => (lstatSync(dataDir).mode & 0o777) === 0o711);
     await until(async () => (await fetch(`${platform.url}/health/ready`)).status === 200);
-    assert.equal(lstatSync(dataDir).mode & 0o777, 0o711);
   });
 });
 

@@ -16,7 +16,22 @@ export const looks: readonly (readonly string[])[] = [
   ['accounts', 'list'],
   ['accounts', 'show'],
   ['keys', 'list'],
+  ['keys', 'tree'],
+  ['audit'],
   ['wallet', 'show'],
+];
+
+/** Commands that change something, each in the database alone; in this order, on a platform of their own. */
+export const changes: readonly (readonly string[])[] = [
+  ['accounts', 'create', '--email', 'other@example.test'],
+  ['accounts', 'set', '--email', 'other@example.test', '--feature', 'sandboxes=off'],
+  ['accounts', 'suspend', '--email', 'other@example.test'],
+  ['accounts', 'resume', '--email', 'other@example.test'],
+  ['accounts', 'quota', '--email', 'other@example.test', '--name', 'keys', '--limit', '5'],
+  ['keys', 'create', '--email', 'other@example.test', '--name', 'phone'],
+  ['orgs', 'create', '--name', 'Org', '--owner', 'other@example.test'],
+  ['wallet', 'credit', '--email', 'other@example.test', '--micro-eur', '5'],
+  ['accounts', 'delete', '--email', 'other@example.test', '--yes'],
 ];
 
 /** Modes, owners, sizes and times of a data dir's files; of the database, which is at work, the folder alone. */

@@ -75,14 +75,15 @@ export function start(args: readonly string[], environment: Record<string, strin
   };
 }
 
-/** Runs `./svc …args` to its end. */
+/** Runs `./svc …args` to its end, by default as who runs the tests. */
 export async function run(
   args: readonly string[],
   environment: Record<string, string> = {},
+  as: { uid?: number; gid?: number } = {},
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const { PATH = '', HOME = '' } = process.env;
   const { promise, resolve: done } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  const options = { env: { PATH, HOME, ...environment }, timeout: hangMs };
+  const options = { env: { PATH, HOME, ...environment }, timeout: hangMs, ...as };
   execFile(svc, args, options, (error, stdout, stderr) => {
     const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
     done({ code, stdout, stderr });
