@@ -62,10 +62,17 @@ describe('commands beside a running platform', () => {
       : !enterableByAll(packageRoot) && 'other users cannot enter this clone',
   }, async () => {
     const before = [filesOf(dataDir), await schemaOf(dataDir)];
-    for (const words of [...looks, ...changes]) {
+    for (const words of [
+      ['status'],
+      ['doctor'],
+      ['keys', 'list'],
+      ['audit'],
+      ...changes.slice(0, 2),
+      ['accounts', 'delete'],
+    ]) {
       const { code, stderr } = await run(words, settings(), { uid: nobody, gid: nobody });
       assert.doesNotMatch(stderr, /^ +at /m, `${words.join(' ')}: ${stderr}`);
-      if (changes.includes(words)) assert.notEqual(code, 0, words.join(' '));
+      if (!['status', 'doctor'].includes(words[0] as string)) assert.notEqual(code, 0, words.join(' '));
       assert.deepEqual([filesOf(dataDir), await schemaOf(dataDir)], before, words.join(' '));
     }
     assert.equal((await fetch(`${platform.url}/health/ready`)).status, 200);

@@ -4,12 +4,13 @@ import { after, before, describe, test } from 'node:test';
 import { testSandboxes } from '../apps/server/src/config.ts';
 import { type HttpAnswer, http, until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
+import { withoutSandboxes } from './sandboxes.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Each takes some seconds; `SVC_TEST_STEPS=60` for more. */
-const steps = Number(process.env['SVC_TEST_STEPS'] ?? 14);
+const steps = Number(process.env['SVC_TEST_STEPS'] ?? 10);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
-const sandboxd = testSandboxes();
+const sandboxd = withoutSandboxes ? undefined : testSandboxes();
 
 /** What the model knows of an account; the platform has to agree, on both gateways. */
 interface Person {
