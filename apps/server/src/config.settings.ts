@@ -125,6 +125,7 @@ export const settings = {
     .default(64 * 2 ** 20)
     .describe("bytes that the specs of an account's schedules may take, as they are stored"),
   SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
+  SVC_QUOTA_WEBHOOKS: quota.default(20).describe('webhooks for notifications an account may have'),
   SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
   SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),

@@ -88,6 +88,7 @@ const quotasOf = (values: z.output<typeof schema>) => ({
   schedules: values.SVC_QUOTA_SCHEDULES,
   schedule_bytes: values.SVC_QUOTA_SCHEDULE_BYTES,
   heartbeats: values.SVC_QUOTA_HEARTBEATS,
+  webhooks: values.SVC_QUOTA_WEBHOOKS,
 });
 
 function complete(values: z.output<typeof schema>) {

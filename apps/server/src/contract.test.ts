@@ -182,6 +182,7 @@ describe('contract', () => {
       '/v1/heartbeats/': (await host.client.heartbeats.create({ body: { name: 'job', period_s: 60 } })).id,
       '/v1/sandboxes/': await sandboxOf(gateway, account),
       '/v1/notifications/': await notificationOf(gateway, account),
+      '/v1/notifications/webhooks/': await webhookOf(gateway, account),
     };
     const bodies: Record<string, unknown> = {
       'keys.update': { name: 'mine now' },
@@ -199,6 +200,7 @@ describe('contract', () => {
       'sandboxes.fork': { count: 1 },
       'sandboxes.preview': { port: 3000 },
       'heartbeats.update': { name: 'mine now' },
+      'notifications.updateWebhook': { name: 'mine now' },
     };
     assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
@@ -269,6 +271,12 @@ async function sandboxOf({ kernel }: TestGateway, account: TestAccount): Promise
       now(), now() + interval '1 hour')
     returning id`;
   return row?.id as string;
+}
+
+/** The id of a webhook that the account has; nothing is sent there. */
+async function webhookOf({ url }: TestGateway, { key }: TestAccount): Promise<string> {
+  const body = { name: 'x', url: 'https://93.184.215.14/x', enabled: false };
+  return (await http(url, '/v1/notifications/webhooks', { key, body })).body.id;
 }
 
 /** The id of a notification that the account has. */

@@ -7,7 +7,9 @@ import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
 import { testClock } from './kernel/clock.ts';
 import { exampleIds, type Makers, notSent, type Preparation, Scene, sendExample } from './testing.examples.ts';
+import { TestPushService } from './features/notifications/notifications.testing.ts';
 import { shared } from './testing.shared.ts';
+import { trustCertificate } from './testing.tls.ts';
 import { createAccount, http, openHost, openTest, until } from './testing.ts';
 
 /** The instant at which the examples play. */
@@ -37,6 +39,9 @@ async function exec(scene: Scene, device?: string): Promise<unknown> {
   const { body } = hosts.exec.example;
   return scene.call('POST', `/v1/hosts/${await scene.id('host')}/exec`, body, device);
 }
+
+/** Takes what webhooks send. */
+const receiver = new TestPushService();
 
 const makers: Makers = {
   caller: ({ account }) => Promise.resolve(account.keyId),
@@ -81,6 +86,12 @@ const makers: Makers = {
   async subscription(scene) {
     const body = await scene.real(notifications.subscribe.example.body);
     return (await scene.call('POST', '/v1/push/subscriptions', body)).subscription.id;
+  },
+  webhookUrl: () => Promise.resolve(`https://127.0.0.1:${receiver.port}/hook`),
+  webhookSecret: () => Promise.resolve('whsec_'),
+  async webhook(scene) {
+    const body = await scene.real(notifications.createWebhook.example.body);
+    return (await scene.call('POST', '/v1/notifications/webhooks', body)).id;
   },
   async heartbeat(scene) {
     const { id, ping_url } = await scene.call('POST', '/v1/heartbeats', heartbeats.create.example.body);
@@ -128,6 +139,10 @@ const preparations: Record<string, Preparation> = {
     },
   },
   'notifications.stream': { whenOpen: (scene) => scene.call('POST', '/v1/notifications/test') },
+  'notifications.listWebhooks': { before: (scene) => scene.id('webhook') },
+  'notifications.webhookDeliveries': {
+    before: async (scene) => scene.call('POST', `/v1/notifications/webhooks/${await scene.id('webhook')}/test`),
+  },
   'notifications.unsubscribe': { before: (scene) => scene.id('subscription') },
   'heartbeats.list': {
     async before(scene) {
@@ -154,7 +169,13 @@ describe('the example of an operation is answered as it says:', () => {
     opening.defer(() => rmSync(folder, { recursive: true, force: true }));
     const providers = join(folder, 'providers.json');
     writeFileSync(providers, JSON.stringify({ lanes: [{ id: 'main', kind: 'openai', label: 'Main provider' }] }));
-    const opened = opening.use(await openTest({ clock: testClock(now), settings: { SVC_PROVIDERS: providers } }));
+    await opening.use(receiver).listen(opening.use(trustCertificate()));
+    const settings = {
+      SVC_PROVIDERS: providers,
+      SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
+      SVC_FETCH_PORTS: `443,${receiver.port}`,
+    };
+    const opened = opening.use(await openTest({ clock: testClock(now), settings }));
     const stack = opening.move();
     return { gateway: opened.gateway, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });

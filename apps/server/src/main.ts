@@ -82,7 +82,7 @@ program
   );
 program
   .command('settings')
-  .description('every setting: its name, its flag, its default and what it means')
+  .description('every setting, its default, what it means')
   .action(() => {
     const rows = settingRows().map(({ name, flags, default: value, description }) => ({
       name,
@@ -103,7 +103,7 @@ program
   });
 program
   .command('doctor')
-  .description('check the machine and say what to do about each fault')
+  .description('what this machine lacks, and what to do')
   .action(async () => {
     const checks = await doctor(config(), createLog('silent'));
     print(
@@ -115,7 +115,7 @@ program
   });
 program
   .command('rotate-master-key')
-  .description('seal every secret with a new master key, while the platform is stopped')
+  .description('put a new master key in place of the old')
   .option('--new-key-file <path>', 'file with the new key; default: one is made and put into the data dir')
   .action(async ({ newKeyFile }: { newKeyFile?: string }) => print(await rotateMasterKey(config(), newKeyFile)));
 program.commandsGroup('Machines and sandboxes:');
@@ -128,9 +128,7 @@ program
   });
 program
   .command('images [words...]')
-  .description(
-    'root file systems of sandboxes: images list | build <template> | import <file> | export <template> <file> | prune',
-  )
+  .description('what sandboxes start from: images list | build | import | export | prune')
   .allowUnknownOption()
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
-import { sealedVapid } from './features/notifications/index.ts';
+import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { CommandError } from './kernel/commands.ts';
 import { createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
@@ -24,7 +24,7 @@ const firstKeyFact = 'first_master_key';
 const sealedFirstKey = { purpose: 'first-master-key' };
 
 /** Whatever is sealed: a value that is missing here is lost by a rotation. */
-export const allSealed: readonly Sealed[] = [sealedAnswers, sealedVapid];
+export const allSealed: readonly Sealed[] = [sealedAnswers, sealedVapid, sealedWebhook];
 
 /**
  * The keyring of a database's master key. Throws when the database was set up with another one: keys and secrets are

@@ -59,6 +59,7 @@ export {
 export { host } from './hosts.ts';
 export { key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
+export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export * from './route.ts';
 export {
   artifact,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dateTime, limit, text, uuid } from './fields.ts';
+import { webhooks } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
 
 /** An entry of the account's inbox (design: kernel, notifications). */
@@ -89,9 +90,9 @@ export const notifications = {
         notification,
         targets: z.array(
           z.object({
-            /** `inbox`, `push` or `mail`; more may come. */
+            /** `inbox`, `push`, `webhook` or `mail`; more may come. */
             channel: z.string(),
-            /** The account, the push service's host, or the e-mail address. */
+            /** The account, the push service's host, the webhook's name, or the e-mail address. */
             to: z.string().optional(),
             sent: z.boolean(),
             /** Why nothing is sent there. */
@@ -141,4 +142,5 @@ export const notifications = {
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
     errors: ['not_found'],
   }),
+  ...webhooks,
 };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -122,7 +122,13 @@ console.log(JSON.stringify([
 });
 
 test('the exit code of a sandbox is told, and how it was ended', async (t) => {
-  const { ended } = await shimOf(t, 'import sys; sys.exit(7)');
+  const agent = `
+import os, sys, time
+while not os.path.exists(sys.argv[1] + '/heard'): time.sleep(0.01)
+sys.exit(7)`;
+  const { file, ended } = await shimOf(t, agent);
+  // Not before the test listens: the shim is gone with its sandbox.
+  writeFileSync(file('heard'), '');
   assert.deepEqual(await ended(), { reason: 'exited', code: 7, signal: null });
   const other = await shimOf(t, idle);
   await other.client.tell({ stop: true });

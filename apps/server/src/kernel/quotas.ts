@@ -11,6 +11,7 @@ export const quotaNames = [
   'schedules',
   'schedule_bytes',
   'heartbeats',
+  'webhooks',
 ] as const satisfies readonly QuotaName[];
 
 /** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */

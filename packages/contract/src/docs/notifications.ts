@@ -1,6 +1,7 @@
 import type { notification, notifications } from '../notifications.ts';
 import type { z } from 'zod';
 import type { Docs } from './docs.ts';
+import { webhooksDocs } from './notifications.webhooks.ts';
 import { samples } from './samples.ts';
 
 const monitorDown: z.output<typeof notification> = {
@@ -31,6 +32,7 @@ const browser = {
 
 /** What a person reads of the routes of notifications. */
 export const notificationsDocs = {
+  ...webhooksDocs,
   list: {
     description:
       'Archived ones are listed only with `archived=true`. `unread_count` counts the whole inbox, whatever the query ' +

@@ -27,6 +27,10 @@ export const samples = {
   /** A subscribed browser. */
   subscription: 'c9ae218b-e5c7-4d38-9aa7-20685f6f072d',
   endpoint: 'https://push.example.com/send/EXAMPLE-subscription',
+  /** A webhook that takes what it is sent. */
+  webhook: '0c0b4f1e-6a6a-4f53-9b8e-3a7f4f0f9d42',
+  webhookUrl: 'https://hooks.example.com/EXAMPLE-webhook',
+  webhookSecret: 'whsec_RVhBTVBMRUVYQU1QTEVFWEFNUExFRVhBTVBMRQ==',
   /** A heartbeat monitor. */
   heartbeat: 'f7e9c97a-7589-4168-a06a-412579d05135',
   pingToken: 'EXAMPLE-ping-token-EXAMPLE-00000',

@@ -104,6 +104,8 @@ describe('svc accounts delete', () => {
       values (${any}, ${account.email.toUpperCase()}, 's', 'b', now())`;
     await sql`insert into notifications.subscriptions (account_id, endpoint, endpoint_hash, p256dh, auth, created_at)
       values (${id}, 'https://push.example.test/x', 'x', 'x', 'x', now())`;
+    await sql`insert into notifications.webhooks (account_id, name, format, enabled, sealed, created_at, updated_at)
+      values (${id}, 'x', 'svc', true, 'x', now(), now())`;
     await t.gateway.kernel.usage.flush();
     return { boxes: [v1.id, v2.id, paused.id], host };
   }

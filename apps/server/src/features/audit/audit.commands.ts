@@ -11,7 +11,7 @@ const most = 10_000;
 export const auditCommands: Commands = (program, run) => {
   program
     .command('audit')
-    .description('who did what: keys, accounts, organisations, hosts, sandboxes; newest first')
+    .description('who did what in an account, newest first')
     .option('--email <address>', 'lines of this account only; default: all', emailAddress)
     .option('--since <when>', 'a span such as 2h or 30d, or an instant such as 2026-11-23T09:00:00Z')
     .option('--action <name>', 'an action such as keys.create, or a feature such as keys')

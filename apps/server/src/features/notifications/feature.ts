@@ -1,19 +1,28 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { createWebhook } from './createWebhook.ts';
+import { getWebhook } from './getWebhook.ts';
 import { list } from './list.ts';
+import { listWebhooks } from './listWebhooks.ts';
 import { InboxStreams } from './notifications.inbox.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { Outbox } from './notifications.outbox.ts';
-import { createVapid } from './notifications.vapid.ts';
+import { createVapid } from './notifications.push.ts';
+import { webhooksQuota } from './notifications.webhooks.sql.ts';
 import { readAll } from './readAll.ts';
+import { removeWebhook } from './removeWebhook.ts';
+import { rotateWebhookSecret } from './rotateWebhookSecret.ts';
 import { sendTest } from './sendTest.ts';
 import { stream } from './stream.ts';
 import { subscribe } from './subscribe.ts';
+import { testWebhook } from './testWebhook.ts';
 import { unsubscribe } from './unsubscribe.ts';
 import { update } from './update.ts';
+import { updateWebhook } from './updateWebhook.ts';
 import { vapidKey } from './vapidKey.ts';
+import { webhookDeliveries } from './webhookDeliveries.ts';
 
-/** The inbox of an account, and its ways to a person: streams, browsers, e-mail. */
+/** The inbox of an account, and its ways to a person: streams, browsers, webhooks, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
   const vapid = createVapid(kernel);
   const inbox = new InboxStreams(kernel);
@@ -29,7 +38,16 @@ export function notificationsFeature(kernel: Kernel): Feature {
       vapidKey: vapidKey(vapid),
       subscribe,
       unsubscribe,
+      listWebhooks,
+      createWebhook,
+      getWebhook,
+      updateWebhook,
+      removeWebhook,
+      rotateWebhookSecret,
+      testWebhook,
+      webhookDeliveries,
     },
+    quotas: [webhooksQuota],
     jobs: [sweepNotifications],
     async start(_kernel, { works }) {
       if (works) outbox.start();

@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { Mailer } from './notifications.mail.ts';
-import { type DeliveryOutcome, push } from './notifications.push.ts';
+import { type DeliveryOutcome, push, type VapidKeys } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
 import {
   type Channel,
@@ -12,13 +12,13 @@ import {
   postponeDelivery,
   takeDeliveries,
 } from './notifications.sql.ts';
-import type { VapidKeys } from './notifications.vapid.ts';
+import { deliverToWebhook } from './notifications.webhooks.ts';
 
-/** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser. */
-const slots = { push: 24, mail: 8 } as const;
+/** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser, nor does a webhook. */
+const slots = { push: 24, mail: 8, webhook: 24 } as const;
 /** Of those, one account's: its browsers that hang hold up no other account. */
-const slotsPerLane = { push: 6, mail: 2 } as const;
-const channels = ['push', 'mail'] as const;
+const slotsPerLane = { push: 6, mail: 2, webhook: 4 } as const;
+const channels = ['push', 'mail', 'webhook'] as const;
 /** Longer than any delivery takes; after this another process tries it again. */
 const leaseSeconds = 120;
 /** What the bus did not announce, and retries. */
@@ -91,17 +91,19 @@ export class Outbox {
 
   #free(channel: Channel): Free {
     const running = [...this.#running.values()].filter((row) => row.channel === channel);
-    const perLane = slotsPerLane[channel];
-    const busy = Map.groupBy(running, (row) => row.lane)
-      .entries()
-      .filter(([, rows]) => rows.length >= perLane)
-      .map(([lane]) => lane);
-    return { channel, most: slots[channel] - running.length, perLane, busy: [...busy] };
+    const lanes = Map.groupBy(running, (row) => row.lane);
+    return {
+      channel,
+      most: slots[channel] - running.length,
+      perLane: slotsPerLane[channel],
+      running: new Map([...lanes].map(([lane, rows]) => [lane, rows.length])),
+    };
   }
 
   async #deliver(row: DeliveryRow): Promise<void> {
     const { log } = this.#kernel;
     try {
+      if (row.channel === 'webhook') return await deliverToWebhook(this.#kernel, row);
       const outcome =
         row.channel === 'push' ? await push(this.#kernel, this.#vapid, row) : await this.#mailer.send(row);
       await this.#note(row, outcome);

@@ -1,8 +1,9 @@
+import type { Sealed } from '../../kernel/crypto.ts';
+import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
 import { pushPayload, pushTerms, secondsOf } from './notifications.rules.ts';
 import type { DeliveryRow } from './notifications.sql.ts';
-import { loadWebPush, type VapidKeys } from './notifications.vapid.ts';
 import { toRecord } from './notifications.view.ts';
 
 /** How a delivery went. The reasons are for the log: they hold no address and no secret. */
@@ -73,3 +74,34 @@ function subjectOf({ mailFrom, baseUrl }: Kernel['config']): string {
   if (mailFrom !== undefined) return `mailto:${/<([^<>]+)>$/.exec(mailFrom)?.[1] ?? mailFrom}`;
   return baseUrl.startsWith('https:') ? baseUrl : `mailto:svc@${new URL(baseUrl).hostname}`;
 }
+
+/** The installation's identity towards push services (RFC 8292), base64url. */
+export interface VapidKeys {
+  publicKey: string;
+  privateKey: string;
+}
+
+const fact = 'vapid';
+/** The keys. */
+export const sealedVapid: Sealed = {
+  purpose: fact,
+  table: 'kernel.facts',
+  column: 'value',
+  where: `name = '${fact}'`,
+};
+
+/** Reads the keys, which the first to ask makes; sealed with the master key. Kept once read. */
+export function createVapid({ sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>): () => Promise<VapidKeys> {
+  let kept: VapidKeys | undefined;
+  return async () => {
+    if (kept) return kept;
+    const webPush = await loadWebPush();
+    const sealed = await readOrCreateFact(sql, fact, () =>
+      keyring.seal(sealedVapid, Buffer.from(JSON.stringify(webPush.generateVAPIDKeys()))),
+    );
+    return (kept = JSON.parse(keyring.open(sealedVapid, sealed).toString()) as VapidKeys);
+  };
+}
+
+/** Loaded on first use: with what it brings along it takes 8 MB. */
+export const loadWebPush = async () => (await import('web-push')).default;

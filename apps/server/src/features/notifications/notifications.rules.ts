@@ -16,6 +16,8 @@ export interface NewNotification {
 }
 
 export type Severity = 'info' | 'warning' | 'critical';
+/** In which shape a webhook takes notifications. */
+export type WebhookFormat = 'svc' | 'slack' | 'ntfy';
 
 const longest = { title: 200, body: 4_000, url: 2_000, key: 300, dataBytes: 8_192 };
 
@@ -39,11 +41,12 @@ export function boundedKey(key: string): string {
   return key.length <= longest.key ? clean(key, longest.key) : createHash('sha256').update(key).digest('hex');
 }
 
-/** Text that the database can hold, at most `most` UTF-16 units, never cut in the middle of a character. */
-function clean(text: string, most: number): string {
-  const whole = text.replaceAll('\u0000', '').toWellFormed();
-  return whole.length <= most ? whole : `${whole.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
-}
+/** Text that the database can hold, at most `most` UTF-16 units. */
+const clean = (text: string, most: number): string => cut(text.replaceAll('\u0000', '').toWellFormed(), most);
+
+/** At most `most` UTF-16 units, never cut in the middle of a character. */
+export const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
 const mostAttempts = 12;
 const firstWaitSeconds = 5;

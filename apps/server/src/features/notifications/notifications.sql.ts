@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
-import type { NewNotification, Severity } from './notifications.rules.ts';
+import type { NewNotification, Severity, WebhookFormat } from './notifications.rules.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
-/** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
-const mostWaiting = 20;
+/** Deliveries that may wait for one browser, or one webhook; what comes while it does not answer is in the inbox. */
+const mostWaiting = { push: 20, webhook: 200 };
+/** It goes to each webhook, whichever types that wants: a person looks whether alerts arrive. */
+export const testType = 'notification.test';
 
 /** Deletes the e-mails to an address, sent or not, with their deliveries; answers how many. */
 export async function deleteMails(db: Db, recipient: string): Promise<number> {
@@ -33,9 +35,10 @@ const columns = (db: Db) =>
   db`id, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at`;
 
 /**
- * Stores those that are new, with a delivery for each browser of the account and one by e-mail when there is a mail
- * server. Answers what was stored; `due` tells whether anything is to be delivered. A browser that is being forgotten is
- * passed over: waiting for it could be a deadlock, and a delivery to it would fail the caller's transaction.
+ * Stores those that are new, with a delivery for each browser and each webhook of the account that wants it, and one by
+ * e-mail when there is a mail server. Answers what was stored; `due` tells whether anything is to be delivered. A target
+ * that is being forgotten is passed over: waiting for it could be a deadlock, and a delivery to it would fail the caller's
+ * transaction.
  */
 export async function insertNotifications(
   db: Db,
@@ -58,13 +61,22 @@ export async function insertNotifications(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as given (account_id uuid, dedupe_key text, type text,
         title text, body text, url text, severity text, data text)
       on conflict (account_id, dedupe_key) do nothing
-      returning id, account_id, created_at
+      returning id, account_id, type, created_at
     ), pushes as (
       insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
       select 'push', s.account_id, i.id, s.id, i.created_at
       from inserted i join notifications.subscriptions s on s.account_id = i.account_id
-      where (select count(*) from notifications.deliveries d where d.subscription_id = s.id) < ${mostWaiting}
+      where (select count(*) from notifications.deliveries d where d.subscription_id = s.id) < ${mostWaiting.push}
       for key share of s skip locked
+      returning notification_id
+    ), webhooks as (
+      insert into notifications.deliveries (channel, lane, notification_id, webhook_id, due_at)
+      select 'webhook', w.account_id, i.id, w.id, i.created_at
+      from inserted i join notifications.webhooks w on w.account_id = i.account_id and w.enabled
+      where (w.types is null or i.type = ${testType}
+          or exists (select 1 from unnest(w.types) wanted where i.type = wanted or starts_with(i.type, wanted || '.')))
+        and (select count(*) from notifications.deliveries d where d.webhook_id = w.id) < ${mostWaiting.webhook}
+      for key share of w skip locked
       returning notification_id
     ), mails as (
       insert into notifications.deliveries (channel, lane, notification_id, due_at)
@@ -72,7 +84,8 @@ export async function insertNotifications(
       returning notification_id
     )
     select id, account_id as "accountId",
-      id in (select notification_id from pushes union all select notification_id from mails) as due
+      id in (select notification_id from pushes union all select notification_id from webhooks
+        union all select notification_id from mails) as due
     from inserted`;
 }
 
@@ -133,8 +146,8 @@ export async function markAllRead(db: Db, time: Time, accountId: string): Promis
 
 /** Where a notification goes besides the inbox: its deliveries that wait, one a target. */
 export async function targetsOf(db: Db, accountId: string, dedupeKey: string) {
-  return db<{ channel: Channel; endpoint: string | null }[]>`
-    select d.channel, s.endpoint
+  return db<{ channel: Channel; endpoint: string | null; webhook_id: string | null }[]>`
+    select d.channel, s.endpoint, d.webhook_id
     from notifications.notifications n
     join notifications.deliveries d on d.notification_id = n.id
     left join notifications.subscriptions s on s.id = d.subscription_id
@@ -226,7 +239,16 @@ export async function insertMail(db: Db, time: Time, mail: NewMail): Promise<boo
 }
 
 /** Ways to a person that may hang, each on its own. */
-export type Channel = 'push' | 'mail';
+export type Channel = 'push' | 'mail' | 'webhook';
+
+/** A webhook as a delivery carries it; `sealed` in hexadecimal. */
+export interface WaitingWebhook {
+  id: string;
+  account_id: string;
+  format: WebhookFormat;
+  enabled: boolean;
+  sealed: string;
+}
 
 /** One thing to send to one target, with all that it needs. */
 export interface DeliveryRow {
@@ -237,6 +259,7 @@ export interface DeliveryRow {
   attempts: number;
   notification: NotificationRow | null;
   subscription: { id: string; endpoint: string; p256dh: string; auth: string } | null;
+  webhook: WaitingWebhook | null;
   mail: { id: string; recipient: string; subject: string; body: string; html: string | null } | null;
 }
 
@@ -244,35 +267,48 @@ export interface DeliveryRow {
 export interface Free {
   channel: Channel;
   most: number;
-  /** Most of one lane at once; lanes that have as many at work get none. */
+  /** Most of one lane at once. */
   perLane: number;
-  busy: readonly string[];
+  /** How many of each lane are at work. */
+  running: ReadonlyMap<string, number>;
 }
 
 /**
  * Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. What one account waits for must not
- * keep the others waiting: each lane gets its share.
+ * keep the others waiting: lanes get theirs in turn, the one with the fewest at work first. To webhooks goes nothing of
+ * an account that may not run anything; it waits until it may.
  */
 export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSeconds: number): Promise<DeliveryRow[]> {
   const now = nowOf(db, time);
+  const mayGo =
+    free.channel === 'webhook'
+      ? // The lane of another channel may be no uuid.
+        db`and exists (select 1 from accounts.standing_view a
+          where a.id = case d.channel when 'webhook' then d.lane::uuid end and a.may_run)`
+      : db``;
   return db<DeliveryRow[]>`
-    with shared as (
-      select id, row_number() over (partition by lane order by due_at) as place from notifications.deliveries
-      where due_at <= ${now} and channel = ${free.channel} and lane <> all(${free.busy as string[]}::text[])
+    with busy as (
+      select * from unnest(${[...free.running.keys()]}::text[], ${[...free.running.values()]}::int[]) as b(lane, places)
+    ), shared as (
+      select d.id, coalesce(b.places, 0) + row_number() over (partition by d.lane order by d.due_at) as turn
+      from notifications.deliveries d left join busy b on b.lane = d.lane
+      where d.due_at <= ${now} and d.channel = ${free.channel} ${mayGo}
     ), due as (
       select d.id from notifications.deliveries d join shared s on s.id = d.id
-      where s.place <= ${free.perLane} and d.due_at <= ${now} order by d.due_at limit ${free.most}
+      where s.turn <= ${free.perLane} and d.due_at <= ${now} order by s.turn, d.due_at limit ${free.most}
       for update of d skip locked
     ), taken as (
       update notifications.deliveries d
       set attempts = attempts + 1, due_at = ${now} + make_interval(secs => ${leaseSeconds})
       from due where d.id = due.id
-      returning d.id, d.channel, d.lane, d.attempts, d.notification_id, d.subscription_id, d.mail_id
+      returning d.id, d.channel, d.lane, d.attempts, d.notification_id, d.subscription_id, d.webhook_id, d.mail_id
     )
-    select t.id, t.channel, t.lane, t.attempts, to_json(n) as notification, to_json(s) as subscription, to_json(m) as mail
+    select t.id, t.channel, t.lane, t.attempts, to_json(n) as notification, to_json(s) as subscription,
+      to_json(w) as webhook, to_json(m) as mail
     from taken t
     left join notifications.notifications n on n.id = t.notification_id
     left join notifications.subscriptions s on s.id = t.subscription_id
+    left join notifications.webhooks w on w.id = t.webhook_id
     left join notifications.mails m on m.id = t.mail_id`;
 }
 

@@ -117,6 +117,7 @@ describe('notifications', () => {
       { channel: 'inbox', to: account.id, sent: true },
       { channel: 'push', sent: false, reason: 'no browser of the account is subscribed' },
       { channel: 'mail', to: account.email, sent: true },
+      { channel: 'webhook', sent: false, reason: 'the account has no webhook' },
     ]);
     await settled();
     await subscribe('/test', newBrowser());
@@ -360,7 +361,7 @@ describe('notifications', () => {
     await sql.begin(async (tx) => {
       await notify({ ...gateway.kernel, bus: { ...gateway.kernel.bus, publish: () => Promise.resolve() } }, tx, told());
       for (const channel of ['push', 'mail'] as const) {
-        const free = { channel, most: 10, perLane: 10, busy: [] };
+        const free = { channel, most: 10, perLane: 10, running: new Map<string, number>() };
         assert.equal((await takeDeliveries(tx, clock, free, 120)).length, 1);
       }
     });

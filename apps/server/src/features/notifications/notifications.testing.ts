@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
+import {
+  createDecipheriv,
+  createECDH,
+  createHmac,
+  createPublicKey,
+  hkdfSync,
+  randomBytes,
+  randomUUID,
+  verify,
+} from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -7,6 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import type { TrustedCertificate } from '../../testing.tls.ts';
+import type { NewNotification } from './index.ts';
 
 /** A browser as a push service and a page see it. */
 export function newBrowser() {
@@ -51,7 +61,7 @@ export function verifyVapid(authorization: string) {
   return { key, claims: JSON.parse(Buffer.from(claims, 'base64url').toString()) };
 }
 
-/** A push service on a port of this machine: keeps what it was sent. */
+/** A push service, or the receiver of a webhook, on a port of this machine: keeps what it was sent. */
 export class TestPushService implements AsyncDisposable {
   readonly pushed: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
   /** What it answers for a path, one after the other; 201 unless set. */
@@ -121,3 +131,26 @@ export class TestMailServer implements AsyncDisposable {
     return new Promise((resolve) => this.#server.close(resolve));
   }
 }
+
+/** A request as the receiver sees it. */
+export type Received = TestPushService['pushed'][number];
+
+/** Verifies a request as Standard Webhooks says, by hand; answers which of its signatures the secret made. */
+export function verifyWebhook({ headers, body }: Received, secret: string): number {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const mac = createHmac('sha256', key);
+  mac.update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`);
+  const expected = `v1,${mac.update(body).digest('base64')}`;
+  return (headers['webhook-signature'] ?? '').split(' ').indexOf(expected);
+}
+
+/** Something to tell an account. */
+export const told = (account: { id: string }, change: Partial<NewNotification> = {}): NewNotification => ({
+  accountId: account.id,
+  dedupeKey: randomUUID(),
+  type: 'test.told',
+  title: 'Title',
+  body: 'Body',
+  severity: 'info',
+  ...change,
+});

@@ -1,7 +1,10 @@
-import type { notification } from '@svc/contract';
+import { hiddenValue, type notification, type webhook } from '@svc/contract';
 import type { z } from 'zod';
 import { webLink, type WebLinks } from './notifications.rules.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import type { NotificationRow } from './notifications.sql.ts';
+import type { WebhookSecrets } from './notifications.webhooks.rules.ts';
+import type { AttemptRow, WebhookRow } from './notifications.webhooks.sql.ts';
 
 /** A row as the API shows it: what is not set is left out. */
 export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof notification> {
@@ -19,5 +22,46 @@ export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof
     created_at,
     ...(read_at !== null && { read_at }),
     ...(archived_at !== null && { archived_at }),
+  };
+}
+
+/** A webhook as the API shows it: header values never, and its address whole only to a key that may change it. */
+export function toWebhook(
+  row: WebhookRow,
+  { url, headers }: Pick<WebhookSecrets, 'url' | 'headers'>,
+  { scopes }: Pick<Actor, 'scopes'>,
+): z.input<typeof webhook> {
+  const { id, name, format, types, enabled, disabled_reason, failing_since, created_at, updated_at } = row;
+  const names = Object.keys(headers);
+  const mayChange = scopes.includes('*') || scopes.includes('notifications');
+  return {
+    id,
+    name,
+    url: mayChange ? url : new URL(url).origin,
+    format,
+    ...(types !== null && { types }),
+    ...(names.length > 0 && { headers: Object.fromEntries(names.map((each) => [each, hiddenValue])) }),
+    enabled,
+    ...(disabled_reason !== null && { disabled_reason }),
+    ...(failing_since !== null && { failing_since }),
+    created_at,
+    updated_at,
+  };
+}
+
+/** An attempt at a delivery as the API shows it. */
+export function toAttempt(row: AttemptRow) {
+  const { message_id, notification_id, type, at, attempt, ok, status, reason, duration_ms, next_attempt_at } = row;
+  return {
+    message_id,
+    ...(notification_id !== null && { notification_id }),
+    type,
+    at,
+    attempt,
+    ok,
+    ...(status !== null && { status }),
+    ...(reason !== null && { reason }),
+    duration_ms,
+    ...(next_attempt_at !== null && { next_attempt_at }),
   };
 }

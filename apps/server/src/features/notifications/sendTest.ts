@@ -3,8 +3,9 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
 import { notify } from './notifications.notify.ts';
-import { findByKey, type NotificationRow, targetsOf } from './notifications.sql.ts';
+import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
+import { listWebhooks, type WebhookRow } from './notifications.webhooks.sql.ts';
 
 export const sendTest = operation(contract.notifications.sendTest, (context) =>
   context.transaction(async (tx) => {
@@ -14,7 +15,7 @@ export const sendTest = operation(contract.notifications.sendTest, (context) =>
     await notify(kernel, tx, {
       accountId,
       dedupeKey,
-      type: 'notification.test',
+      type: testType,
       title: 'Test notification',
       body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
       severity: 'info',
@@ -40,7 +41,24 @@ export const sendTest = operation(contract.notifications.sendTest, (context) =>
           ? []
           : [{ channel: 'push', sent: false, reason: 'no browser of the account is subscribed' }]),
         mail,
+        ...webhookTargets(
+          await listWebhooks(tx, accountId, { limit: mostWebhooks }),
+          deliveries.flatMap(({ webhook_id: id }) => id ?? []),
+        ),
       ],
     };
   }),
 );
+
+/** As many are told of; more get theirs. */
+const mostWebhooks = 100;
+
+function webhookTargets(webhooks: readonly WebhookRow[], told: readonly string[]) {
+  if (webhooks.length === 0) return [{ channel: 'webhook', sent: false, reason: 'the account has no webhook' }];
+  return webhooks.map(({ id, name, enabled }) => {
+    const target = { channel: 'webhook', to: name };
+    if (told.includes(id)) return { ...target, sent: true };
+    const reason = enabled ? 'too much waits for it already' : 'it is switched off';
+    return { ...target, sent: false, reason };
+  });
+}

@@ -1,0 +1,29 @@
+import { contract, hiddenValue } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { operation } from '../../kernel/feature.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
+import { toWebhook } from './notifications.view.ts';
+import { newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
+import { insertWebhook, webhooksQuota } from './notifications.webhooks.sql.ts';
+import { checkAddress, checkFormat, sealSecrets } from './notifications.webhooks.ts';
+
+export const createWebhook = operation(contract.notifications.createWebhook, async (context, { body }) => {
+  const { kernel, actor, by, clock } = context;
+  const { name, url, format, types, enabled } = body;
+  const headers = body.headers ?? {};
+  if (Object.values(headers).includes(hiddenValue)) throw refusedHeaders(`${hiddenValue} stands for a stored value`);
+  await checkAddress(kernel, url);
+  checkFormat(url, format);
+  const secrets = { url: new URL(url).href, secret: newSecret(), previous: [], headers };
+  const row = await context.transaction(async (tx) => {
+    await checkQuota(kernel.config, tx, webhooksQuota, actor.accountId);
+    const sealed = sealSecrets(kernel, secrets);
+    const fields = { name, format, types: types ?? null, enabled, sealed };
+    const inserted = await insertWebhook(tx, clock, actor.accountId, fields);
+    const details = { name, format, origin: new URL(url).origin };
+    const act = { action: 'notifications.createWebhook', subject: inserted.id, details };
+    await writeAct(tx, { accountId: actor.accountId, by, ...act });
+    return inserted;
+  });
+  return { ...toWebhook(row, secrets, actor), secret: secrets.secret };
+});

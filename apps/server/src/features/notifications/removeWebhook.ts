@@ -1,0 +1,14 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { deleteWebhook } from './notifications.webhooks.sql.ts';
+
+export const removeWebhook = operation(contract.notifications.removeWebhook, async (context, { params: { id } }) => {
+  const { actor, by } = context;
+  await context.transaction(async (tx) => {
+    if (!(await deleteWebhook(tx, actor.accountId, id))) throw notFound('webhook');
+    await writeAct(tx, { accountId: actor.accountId, by, action: 'notifications.removeWebhook', subject: id });
+  });
+  return { deleted: true as const, id };
+});

@@ -1,0 +1,22 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { toWebhook } from './notifications.view.ts';
+import { rotated } from './notifications.webhooks.rules.ts';
+import { lockWebhook, updateWebhook } from './notifications.webhooks.sql.ts';
+import { openSecrets, sealSecrets } from './notifications.webhooks.ts';
+
+export const rotateWebhookSecret = operation(contract.notifications.rotateWebhookSecret, (context, { params }) =>
+  context.transaction(async (tx) => {
+    const { kernel, actor, by, clock } = context;
+    const row = await lockWebhook(tx, actor.accountId, params.id);
+    if (!row) throw notFound('webhook');
+    const { until, ...secrets } = rotated(openSecrets(kernel, row), clock.now());
+    const updated = await updateWebhook(tx, clock, row.id, { ...row, sealed: sealSecrets(kernel, secrets) });
+    const act = { action: 'notifications.rotateWebhookSecret', subject: row.id };
+    await writeAct(tx, { accountId: actor.accountId, by, ...act });
+    const previousUntil = new Date(until).toISOString();
+    return { ...toWebhook(updated, secrets, actor), secret: secrets.secret, previous_until: previousUntil };
+  }),
+);

@@ -1,0 +1,35 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { toWebhook } from './notifications.view.ts';
+import { isOtherServer, mergedHeaders, refusedHeaders } from './notifications.webhooks.rules.ts';
+import { findWebhook, lockWebhook, updateWebhook as updateRow } from './notifications.webhooks.sql.ts';
+import { checkAddress, checkFormat, openSecrets, sealSecrets } from './notifications.webhooks.ts';
+
+/** Changes a webhook. Stored headers stay with their server: for another one they are given anew. */
+export const updateWebhook = operation(contract.notifications.updateWebhook, async (context, { params, body }) => {
+  const { kernel, actor, by, clock, db } = context;
+  if (!(await findWebhook(db, actor.accountId, params.id))) throw notFound('webhook');
+  if (body.url !== undefined) await checkAddress(kernel, body.url);
+  return context.transaction(async (tx) => {
+    const row = await lockWebhook(tx, actor.accountId, params.id);
+    if (!row) throw notFound('webhook');
+    const stored = openSecrets(kernel, row);
+    const url = body.url === undefined ? stored.url : new URL(body.url).href;
+    const known = isOtherServer(url, stored.url) ? {} : stored.headers;
+    if (body.headers === undefined && Object.keys(stored.headers).length > Object.keys(known).length) {
+      throw refusedHeaders('the address is of another server; send the headers that are for it, or null');
+    }
+    const headers = body.headers === undefined ? known : mergedHeaders(body.headers ?? {}, known);
+    const { name = row.name, format = row.format, enabled = row.enabled } = body;
+    checkFormat(url, format);
+    const secrets = { ...stored, url, headers };
+    const types = body.types === undefined ? row.types : body.types;
+    const sealed = sealSecrets(kernel, secrets);
+    const details = { name, enabled, fields: Object.keys(body), origin: new URL(url).origin };
+    const act = { action: 'notifications.updateWebhook', subject: row.id, details };
+    await writeAct(tx, { accountId: actor.accountId, by, ...act });
+    return toWebhook(await updateRow(tx, clock, row.id, { name, format, types, enabled, sealed }), secrets, actor);
+  });
+});

@@ -1,0 +1,13 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/http/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { toAttempt } from './notifications.view.ts';
+import { findWebhook, listAttempts } from './notifications.webhooks.sql.ts';
+
+export const webhookDeliveries = operation(
+  contract.notifications.webhookDeliveries,
+  async ({ db, actor }, { params, query }) => {
+    if (!(await findWebhook(db, actor.accountId, params.id))) throw notFound('webhook');
+    return { deliveries: (await listAttempts(db, params.id, query.limit)).map(toAttempt) };
+  },
+);
