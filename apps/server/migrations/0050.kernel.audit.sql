@@ -33,12 +33,14 @@ create trigger audit_append_only before update or delete or truncate on kernel.a
 
 -- Deletes at most `most` rows from before an instant; answers how many.
 create function kernel.retire_audit(before timestamptz, most int) returns bigint
-  language plpgsql security definer set search_path = pg_catalog as $$
+  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   gone bigint;
 begin
   perform set_config('svc.forgets_audit', 'on', true);
-  delete from kernel.audit where id = any (array(select id from kernel.audit where at < before limit most));
+  delete from kernel.audit where id = any (array(
+    -- The least that the setting allows: nobody empties the log by naming a later instant.
+    select id from kernel.audit where at < least(before, now() - interval '1 day') limit most));
   get diagnostics gone = row_count;
   perform set_config('svc.forgets_audit', 'off', true);
   return gone;
@@ -46,10 +48,13 @@ end $$;
 
 -- Deletes at most `most` rows of a deleted account; what tells of the deletion itself stays.
 create function kernel.forget_audit(account uuid, most int) returns bigint
-  language plpgsql security definer set search_path = pg_catalog as $$
+  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   gone bigint;
 begin
+  if not exists (select from accounts.deletions where account_id = account) then
+    raise exception 'the account % is not being deleted', account;
+  end if;
   perform set_config('svc.forgets_audit', 'on', true);
   delete from kernel.audit where id = any (array(
     select id from kernel.audit where account_id = account and action <> 'accounts.delete' limit most));

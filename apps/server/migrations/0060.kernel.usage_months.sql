@@ -51,7 +51,7 @@ end $$;
 -- Makes this month and the next two, and drops those that ended before `oldest`. As the tables' owner, since the
 -- application makes and drops none. Answers how many it dropped.
 create function kernel.keep_usage_months(today timestamptz, oldest timestamptz) returns int
-  language plpgsql security definer set search_path = pg_catalog set timezone = 'UTC' as $$
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 declare
   month timestamptz;
   part record;
@@ -71,7 +71,7 @@ begin
   for part in
     select inhrelid::regclass as name,
       (regexp_match(pg_get_expr(relpartbound, oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz as until
-    from pg_inherits join pg_class on oid = inhrelid
+    from pg_catalog.pg_inherits join pg_catalog.pg_class on oid = inhrelid
     where inhparent = 'kernel.usage_records'::regclass
   loop
     if part.until <= oldest then

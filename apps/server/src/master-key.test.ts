@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -47,6 +47,7 @@ describe('rotation of the master key', () => {
       first = answer.body.id;
       vapid = (await http(own.gateway.url, '/v1/push/vapid-key', { key })).body.public_key;
       await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /stop every part/);
+      assert.deepEqual(readdirSync(dataDir), [masterKeyFile], 'a refusal leaves nothing');
     }
     const { sealed } = await rotateMasterKey(config(database, dataDir), undefined);
     assert.equal(sealed, 2);
@@ -56,7 +57,7 @@ describe('rotation of the master key', () => {
     await assert.rejects(startGateway(database), /set up with another master key/);
     // A second one, with a key of the operator's own: the first key of all is still what hashes were made with.
     const file = join(dataDir, 'mine');
-    writeFileSync(file, `${'m'.repeat(40)}\n`);
+    writeFileSync(file, `${'m'.repeat(40)}\n`, { mode: 0o600 });
     await rotateMasterKey(config(database, dataDir, after), file);
     await using gateway = await startGateway(database, { settings: { SVC_MASTER_KEY: 'm'.repeat(40) } });
     const again = await http(gateway.url, '/v1/schedules', { key, body, headers });
@@ -98,11 +99,14 @@ describe('rotation of the master key', () => {
       ['short', /32 characters or more/],
       [masterKey, /is the one in use/],
     ] as const) {
-      writeFileSync(file, text);
+      writeFileSync(file, text, { mode: 0o600 });
       await assert.rejects(rotateMasterKey(config(database, dataDir, masterKey), file), refusal);
     }
     await assert.rejects(rotateMasterKey(config(database, dataDir, masterKey), join(dataDir, 'none')), /must hold/);
     await assert.rejects(rotateMasterKey(config(database, dataDir, masterKey), undefined), /--new-key-file/);
+    chmodSync(file, 0o644);
+    await assert.rejects(rotateMasterKey(config(database, dataDir, masterKey), file), /chmod 600/);
+    await assert.rejects(rotateMasterKey(config(database, dataDir, masterKey), dataDir), /must hold/);
     await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /there is no master key/);
     await (await startGateway(database)).close();
   });

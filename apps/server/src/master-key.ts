@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
+import { byCommand, writeAct } from './kernel/audit.ts';
 import { CommandError } from './kernel/commands.ts';
 import { createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
@@ -82,7 +83,14 @@ export async function rotateMasterKey(config: Config, newKeyFile: string | undef
   await requireSchema(sql);
   const before = config.masterKey ?? readSecret(join(dataDir, masterKeyFile));
   if (before === undefined) throw new CommandError(`there is no master key in ${dataDir} and none in SVC_MASTER_KEY`);
-  const after = newKeyFile === undefined ? readOrCreateSecret(join(dataDir, nextKeyFile)) : readNewKey(newKeyFile);
+  // Before anything is written: a refusal leaves nothing.
+  await refuseRunning(sql);
+  const given = newKeyFile === undefined ? undefined : readNewKey(newKeyFile);
+  const next = join(dataDir, nextKeyFile);
+  const after = isSetting && given !== undefined ? given : readOrCreateSecret(next, given);
+  if (given !== undefined && after !== given) {
+    throw new CommandError(`a rotation to another key was begun; finish it without --new-key-file, or remove ${next}`);
+  }
   if (after === before) throw new CommandError('the new master key is the one in use');
   const sealed = await inTransaction(sql, (db) => reseal(db, { before, after, dataDir }));
   if (isSetting) {
@@ -90,7 +98,8 @@ export async function rotateMasterKey(config: Config, newKeyFile: string | undef
     return { sealed, master_key: newKeyFile as string, next };
   }
   const file = join(dataDir, masterKeyFile);
-  putInPlace(dataDir, after);
+  // By a rename: the file holds the one key or the other.
+  renameSync(next, file);
   return {
     sealed,
     master_key: file,
@@ -99,17 +108,19 @@ export async function rotateMasterKey(config: Config, newKeyFile: string | undef
 }
 
 function readNewKey(file: string): string {
-  const key = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() && (found.mode & 0o077) !== 0)
+    throw new CommandError(`other users can read ${file}: chmod 600 it`);
+  const key = found?.isFile() ? readFileSync(file, 'utf8').trim() : '';
   if (key.length < 32) throw new CommandError(`${file} must hold the new master key, 32 characters or more`);
   return key;
 }
 
-/** By a rename: the file holds the one key or the other. */
-function putInPlace(dataDir: string, key: string): void {
-  const next = join(dataDir, nextKeyFile);
-  if (readOrCreateSecret(next, key) !== key)
-    throw new CommandError(`remove ${next}, which holds another key, and run this again`);
-  renameSync(next, join(dataDir, masterKeyFile));
+async function refuseRunning(db: Db): Promise<void> {
+  if ((await liveGateways(db)).length === 0) return;
+  throw new CommandError(
+    'the platform runs on this database: stop every part of it, then run this again (a part that was killed counts for 20 s)',
+  );
 }
 
 /** Answers how many values it sealed anew; 0 when an earlier run had done all of it. */
@@ -119,9 +130,7 @@ async function reseal(
 ): Promise<number> {
   // A gateway that starts waits here, and then fails: it has read the key before.
   await db`lock table kernel.gateways in share row exclusive mode`;
-  if ((await liveGateways(db)).length > 0) {
-    throw new CommandError('the platform runs on this database: stop every part of it, then run this again');
-  }
+  await refuseRunning(db);
   const known = await readFact(db, markFact);
   if (known?.equals(markOf(after))) return 0;
   if (known && !known.equals(markOf(before))) throw new CommandError(otherKey(known, dataDir));
@@ -130,6 +139,12 @@ async function reseal(
   for (const each of allSealed) count += await resealColumn(db, each, from, to);
   await writeFact(db, firstKeyFact, to.seal(sealedFirstKey, Buffer.from(await firstKeyOf(db, before))));
   await writeFact(db, markFact, markOf(after));
+  await writeAct(db, {
+    accountId: null,
+    by: byCommand,
+    action: 'platform.rotateMasterKey',
+    details: { sealed: count },
+  });
   return count;
 }
 

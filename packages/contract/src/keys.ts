@@ -72,7 +72,7 @@ export const keys = {
         name: name.default('API key'),
         scopes: scopes.optional().describe("Default: the calling key's scopes"),
         tool_level: z.enum(toolLevels).optional().describe("Default: the calling key's tool level"),
-        models: models.optional().describe('Model allow-list; absent: every model'),
+        models: models.optional().describe("Model allow-list; absent: the calling key's"),
         spend_cap_micro_usd: spendCap.optional(),
         expires_at: futureInstant.optional(),
         device_id: uuid

@@ -39,7 +39,7 @@ export const accountsCommands: Commands = (program, run) => {
     [
       'suspend',
       true,
-      'stop everything of an account within seconds, and refuse its keys; loses nothing but running commands',
+      'stop everything of an account within seconds, and refuse its keys; idle v2 sandboxes are paused, all others end with their files',
     ],
     ['resume', false, 'let a suspended account go on'],
   ] as const) {

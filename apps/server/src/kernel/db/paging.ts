@@ -13,7 +13,13 @@ export interface PagedRow {
   page_at: string;
 }
 
-const cursorText = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) ([0-9a-f-]{36})$/;
+const cursorText = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** Whether the calendar has this instant, as Postgres writes it: `Date.parse` takes the 30th of February for a day of March. */
+function isInstant(text: string): boolean {
+  const ms = Date.parse(`${text.slice(0, 10)}T${text.slice(11, 19)}Z`);
+  return !Number.isNaN(ms) && ms > 0 && new Date(ms).toISOString().startsWith(text.slice(0, 10));
+}
 
 /**
  * The end of a list's query: rows after the cursor's, in this order, one more than asked for. Lists are ordered by an
@@ -29,7 +35,7 @@ export function pageEnd(
   const end = db`order by ${at} ${direction}, ${id} ${direction} limit ${page.limit + 1}`;
   if (page.cursor === undefined) return end;
   const [, lastAt, lastId] = cursorText.exec(Buffer.from(page.cursor, 'base64url').toString()) ?? [];
-  if (lastAt === undefined || lastId === undefined || Number.isNaN(Date.parse(lastAt))) {
+  if (lastAt === undefined || lastId === undefined || !isInstant(lastAt)) {
     throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
   }
   // As text: the driver would cut it to milliseconds.

@@ -38,6 +38,9 @@ describe('the role of the application', () => {
     `update kernel.migrations set checksum = ''`,
     `update kernel.audit set action = ''`,
     `set svc.forgets_audit = 'on'; delete from kernel.audit`,
+    `set svc.forgets_audit = 'on'; delete from kernel.audit_view`,
+    `create temp view pg_inherits as select 1`,
+    `update accounts.standing_view set may_run = true`,
     `set svc.forgets_audit = 'on'; delete from sandboxes.audit`,
     `create database mine`,
   ]) {
@@ -45,6 +48,16 @@ describe('the role of the application', () => {
       await assert.rejects(gateway.kernel.sql.unsafe(statement), { code: '42501' });
     });
   }
+
+  test('through functions of the owner no line of the audit log goes before its time', async () => {
+    const { sql } = gateway.kernel;
+    await sql`insert into kernel.audit (account_id, who, action) values (gen_random_uuid(), 'cli', 'x')`;
+    assert.equal((await sql`select kernel.retire_audit(now() + interval '1 year', 10) as gone`)[0]?.['gone'], 0);
+    await assert.rejects(
+      sql`select kernel.forget_audit(account_id, 10) from kernel.audit limit 1`,
+      /is not being deleted/,
+    );
+  });
 
   test('tables of later migrations are open to it, and preparing it again changes nothing', async () => {
     await using fresh = await testDatabase();

@@ -1,4 +1,4 @@
-import { type DatabaseTarget, type Db, inTransaction, type Sql } from './db.ts';
+import { type DatabaseTarget, type Db, inTransaction, quoteIdentifier, type Sql } from './db.ts';
 import { readFact, writeFact } from './facts.ts';
 import { jobsSchema } from '../jobs.ts';
 import { migrationLock } from './migrate.ts';
@@ -23,11 +23,13 @@ export async function prepareApplicationRole(sql: Sql): Promise<void> {
     await db`select pg_advisory_xact_lock(${migrationLock})`;
     const known = await readFact(db, fact);
     const [role] = await db`select 1 from pg_roles where rolname = ${applicationRole}`;
-    if (role && known?.equals(version)) return;
-    await createRole(db);
-    await grantRows(db);
-    await giveJobs(db);
-    await writeFact(db, fact, version);
+    if (!role || !known?.equals(version)) {
+      await createRole(db);
+      await grantRows(db);
+      await giveJobs(db);
+      await writeFact(db, fact, version);
+    }
+    await limitRows(db);
   });
 }
 
@@ -48,9 +50,22 @@ async function grantRows(db: Db): Promise<void> {
     grant usage on all sequences in schema ${names} to ${applicationRole};
     alter default privileges grant usage on schemas to ${applicationRole};
     alter default privileges grant ${rows} tables to ${applicationRole};
-    alter default privileges grant usage on sequences to ${applicationRole};
+    alter default privileges grant usage on sequences to ${applicationRole}`);
+}
+
+/** What it only reads, or only adds to. Views too: who changes rows through one does so as its owner. */
+async function limitRows(db: Db): Promise<void> {
+  const views = await db<{ name: string }[]>`
+    select c.oid::regclass::text as name from pg_class c
+    where c.relkind = 'v' and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema', ${jobsSchema})
+      and has_table_privilege(${applicationRole}, c.oid, 'insert, update, delete')`;
+  for (const { name } of views) await db.unsafe(`revoke insert, update, delete on ${name} from ${applicationRole}`);
+  // A temporary table may stand in the way of one that a function of the owner means.
+  const [{ database } = { database: '' }] = await db<{ database: string }[]>`select current_database() as database`;
+  await db.unsafe(`
     revoke insert, update, delete on kernel.migrations from ${applicationRole};
-    revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole}`);
+    revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole};
+    revoke temporary on database ${quoteIdentifier(database)} from public`);
 }
 
 async function giveJobs(db: Db): Promise<void> {
