@@ -1,5 +1,6 @@
-import { contract, hiddenValue } from '@svc/contract';
+import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
+import { keepHidden } from '../../kernel/hidden.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { toWebhook } from './notifications.view.ts';
 import { newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
@@ -9,8 +10,7 @@ import { checkAddress, checkFormat, sealSecrets } from './notifications.webhooks
 export const createWebhook = operation(contract.notifications.createWebhook, async (context, { body }) => {
   const { kernel, actor, clock } = context;
   const { name, url, format, types, enabled } = body;
-  const headers = body.headers ?? {};
-  if (Object.values(headers).includes(hiddenValue)) throw refusedHeaders(`${hiddenValue} stands for a stored value`);
+  const headers = keepHidden(body.headers ?? {}, {}, refusedHeaders);
   await checkAddress(kernel, url);
   checkFormat(url, format);
   const secrets = { url: new URL(url).href, secret: newSecret(), previous: [], headers };
