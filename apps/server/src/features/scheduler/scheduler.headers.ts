@@ -1,4 +1,5 @@
 import type { Sealed } from '../../kernel/crypto.ts';
+import { type Headers, holdsHidden } from '../../kernel/hidden.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findSealedHeaders, openSpec, sealedScheduleHeaders } from '../schedules/index.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -14,6 +15,8 @@ export async function openRunSpec(
   { sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>,
   run: RunRow,
 ): Promise<Record<string, unknown>> {
-  const sealed = run.kind === 'http' ? (run.sealed_headers ?? (await findSealedHeaders(sql, run.schedule_id))) : null;
+  const headers = run.spec['headers'] as Headers | undefined;
+  const lacksOwn = run.kind === 'http' && run.sealed_headers === null && headers !== undefined && holdsHidden(headers);
+  const sealed = lacksOwn ? await findSealedHeaders(sql, run.schedule_id) : run.sealed_headers;
   return openSpec(keyring, { kind: run.kind, spec: run.spec, sealed_headers: sealed });
 }
