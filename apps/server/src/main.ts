@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { accountDeletion } from './account-data.ts';
 import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
@@ -44,13 +44,24 @@ function config() {
   const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
   const dataDir = findDataDir(loadPlace(flags));
   const file = join(dataDir, settingsFileName);
-  const text = readIfThere(file);
+  const text = readSettings(file);
   if (text === undefined) return loadConfig(flags);
   const kept = parseSettings(text, file);
   warnings.push(...unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`));
   if ((statSync(file).mode & 0o077) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
   // The place is settled: a database that the file names does not move it.
   return loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept);
+}
+/** The file's text, if it is there. */
+function readSettings(file: string): string | undefined {
+  try {
+    return readIfThere(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    throw new CommandError(
+      `this user may not enter ${dirname(file)}; run it as its owner, or name another with --data-dir`,
+    );
+  }
 }
 /** What `up` says before it starts. */
 const warnings = unknownSettings().map((name) => `${name} is no setting of this version`);

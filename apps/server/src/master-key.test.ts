@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { glob } from 'node:fs/promises';
 import { loadConfig } from './config.ts';
+import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { allSealed, masterKeyFile, openKeyring, rotateMasterKey } from './master-key.ts';
 import { openDatabase } from './kernel/db/db.ts';
 import { http, masterKey, openTest, startGateway, type TestDatabase, testDatabase } from './testing.ts';
@@ -33,12 +34,15 @@ describe('rotation of the master key', () => {
     const body = {
       name: 'once',
       kind: 'http',
-      spec: { url: 'https://example.com' },
+      spec: { url: 'https://example.com', headers: { 'x-key': 'secret' } },
       trigger: { type: 'event', trigger_id: 'x' },
+      policy: { approval: 'always' },
     };
     const headers = { 'idempotency-key': 'rotated' };
     let first = '';
     let vapid = '';
+    const hook = { name: 'x', url: 'https://93.184.215.14/x' };
+    const hooks = '/v1/notifications/webhooks';
     {
       await using own = await openTest({ database });
       key = own.account.key;
@@ -46,11 +50,14 @@ describe('rotation of the master key', () => {
       assert.equal(answer.status, 201);
       first = answer.body.id;
       vapid = (await http(own.gateway.url, '/v1/push/vapid-key', { key })).body.public_key;
+      assert.equal((await http(own.gateway.url, hooks, { key, body: hook })).status, 201);
+      const run = await http(own.gateway.url, `/v1/schedules/${first}/run`, { method: 'POST', key });
+      assert.equal(run.body.queued, true);
       await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /stop every part/);
       assert.deepEqual(readdirSync(dataDir), [masterKeyFile], 'a refusal leaves nothing');
     }
     const { sealed } = await rotateMasterKey(config(database, dataDir), undefined);
-    assert.equal(sealed, 2);
+    assert.equal(sealed, 5, 'an answer, the push identity, headers of a schedule and of its run, a webhook');
     assert.deepEqual(readdirSync(dataDir), [masterKeyFile]);
     const after = readFileSync(join(dataDir, masterKeyFile), 'utf8').trim();
     assert.notEqual(after, masterKey);
@@ -63,6 +70,11 @@ describe('rotation of the master key', () => {
     const again = await http(gateway.url, '/v1/schedules', { key, body, headers });
     assert.deepEqual([again.status, again.body.id], [201, first]);
     assert.equal((await http(gateway.url, '/v1/push/vapid-key', { key })).body.public_key, vapid);
+    assert.equal((await http(gateway.url, hooks, { key })).body.webhooks[0].url, hook.url);
+    const rows = await gateway.kernel.sql<{ sealed_headers: Buffer }[]>`
+      select sealed_headers from schedules.schedules union all select sealed_headers from scheduler.runs`;
+    const opened = rows.map((row) => gateway.kernel.keyring.open(sealedScheduleHeaders, row.sealed_headers).toString());
+    assert.deepEqual(opened, Array(2).fill('{"x-key":"secret"}'));
   });
 
   test('one that is killed before its commit changed nothing; killed after it, the next run puts the key in place', async (t) => {

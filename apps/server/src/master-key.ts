@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
+import { sealedRunHeaders } from './features/scheduler/index.ts';
+import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { byCommand, writeAct } from './kernel/audit.ts';
 import { CommandError } from './kernel/commands.ts';
 import { createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
@@ -25,7 +27,13 @@ const firstKeyFact = 'first_master_key';
 const sealedFirstKey = { purpose: 'first-master-key' };
 
 /** Whatever is sealed: a value that is missing here is lost by a rotation. */
-export const allSealed: readonly Sealed[] = [sealedAnswers, sealedVapid, sealedWebhook];
+export const allSealed: readonly Sealed[] = [
+  sealedAnswers,
+  sealedVapid,
+  sealedWebhook,
+  sealedScheduleHeaders,
+  sealedRunHeaders,
+];
 
 /**
  * The keyring of a database's master key. Throws when the database was set up with another one: keys and secrets are

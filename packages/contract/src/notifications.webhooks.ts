@@ -49,7 +49,7 @@ export const webhook = z
     url: z.string().describe('A key that may only read sees its origin'),
     format: z.enum(webhookFormats),
     types: z.array(z.string()).optional(),
-    headers: z.record(z.string(), z.literal(hiddenValue)).optional(),
+    headers: z.record(z.string(), z.string()).optional().describe('Each value is `***`'),
     enabled: z.boolean(),
     /** Why the platform switched it off: `gone` (it answered 410) or `failing` (nothing arrived for days). */
     disabled_reason: z.string().optional(),

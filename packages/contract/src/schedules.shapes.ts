@@ -114,7 +114,8 @@ export const httpSpec = z.object({
         .max(8_192)
         .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a header value'),
     )
-    .optional(),
+    .optional()
+    .describe('Only written: answers show names, and `***` for each value, which keeps the stored one in a change'),
   body: text(1_048_576).optional(),
   expect_status: z.int().min(100).max(599).optional().describe('default: any 2xx'),
 });

@@ -142,8 +142,8 @@ export function createAuditRecorder(sql: Sql, clock: Clock, log: Log): AuditReco
 }
 
 const likenessOf = ({ accountId, by, action, subject, details }: Act): string => {
-  const { op, outcome } = (details ?? {}) as { op?: unknown; outcome?: unknown };
-  return `${accountId} ${keyOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)}`;
+  const { op, outcome, frame_sha256: frame } = (details ?? {}) as Record<string, unknown>;
+  return `${accountId} ${keyOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)} ${String(frame)}`;
 };
 
 const lineOfLost = (count: number, at: number): Held => ({

@@ -10,6 +10,8 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -173,6 +175,13 @@ describe('embedded Postgres', () => {
     });
     await query(embedded, 'create table kept (n int)');
     await stopPostgres(embedded);
+    const copy = join(home, 'copy');
+    mkdirSync(copy, { mode: 0o711 });
+    symlinkSync(cluster, join(copy, 'postgres'));
+    await assert.rejects(ensurePostgres(copy), /is a copy of .*data/);
+    unlinkSync(join(copy, 'postgres'));
+    symlinkSync('/nowhere/c-x/postgres', join(copy, 'postgres'));
+    await assert.rejects(ensurePostgres(copy), /was kept in \/nowhere\/c-x, which is not here/);
     const again = await ensurePostgres(inside);
     assert.equal((await query<{ n: number }>(again, 'select count(*)::int as n from kept')).n, 0);
   });

@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -97,6 +98,7 @@ export async function stopPostgres(postgres: EmbeddedPostgres): Promise<void> {
 async function create(dataDir: string): Promise<EmbeddedPostgres> {
   const user = databaseUser();
   const cluster = placeCluster(dataDir, user);
+  ownCluster(dataDir, cluster);
   if (!existsSync(cluster)) await createCluster(await binariesFor(dataDir, cluster, user), cluster, user);
   repairModes(cluster);
   return start(dataDir, cluster, user);
@@ -131,6 +133,26 @@ function placeCluster(dataDir: string, user: DatabaseUser | undefined): string {
   const cluster = join(home, basename(link));
   symlinkSync(cluster, link);
   return cluster;
+}
+
+/**
+ * A cluster elsewhere notes whose it is: a copy of a data directory holds the link alone, and would share the database of
+ * the first. A directory that was moved takes its cluster along.
+ */
+function ownCluster(dataDir: string, cluster: string): void {
+  const home = dirname(cluster);
+  if (home === dataDir) return;
+  if (!existsSync(home)) {
+    throw new Error(`the database of ${dataDir} was kept in ${home}, which is not here; put it back from its copy`);
+  }
+  const note = join(home, 'data-dir');
+  const owner = readIfThere(note)?.trim();
+  if (owner !== undefined && owner !== dataDir && existsSync(owner) && placeOfCluster(owner) === cluster) {
+    throw new Error(
+      `${dataDir} is a copy of ${owner}: the database of both is ${home}; copy that too, and link to the copy`,
+    );
+  }
+  if (owner !== dataDir) writeFileSync(note, `${dataDir}\n`);
 }
 
 /** Where the cluster of a data directory is, or would be: its link is followed. */

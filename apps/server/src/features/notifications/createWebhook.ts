@@ -1,6 +1,7 @@
-import { contract, hiddenValue } from '@svc/contract';
+import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/audit.ts';
 import { operation } from '../../kernel/feature.ts';
+import { keepHidden } from '../../kernel/hidden.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { toWebhook } from './notifications.view.ts';
 import { newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
@@ -10,8 +11,7 @@ import { checkAddress, checkFormat, sealSecrets } from './notifications.webhooks
 export const createWebhook = operation(contract.notifications.createWebhook, async (context, { body }) => {
   const { kernel, actor, by, clock } = context;
   const { name, url, format, types, enabled } = body;
-  const headers = body.headers ?? {};
-  if (Object.values(headers).includes(hiddenValue)) throw refusedHeaders(`${hiddenValue} stands for a stored value`);
+  const headers = keepHidden(body.headers ?? {}, {}, refusedHeaders);
   await checkAddress(kernel, url);
   checkFormat(url, format);
   const secrets = { url: new URL(url).href, secret: newSecret(), previous: [], headers };

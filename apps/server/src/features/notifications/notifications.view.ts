@@ -1,6 +1,7 @@
-import { hiddenValue, type notification, type webhook } from '@svc/contract';
+import type { notification, webhook } from '@svc/contract';
 import type { z } from 'zod';
 import { webLink, type WebLinks } from './notifications.rules.ts';
+import { hide } from '../../kernel/hidden.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import type { NotificationRow } from './notifications.sql.ts';
 import type { WebhookSecrets } from './notifications.webhooks.rules.ts';
@@ -32,7 +33,6 @@ export function toWebhook(
   { scopes }: Pick<Actor, 'scopes'>,
 ): z.input<typeof webhook> {
   const { id, name, format, types, enabled, disabled_reason, failing_since, created_at, updated_at } = row;
-  const names = Object.keys(headers);
   const mayChange = scopes.includes('*') || scopes.includes('notifications');
   return {
     id,
@@ -40,7 +40,7 @@ export function toWebhook(
     url: mayChange ? url : new URL(url).origin,
     format,
     ...(types !== null && { types }),
-    ...(names.length > 0 && { headers: Object.fromEntries(names.map((each) => [each, hiddenValue])) }),
+    ...(Object.keys(headers).length > 0 && { headers: hide(headers) }),
     enabled,
     ...(disabled_reason !== null && { disabled_reason }),
     ...(failing_since !== null && { failing_since }),

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { hiddenValue } from '@svc/contract';
 import { badRequest } from '../../kernel/http/errors.ts';
 import { cut, type WebhookFormat, webLink, type WebLinks } from './notifications.rules.ts';
 import type { NotificationRow } from './notifications.sql.ts';
@@ -143,25 +142,6 @@ export function askedSeconds(header: string | string[] | undefined, now: number)
   if (/^\d{1,9}$/.test(header)) return Number(header);
   const at = Date.parse(header);
   return Number.isNaN(at) ? 0 : Math.max(0, Math.ceil((at - now) / 1000));
-}
-
-/**
- * The headers that are stored after a change: those given, a hidden value being that of the stored header. Throws 400 for
- * a hidden value that there is none of.
- */
-export function mergedHeaders(
-  given: Readonly<Record<string, string>>,
-  stored: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const byName = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
-      if (value !== hiddenValue) return [name, value];
-      const kept = byName.get(name.toLowerCase());
-      if (kept === undefined) throw refusedHeaders(`there is no stored value of ${name}; send one`);
-      return [name, kept];
-    }),
-  );
 }
 
 /** 400 for `headers`. */

@@ -2,8 +2,9 @@ import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/audit.ts';
 import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { keepHidden } from '../../kernel/hidden.ts';
 import { toWebhook } from './notifications.view.ts';
-import { isOtherServer, mergedHeaders, refusedHeaders } from './notifications.webhooks.rules.ts';
+import { isOtherServer, refusedHeaders } from './notifications.webhooks.rules.ts';
 import { findWebhook, lockWebhook, updateWebhook as updateRow } from './notifications.webhooks.sql.ts';
 import { checkAddress, checkFormat, openSecrets, sealSecrets } from './notifications.webhooks.ts';
 
@@ -21,7 +22,7 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     if (body.headers === undefined && Object.keys(stored.headers).length > Object.keys(known).length) {
       throw refusedHeaders('the address is of another server; send the headers that are for it, or null');
     }
-    const headers = body.headers === undefined ? known : mergedHeaders(body.headers ?? {}, known);
+    const headers = body.headers === undefined ? known : keepHidden(body.headers ?? {}, known, refusedHeaders);
     const { name = row.name, format = row.format, enabled = row.enabled } = body;
     checkFormat(url, format);
     const secrets = { ...stored, url, headers };

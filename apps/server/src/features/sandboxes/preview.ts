@@ -11,7 +11,7 @@ import { runningSandbox } from './sandboxes.running.ts';
 const ttl = { least: 60, most: 3600 };
 
 const unavailable = (message: string): ApiError =>
-  new ApiError('sandbox_capacity', message, { headers: { 'retry-after': '60' } });
+  new ApiError('sandbox_capacity', message, { headers: { 'retry-after': '3600', 'x-should-retry': 'false' } });
 
 /** A fresh address: whoever has it reaches the port until it is void. */
 export const preview = (nodes: Nodes, listener: PreviewListener) =>

@@ -28,6 +28,9 @@ import {
 import { findPreview, type PreviewRow, validPreviews } from './sandboxes.previews.sql.ts';
 import { nodeOfRunning } from './sandboxes.sql.ts';
 
+/** Any other `Upgrade` is an offer that may be passed over: HTTP/2 is offered by many clients (RFC 9110, 7.8). */
+const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
 /** Connections into sandboxes at a time; a browser opens six, and a socket for each page. */
 const limits = { total: 1_024, ofAccount: 512, of: { preview: 64, sandbox: 128 } };
 /** Connections that wait for a request with a valid token; of more, the oldest is ended. */
@@ -93,7 +96,7 @@ export class PreviewListener {
     this.#nodes = nodes;
     this.#strangers = new Strangers(kernel, 'addresses of previews');
     // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
-    this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
+    this.#server = createServer({ requestTimeout: 0, shouldUpgradeCallback: isWebSocket }, (request, response) => {
       this.#forward(request, response).catch((err: unknown) => this.#broken(err, response));
     });
     this.#server.on('connection', (socket: Socket) => {
@@ -241,7 +244,6 @@ export class PreviewListener {
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const admitted = await this.#admit(request);
     if ('status' in admitted) return refuse(socket, admitted);
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return refuse(socket, invalid);
     const { asked, row } = admitted;
     const passage = await this.#pass(admitted, socket, () => false);
     if ('status' in passage) return refuse(socket, passage);

@@ -13,6 +13,7 @@ import {
   type HostReport,
   seeHost,
 } from './scheduler.claims.sql.ts';
+import { openRunSpec } from './scheduler.headers.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
 import { leaseMs } from './scheduler.effects.ts';
@@ -39,7 +40,8 @@ export const claim = (claims: Claims): Operation =>
     };
     const run = await claims.take(host, body.wait_s * 1000, context.signal);
     if (!run) return { run: null };
-    const { id, attempt, schedule_id, name, kind, spec, scheduled_for, timeout_s, command_hash } = run;
+    const spec = await openRunSpec(context.kernel, run);
+    const { id, attempt, schedule_id, name, kind, scheduled_for, timeout_s, command_hash } = run;
     return {
       run: {
         id,

@@ -12,6 +12,8 @@ import { type CreatedRun, listRuns, lockActive, rewriteWaiting } from './schedul
 import { move } from './scheduler.states.ts';
 import { endPause, tickSchedules } from './scheduler.ticker.ts';
 
+export { sealedRunHeaders } from './scheduler.headers.ts';
+
 /** What the feature `schedules` asks of this one, and what fires event triggers. */
 export class Scheduler implements SchedulerOfSchedules {
   readonly parts: SchedulerParts;

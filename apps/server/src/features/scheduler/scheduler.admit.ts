@@ -39,6 +39,7 @@ export function copyOf(schedule: ScheduleTerms): RunCopy {
     name: schedule.name,
     kind: schedule.kind,
     spec: schedule.spec,
+    sealed_headers: schedule.sealed_headers,
     pool: target.type === 'cloud' ? 'cloud' : 'host',
     target_type: target.type,
     target_id: target.type === 'host' ? target.device_id : target.type === 'cloud_vm' ? target.project_id : null,
@@ -237,9 +238,9 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, overlaps:
 export function created(
   given: { overlaps: boolean; asks: boolean; lateAt: string | null },
   now: number,
-): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec'>> {
+): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec' | 'sealed_headers'>> {
   const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);
-  return { state: state as NewRun['state'], error, late_at, finished_at, ...(spec && { spec }) };
+  return { state: state as NewRun['state'], error, late_at, finished_at, ...(spec && { spec, sealed_headers: null }) };
 }
 
 /** A run that is not stored yet gives way to a later one of its schedule. */

@@ -7,6 +7,7 @@ import { type GiveBack, Places } from '../../kernel/places.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from './scheduler.claims.sql.ts';
+import { openRunSpec } from './scheduler.headers.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
 import { leaseMs, type Result } from './scheduler.effects.ts';
@@ -126,8 +127,8 @@ export class CloudRunner {
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
     }
-    const spec = httpSpec.parse(run.spec);
     try {
+      const spec = httpSpec.parse(await openRunSpec(this.#parts.kernel, run));
       const answer = await this.#parts.kernel.outbound.request(spec.url, {
         method: spec.method,
         protocols: ['https:'],

@@ -117,8 +117,12 @@ export const costWith = (run: RunRow, attemptCost = 0): number =>
 
 export const released = effect('no holder', () => ({ holder_id: null, lease_expires_at: null }));
 /** A run that is over is listed for 90 days, and nobody reads its spec again: up to 1 MiB. */
-export const specForgotten = effect('spec forgotten', () => ({ spec: {} }));
-export const finished = effect('finished now, spec forgotten', (_, __, now) => ({ finished_at: iso(now), spec: {} }));
+export const specForgotten = effect('spec forgotten', () => ({ spec: {}, sealed_headers: null }));
+export const finished = effect('finished now, spec forgotten', (_, __, now) => ({
+  finished_at: iso(now),
+  spec: {},
+  sealed_headers: null,
+}));
 export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
 export const dueNow = effect('due now', (_, __, now) => ({ not_before: iso(now) }));
 export const backOff = effect<unknown, RunRow>('due after its back-off, a retry used', (run, _, now) => ({

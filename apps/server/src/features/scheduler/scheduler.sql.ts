@@ -10,6 +10,8 @@ export interface RunCopy {
   name: string;
   kind: 'agent' | 'shell' | 'http' | 'chain' | 'phone_action';
   spec: Record<string, unknown>;
+  /** Header values of a webhook, sealed as in its schedule; `spec` has their names. */
+  sealed_headers: Buffer | null;
   pool: 'host' | 'cloud';
   target_type: 'host' | 'tags' | 'any' | 'cloud' | 'cloud_vm';
   target_id: string | null;
@@ -55,7 +57,7 @@ export interface RunRow extends RunCopy {
 
 export const runColumns = (db: Db) => db`
   r.id, r.account_id, r.schedule_id, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
-  r.kind, r.spec, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
+  r.kind, r.spec, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
   r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step`;
@@ -83,17 +85,19 @@ export type CreatedRun = Pick<
 /** Stores runs in one statement; a slot that has its run already is left out of the answer. */
 export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): Promise<CreatedRun[]> {
   if (runs.length === 0) return [];
+  const rows = runs.map((run) => ({ ...run, sealed_headers: run.sealed_headers?.toString('hex') ?? null }));
   return db<CreatedRun[]>`
     insert into scheduler.runs as r (account_id, schedule_id, scheduled_for, origin, state, created_at, not_before, name,
-      kind, spec, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
+      kind, spec, sealed_headers, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
       retry_backoff_s, budget_micro_usd, late_at, parent_run_id, chain_step, error, finished_at)
     select n.account_id, n.schedule_id, n.scheduled_for, n.origin, n.state, ${now}, ${now}, n.name, n.kind, n.spec,
+      decode(n.sealed_headers, 'hex'),
       n.pool, n.target_type, n.target_id,
       case when n.target_tags is not null then array(select json_array_elements_text(n.target_tags)) end, n.failover,
       n.command_hash, n.overlap, n.timeout_s, n.retries, n.retry_backoff_s, n.budget_micro_usd, n.late_at,
       n.parent_run_id, n.chain_step, n.error, n.finished_at
-    from json_to_recordset(${JSON.stringify(runs)}::json) as n(account_id uuid, schedule_id uuid,
-      scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, pool text, target_type text,
+    from json_to_recordset(${JSON.stringify(rows)}::json) as n(account_id uuid, schedule_id uuid,
+      scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, sealed_headers text, pool text, target_type text,
       target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
       retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text,
       finished_at timestamptz)
@@ -178,7 +182,7 @@ export async function lockActive(db: Db, scheduleId: string, id?: string): Promi
 
 /** Columns that a move changes. */
 export type RunChange = Partial<
-  Omit<RunRow, Exclude<keyof RunCopy, 'spec'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>
+  Omit<RunRow, Exclude<keyof RunCopy, 'spec' | 'sealed_headers'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>
 >;
 
 /** Changes a locked run as a move of the table says (scheduler.states.ts). */

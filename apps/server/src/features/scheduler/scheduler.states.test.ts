@@ -29,6 +29,7 @@ const base: RunRow = {
   name: 'a run',
   kind: 'agent',
   spec: {},
+  sealed_headers: null,
   pool: 'host',
   target_type: 'any',
   target_id: null,

@@ -6,6 +6,7 @@ import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
+import { keepHeaders, sealHeaders } from './schedules.headers.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import {
   insertSchedule,
@@ -32,7 +33,7 @@ export async function createSchedule(
   body: NewSchedule,
 ): Promise<{ row: ScheduleRow; now: number }> {
   const { accountId } = context.actor;
-  const definition = definitionOf(body);
+  const definition = keepHeaders(definitionOf(body), undefined);
   checkDefinition(definition);
   checkMayRun(context.actor, definition);
   return context.transaction(async (db) => {
@@ -44,7 +45,7 @@ export async function createSchedule(
     checkAt(definition.trigger, now);
     await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
     await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
-    const row = await insertSchedule(db, accountId, definition, {
+    const row = await insertSchedule(db, accountId, sealHeaders(context.kernel.keyring, definition), {
       now: new Date(now).toISOString(),
       slots: firstSlots(definition, now),
     });

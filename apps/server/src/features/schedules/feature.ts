@@ -10,6 +10,7 @@ import { resume } from './resume.ts';
 import { revokeCommand } from './revokeCommand.ts';
 import { run } from './run.ts';
 import { runs } from './runs.ts';
+import { sealClearHeaders } from './schedules.jobs.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import { stream } from './stream.ts';
 import { templates } from './templates.ts';
@@ -21,6 +22,7 @@ export function schedulesFeature(scheduler: Scheduler): Feature {
   return {
     name: 'schedules',
     quotas: [schedulesQuota, scheduleBytesQuota],
+    jobs: [sealClearHeaders],
     operations: {
       list,
       create: create(scheduler),

@@ -1,11 +1,13 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 export { deletePause, isPaused, lockEndedPauses } from './schedules.account.sql.ts';
+export { openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
 export type { Change, Scheduler } from './schedules.scheduler.ts';
 export {
   type Advance,
   advanceSchedules,
   type DueFilter,
+  findSealedHeaders,
   listDue,
   lockDue,
   lockEventSchedules,

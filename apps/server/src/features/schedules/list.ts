@@ -5,8 +5,9 @@ import { pageOf } from '../../kernel/db/paging.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { findPause, type PauseRow } from './schedules.account.sql.ts';
+import { openSpec } from './schedules.headers.ts';
 import { mayRun } from './schedules.rules.ts';
-import { listSchedules } from './schedules.sql.ts';
+import { listSchedules, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedules } from './schedules.view.ts';
 
 export const list = operation(contract.schedules.list, async (context, { query }) => {
@@ -19,8 +20,18 @@ export const list = operation(contract.schedules.list, async (context, { query }
   const { rows, next } = pageOf(found, query.limit, (found[0]?.found ?? 0) > Math.min(found.length, query.limit));
   const own = rows.filter((row) => readsAll || mayRun(row, deviceId));
   const schedules = await viewSchedules(context.db, own, now);
+  const mirrored = own.filter((row) => row.kind === 'http' && isMirroredBy(row, deviceId));
+  if (mirrored.length > 0 && deviceId !== undefined && hasScope(actor.scopes, ['scheduler:serve'])) {
+    if (readsAll) await serveAs(context.db, { actor, deviceId });
+    const specs = new Map(mirrored.map((row) => [row.id, openSpec(context.kernel.keyring, row)]));
+    for (const schedule of schedules) schedule.spec = specs.get(schedule.id) ?? schedule.spec;
+  }
   return { schedules, pause: viewPause(await findPause(context.db, accountId), now), ...next };
 });
+
+/** The machine runs it by itself while the gateway is out of reach: it needs all of it, as a claim gives it. */
+const isMirroredBy = ({ native, target }: ScheduleRow, deviceId: string | undefined): boolean =>
+  native === true && target?.type === 'host' && target.device_id === deviceId;
 
 /** A pause as it is answered; one that has run out is none. */
 export function viewPause(pause: PauseRow | undefined, now: number) {

@@ -361,7 +361,7 @@ describe('schedules: limits, defaults and statuses', () => {
     assert.equal(left.length, 0);
   });
 
-  test(`${accepted.length} values at the limits are accepted and answered as they were given`, async () => {
+  test(`${accepted.length} values at the limits are accepted and answered as they were given, header values aside`, async () => {
     await begin();
     const wrong: string[] = [];
     for (const [what, body] of accepted) {
@@ -370,7 +370,8 @@ describe('schedules: limits, defaults and statuses', () => {
       else if (!what.startsWith('unknown')) {
         const key = ['spec', 'trigger'].find((k) => what.includes(`.${k}`));
         for (const [k, value] of Object.entries(body)) {
-          const given = k === key || k === 'spec' || k === 'trigger' ? { ...made[k], ...(value as object) } : value;
+          const isPart = k === key || k === 'spec' || k === 'trigger';
+          const given = isPart ? { ...made[k], ...answered(value as Json) } : value;
           try {
             assert.deepEqual(made[k], given);
           } catch {
@@ -386,6 +387,12 @@ describe('schedules: limits, defaults and statuses', () => {
       }
     }
     assert.deepEqual(wrong, []);
+  });
+
+  /** Header values are only written. */
+  const answered = (part: Json): Json => ({
+    ...part,
+    ...(part.headers && { headers: Object.fromEntries(Object.keys(part.headers).map((name) => [name, '***'])) }),
   });
 
   test('defaults of every kind, nothing null, what was not said left out', async () => {

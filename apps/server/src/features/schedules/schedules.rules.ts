@@ -33,7 +33,7 @@ export function mayRun(definition: Definition, deviceId: string | undefined): bo
   return target.type === 'host' && (target.device_id === deviceId || (definition.failover?.length ?? 0) > 0);
 }
 
-/** The definition that a validated body gives. */
+/** The definition that a validated body gives, its header values in clear. */
 export function definitionOf(body: NewSchedule): Definition {
   const { name, kind, trigger } = body;
   return {
@@ -58,6 +58,7 @@ export function definitionOf(body: NewSchedule): Definition {
     notify: body.notify ?? null,
     template: body.template ?? null,
     command_hash: kind === 'shell' ? commandHash(body.spec) : null,
+    sealed_headers: null,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
-import type { kinds, newSchedule, policy, target, trigger } from '@svc/contract';
+import { hiddenValue, type kinds, type newSchedule, type policy, type target, type trigger } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 
@@ -32,6 +32,8 @@ export interface Definition {
   notify: 'on_failure' | 'on_change' | 'always' | 'never' | null;
   template: string | null;
   command_hash: string | null;
+  /** Header values of an http schedule, sealed; `spec` has their names. */
+  sealed_headers: Buffer | null;
 }
 
 /** A schedule as it is stored. */
@@ -55,7 +57,7 @@ export type ScheduleTerms = Omit<ScheduleRow, 'slots'>;
 const plainColumns = (db: Db) => db`
   s.id, s.account_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
   s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
-  s.alert_on_fail, s.notify, s.template, s.command_hash, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
+  s.alert_on_fail, s.notify, s.template, s.command_hash, s.sealed_headers, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
   s.last_output_hash, s.created_at, s.updated_at`;
 const columns = (db: Db) => db`${plainColumns(db)}, s.slots`;
 
@@ -65,7 +67,7 @@ const definitionValues = (definition: Definition) => ({
   event_id: definition.trigger.type === 'event' ? definition.trigger.trigger_id : null,
   after_id: definition.trigger.type === 'after' ? definition.trigger.schedule_id : null,
   spec: json(definition.spec),
-  spec_bytes: Buffer.byteLength(json(definition.spec) ?? ''),
+  spec_bytes: Buffer.byteLength(json(definition.spec) ?? '') + (definition.sealed_headers?.length ?? 0),
   trigger: json(definition.trigger),
   target: json(definition.target),
   failover: json(definition.failover),
@@ -135,6 +137,29 @@ export async function updateSchedule(
   const [row] = await db<ScheduleRow[]>`
     update schedules.schedules s set ${db(values)} where s.id = ${id} returning ${columns(db)}`;
   return row as ScheduleRow;
+}
+
+/** Http schedules with header values in clear. */
+export async function listClearHeaders(db: Db, limit: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from schedules.schedules
+    where kind = 'http' and case json_typeof(spec -> 'headers') when 'object' then exists (
+      select 1 from json_each_text(spec -> 'headers') header where header.value <> ${hiddenValue}) end
+    limit ${limit}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Stores the header values of a locked schedule, sealed; nothing else of it changes. */
+export async function storeHeaders(db: Db, id: string, definition: Definition): Promise<void> {
+  const { spec, spec_bytes, sealed_headers } = definitionValues(definition);
+  await db`update schedules.schedules set ${db({ spec, spec_bytes, sealed_headers })} where id = ${id}`;
+}
+
+/** The sealed header values of a schedule. */
+export async function findSealedHeaders(db: Db, id: string): Promise<Buffer | null> {
+  const [row] = await db<{ sealed_headers: Buffer | null }[]>`
+    select sealed_headers from schedules.schedules where id = ${id}`;
+  return row?.sealed_headers ?? null;
 }
 
 /** A page of schedules ends with the one whose spec goes over this. */

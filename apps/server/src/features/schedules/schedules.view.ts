@@ -1,6 +1,7 @@
 import type { schedule } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
+import { hiddenSpec } from './schedules.headers.ts';
 import { effective, upcomingOf } from './schedules.rules.ts';
 import { type ApprovalRow, listApprovals } from './schedules.account.sql.ts';
 import { type ScheduleRow } from './schedules.sql.ts';
@@ -37,7 +38,7 @@ function view(row: ScheduleRow, approvals: readonly ApprovalRow[], now: number):
     name: row.name,
     enabled: row.enabled,
     kind: row.kind,
-    spec: row.spec,
+    spec: hiddenSpec(row),
     trigger: row.trigger,
     ...effective(row),
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value != null)),

@@ -5,6 +5,7 @@ import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkAt } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
+import { keepHeaders, openSpec, sealHeaders } from './schedules.headers.ts';
 import {
   checkDefinition,
   checkMayRun,
@@ -29,6 +30,7 @@ import { viewSchedule } from './schedules.view.ts';
 export const update = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.update, async (context, { params, body }) => {
     const { accountId } = context.actor;
+    const { keyring } = context.kernel;
     const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
     if (Object.keys(changes).length === 0) throw badRequest('send at least one field of the schedule');
     const { row, now } = await context.transaction(async (db) => {
@@ -37,17 +39,20 @@ export const update = (scheduler: Scheduler): Operation =>
       if (leads) await lockReferences(db, accountId);
       const stored = await lockSchedule(db, params.id);
       if (stored?.account_id !== accountId) throw notFound('schedule');
-      const definition = definitionOf(parseMerged({ ...withoutNulls(stored), ...changes }));
+      const known = { ...stored, spec: openSpec(keyring, stored) };
+      const definition = keepHeaders(definitionOf(parseMerged({ ...withoutNulls(known), ...changes })), known);
       checkDefinition(definition);
       checkMayRun(context.actor, definition);
-      if (sizeOf(definition) > sizeOf(stored))
+      if (sizeOf(definition) > sizeOf(known))
         await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
       if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
       const { ms: at } = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
-      const updated = await updateSchedule(db, stored.id, definition, timesOf(stored, definition, changes, at));
-      const isOtherWork = JSON.stringify([stored.kind, stored.spec]) !== JSON.stringify([updated.kind, updated.spec]);
+      const times = timesOf(stored, definition, changes, at);
+      const updated = await updateSchedule(db, stored.id, sealHeaders(keyring, definition), times);
+      const isOtherWork =
+        JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);
       await scheduler.rewriteWaiting(db, updated, isOtherWork, at);
       const state = updated.enabled ? 'enabled' : 'disabled';
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });

@@ -5,7 +5,13 @@ import { setQuota } from '../../kernel/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, type HttpAnswer, openTest, type TestAccount } from '../../testing.ts';
 
-const most = { SVC_QUOTA_KEYS: '4', SVC_QUOTA_DEVICES: '3', SVC_QUOTA_SCHEDULES: '3', SVC_QUOTA_HEARTBEATS: '3' };
+const most = {
+  SVC_QUOTA_KEYS: '4',
+  SVC_QUOTA_DEVICES: '3',
+  SVC_QUOTA_SCHEDULES: '3',
+  SVC_QUOTA_HEARTBEATS: '3',
+  SVC_QUOTA_WEBHOOKS: '3',
+};
 
 describe('quotas of an account', () => {
   const { gateway, second } = shared(() => openTest({ gateways: 2, settings: most }));
@@ -17,6 +23,10 @@ describe('quotas of an account', () => {
     schedules: ({ key }, n) => http((n % 2 ? gateway : second).url, '/v1/schedules', { key, body: agent }),
     heartbeats: ({ key }, n) =>
       http((n % 2 ? gateway : second).url, '/v1/heartbeats', { key, body: { name: 'x', period_s: 60 } }),
+    webhooks: ({ key }, n) => {
+      const body = { name: 'x', url: 'https://93.184.215.14/x', enabled: false };
+      return http((n % 2 ? gateway : second).url, '/v1/notifications/webhooks', { key, body });
+    },
   };
   const usage = async (account: TestAccount) => {
     const { body } = await http(gateway.url, '/v1/usage', { key: account.key });
@@ -57,6 +67,7 @@ describe('quotas of an account', () => {
       schedules: '4 of 5',
       schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
       heartbeats: '0 of 3',
+      webhooks: '0 of 3',
     });
     await setQuota(gateway.kernel.sql, account.id, 'schedules', null);
     assert.equal((await usage(account))['schedules'], '4 of 3');

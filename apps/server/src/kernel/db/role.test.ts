@@ -40,7 +40,7 @@ describe('the role of the application', () => {
     `set svc.forgets_audit = 'on'; delete from kernel.audit`,
     `set svc.forgets_audit = 'on'; delete from kernel.audit_view`,
     `create temp view pg_inherits as select 1`,
-    `update accounts.standing_view set may_run = true`,
+    `delete from schedules.approval_view`,
     `set svc.forgets_audit = 'on'; delete from sandboxes.audit`,
     `create database mine`,
   ]) {

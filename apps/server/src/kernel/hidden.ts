@@ -1,0 +1,27 @@
+import { hiddenValue } from '@svc/contract';
+
+/** Header values, by name. */
+export type Headers = Readonly<Record<string, string>>;
+
+/**
+ * Headers as they are after a change: those given, a hidden value (`***`) being that of the stored header of its name.
+ * Throws what `refuse` makes when there is none.
+ */
+export function keepHidden(given: Headers, stored: Headers, refuse: (message: string) => Error): Headers {
+  const byName = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      if (value !== hiddenValue) return [name, value];
+      const kept = byName.get(name.toLowerCase());
+      if (kept === undefined) throw refuse(`there is no stored value of ${name} for this server; send one`);
+      return [name, kept];
+    }),
+  );
+}
+
+/** The same names, each value hidden. */
+export const hide = (headers: Headers): Headers =>
+  Object.fromEntries(Object.keys(headers).map((name) => [name, hiddenValue]));
+
+/** Whether a value is hidden. */
+export const holdsHidden = (headers: Headers): boolean => Object.values(headers).includes(hiddenValue);
