@@ -94,7 +94,8 @@ async function attempt(
       protocols: ['https:'],
       redirects: 0,
       timeoutMs,
-      headersTimeoutMs: timeoutMs,
+      // The limit above, of the whole, comes first.
+      headersTimeoutMs: 12 * timeoutMs,
       maxBytes: mostAnswerBytes,
     });
     const ok = status >= 200 && status < 300;
