@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { credentialsChanged } from '../../kernel/http/access.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, type TestAccount } from '../../testing.ts';
@@ -167,5 +168,31 @@ describe('lineage of keys', () => {
     await assert.rejects(svc('keys', 'pause', 'svc_zZ0z'), /several keys begin with svc_zZ0z/);
     await svc('keys', 'revoke', one.id);
     assert.equal((await svc('keys', 'pause', 'svc_zZ0z')).id, two.id);
+  });
+
+  test('what a key makes spends of its cap too: nobody gets a fresh one by making a key', async () => {
+    const { sql } = gateway.kernel;
+    const root = await createAccount(gateway);
+    const cap = { spend_cap_micro_usd: 1_000 };
+    const a = await make(root, { name: 'a', ...cap });
+    const [b, other] = [await make(a, { name: 'b' }), await make(root, { name: 'other', ...cap })];
+    const c = await make(b, { name: 'c' });
+    const spend = (key: Made, cost: number) =>
+      sql`insert into kernel.key_spend values (${root.id}, ${key.id}, ${cost})`;
+    await spend(b, 400);
+    await spend(c, 599);
+    // What is cached is older than what was spent.
+    const spent = async ({ key }: { key: string }): Promise<boolean> => {
+      const { body } = await http(second.url, '/v1/sandboxes', { key, body: {} });
+      return body.error?.code === 'quota_exceeded';
+    };
+    const forget = () => gateway.kernel.gateways.announce(credentialsChanged, { accountId: root.id });
+    const all = async () => Promise.all([a, b, c, other, root].map(spent));
+    assert.deepEqual(await all(), [false, false, false, false, false]);
+    await spend(a, 1);
+    await forget();
+    assert.deepEqual(await all(), [true, true, true, false, false]);
+    assert.equal(await spent(await make(a, { name: 'fresh' })), true);
+    assert.equal(await spent(await make(root, { name: 'uncapped' })), false);
   });
 });

@@ -47,9 +47,8 @@ export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefi
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
       k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
-      case when k.spend_cap_micro_usd is null then false else k.spend_cap_micro_usd <= coalesce(
-        (select s.cost_micro_usd from kernel.key_spend_view s where s.account_id = k.account_id and s.key_id = k.id), 0)
-      end as spent,
+      -- What a key with a cap made has one too.
+      k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
       1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms
     from keys.keys k join accounts.standing_view a on a.id = k.account_id
     where k.hash = ${hash} and k.status = 'active' and (k.expires_at is null or k.expires_at > now())`;

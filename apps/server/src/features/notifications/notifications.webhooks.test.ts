@@ -218,11 +218,16 @@ describe('webhooks of notifications', () => {
       [secret, rotation.body.secret].map((one) => verify(received[0] as Received, one)),
       [1, 0],
     );
+    // One that is still under way when a day has gone would be taken for lost, and sent again.
+    await until(async () => (await attemptsOf(id)).length === 1);
     clock.leap(day);
     await tell();
-    await until(() => received.length === 2);
+    await until(() => {
+      clock.advance(1_000);
+      return received.length > 1;
+    });
     assert.deepEqual(
-      [secret, rotation.body.secret].map((one) => verify(received[1] as Received, one)),
+      [secret, rotation.body.secret].map((one) => verify(received.at(-1) as Received, one)),
       [-1, 0],
     );
     assert.equal('secret' in (await ask('GET', `/${id}`)).body, false);
