@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { clientOf, createAccount, http, openTest, until } from '../../testing.ts';
 import { testClock } from '../clock.ts';
+import { UnreadAnswers } from './unread.ts';
 
 describe('answers that nobody reads', () => {
+  test('a client that left before its answer was there leaves nothing behind', () => {
+    const unread = new UnreadAnswers(testClock());
+    const left = Object.assign(new ServerResponse(new IncomingMessage(new Socket())), { destroyed: true });
+    for (let n = 0; n < 10; n++) unread.watch('a', left, 12 * 1024 * 1024);
+    unread.check('a');
+  });
+
   test('past 32 MiB an account starts nothing new, others do; after a minute the clients are let go', async (t) => {
     const clock = testClock();
     await using own = await openTest({ clock });

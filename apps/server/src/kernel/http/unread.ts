@@ -10,6 +10,8 @@ const mostUnread = 32 * 1024 * 1024;
 const silentMs = 60_000;
 const lookEveryMs = 5_000;
 
+const isOver = ({ destroyed, socket }: ServerResponse): boolean => destroyed || (socket?.destroyed ?? true);
+
 interface Unread {
   bytes: number;
   /** What its socket had sent, and when that was last more than before. */
@@ -37,7 +39,8 @@ export class UnreadAnswers {
 
   /** Counts an answer of `bytes` until it is read or its connection is over. */
   watch(accountId: string, response: ServerResponse, bytes: number): void {
-    if (bytes < leastBytes) return;
+    // A client that left before its answer was there has nothing to read, and its `close` came already.
+    if (bytes < leastBytes || isOver(response)) return;
     const entry = { bytes, sent: response.socket?.bytesWritten ?? 0, at: this.#clock.monotonic() };
     this.#open.set(response, entry);
     this.#bytes.set(accountId, (this.#bytes.get(accountId) ?? 0) + bytes);
