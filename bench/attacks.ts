@@ -74,5 +74,7 @@ async function probe(url: string, ms: number) {
   return { p50: of(0.5), p99: of(0.99), most: of(1), failed };
 }
 
-const peakMib = (pid: number): number =>
-  Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024);
+function peakMib(pid: number): number {
+  const [, kib = '0'] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kib) / 1024);
+}
