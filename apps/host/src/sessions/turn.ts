@@ -1,0 +1,91 @@
+import { isSvcError } from '@svc/sdk';
+import type { OutputTail } from '../runs/tail.ts';
+import type { NewEvent, SessionWriter } from './writer.ts';
+
+/** What a turn says is sent after so long, or as soon as it is so much. */
+const flushMs = 500;
+const flushUnits = 16_000;
+/** Of one turn; the end of a run says that there was more. */
+const mostUnits = 1_000_000;
+/** A lease lasts 30 s; what says nothing hears by a renewal that its session was deleted. */
+const renewMs = 5_000;
+
+/** Reports what an agent says in one turn, as it comes, in the order in which it came. */
+export class TurnReport {
+  readonly #id: string;
+  readonly #writer: SessionWriter;
+  #text = '';
+  #sent = 0;
+  #total = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #renewal: NodeJS.Timeout;
+  /** One append at a time. */
+  #last: Promise<void>;
+  #failure: unknown;
+  readonly #onFailure: () => void;
+
+  /** Begins the turn; `onFailure` is called when nothing more of it can be stored. */
+  constructor(id: string, text: string, writer: SessionWriter, onFailure: () => void = () => {}) {
+    this.#id = id;
+    this.#writer = writer;
+    this.#onFailure = onFailure;
+    this.#last = this.#append([{ type: 'turn_start', turn_id: id, role: 'user', text }]);
+    this.#renewal = setInterval(() => void this.#renew(), renewMs).unref();
+  }
+
+  /** Follows what a command writes. */
+  readonly follow = (tail: OutputTail): void => {
+    tail.follow((text) => {
+      if (this.#total >= mostUnits) return;
+      this.#total += text.length;
+      this.#text += text;
+      if (this.#text.length >= flushUnits) this.#flush();
+      else this.#timer ??= setTimeout(() => this.#flush(), flushMs);
+    });
+  };
+
+  /** Ends the turn once all that it said is stored. Throws what kept it from being stored. */
+  async end(outcome: { ok: boolean; exit_code?: number | undefined; error?: string | undefined }): Promise<void> {
+    this.#flush();
+    clearInterval(this.#renewal);
+    const { ok, exit_code, error } = outcome;
+    const data = {
+      ok,
+      ...(exit_code !== undefined && { exit_code }),
+      ...(error !== undefined && { error }),
+      ...(this.#total >= mostUnits && { cut: true }),
+    };
+    await (this.#last = this.#append([{ type: 'turn_end', turn_id: this.#id, data }]));
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const text = this.#text.slice(0, mostUnits);
+    this.#text = '';
+    if (text === '') return;
+    const id = `${this.#id}:${(this.#sent += 1)}`;
+    this.#last = this.#append([{ type: 'delta', turn_id: this.#id, id, role: 'assistant', text: text.toWellFormed() }]);
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      await this.#writer.renew();
+    } catch (error) {
+      // What says nothing for long hears here that its session was deleted.
+      if (isSvcError(error, 'not_found')) this.#onFailure();
+    }
+  }
+
+  async #append(events: NewEvent[]): Promise<void> {
+    await this.#last;
+    if (this.#failure !== undefined) return;
+    try {
+      await this.#writer.append(events);
+    } catch (error) {
+      this.#failure = error;
+      this.#onFailure();
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Inference } from '../inference/index.ts';
+import type { Sessions } from '../sessions/index.ts';
+import { create } from './create.ts';
+import { get } from './get.ts';
+import { launch } from './launch.ts';
+import { list } from './list.ts';
+import { match } from './match.ts';
+import type { Prompts } from './prompts.book.ts';
+import { promptBytesQuota, promptsQuota } from './prompts.sql.ts';
+import { Ticker } from './prompts.ticker.ts';
+import { remove } from './remove.ts';
+import { stream } from './stream.ts';
+import { update } from './update.ts';
+import { verify } from './verify.ts';
+import { verifyAll } from './verifyAll.ts';
+
+/** Prompts for a later chat. */
+export function promptsFeature(
+  kernel: Kernel,
+  prompts: Prompts,
+  { sessions, inference }: { sessions: Sessions; inference: Inference },
+): Feature {
+  const ticker = new Ticker(kernel, prompts);
+  const parts = { prompts, sessions, inference };
+  return {
+    name: 'prompts',
+    quotas: [promptsQuota, promptBytesQuota],
+    operations: {
+      list,
+      create: create(prompts),
+      stream: stream(prompts),
+      verifyAll: verifyAll(parts),
+      get: get(prompts),
+      update: update(prompts),
+      remove: remove(prompts),
+      launch: launch(prompts),
+      match: match(prompts),
+      verify: verify(parts),
+    },
+    async start(_kernel, { works }) {
+      await prompts.streams.broadcast.start((change) => {
+        if (change.armed) ticker.wake();
+        return prompts.streams.send(change);
+      });
+      if (works) ticker.start();
+      return { stop: () => ticker.stop() };
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Prompts } from './prompts.book.ts';
+import { toPrompt } from './prompts.view.ts';
+
+/** Changes a prompt; all of what is asked for, or nothing. */
+export const update = (prompts: Prompts): Operation =>
+  operation(contract.prompts.update, (context, { params, body }) =>
+    context.transaction(async (tx) => {
+      const { not_before: notBefore, status, target_device_id: target } = body;
+      const autoRun = body.auto_run === null ? false : body.auto_run;
+      let row = await prompts.lock(tx, context.actor.accountId, params.id);
+      if (autoRun !== undefined || target !== undefined) row = await prompts.rearrange(tx, row, { autoRun, target });
+      if (notBefore !== undefined) row = await prompts.snooze(tx, row, notBefore);
+      if (status !== undefined) row = await prompts.mark(tx, row, status);
+      return { prompt: toPrompt(row) };
+    }),
+  );

@@ -1,0 +1,49 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { ackControl } from './ackControl.ts';
+import { append } from './append.ts';
+import { create } from './create.ts';
+import { dropLease } from './dropLease.ts';
+import { events } from './events.ts';
+import { follow } from './follow.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { remove } from './remove.ts';
+import { sendControl } from './sendControl.ts';
+import type { Sessions } from './sessions.book.ts';
+import { sessionBytesQuota, sessionsQuota } from './sessions.sql.ts';
+import { type OnTurn, TurnTeller } from './sessions.turns.ts';
+import { stream } from './stream.ts';
+import { takeLease } from './takeLease.ts';
+import { transcript } from './transcript.ts';
+import { update } from './update.ts';
+
+/** Sessions that the devices of an account share; `onTurn` hears of each turn that begins or ends. */
+export function sessionsFeature(kernel: Kernel, sessions: Sessions, onTurn: OnTurn): Feature {
+  const teller = new TurnTeller(kernel, onTurn);
+  return {
+    name: 'sessions',
+    quotas: [sessionsQuota, sessionBytesQuota],
+    operations: {
+      list,
+      create: create(sessions),
+      stream: stream(sessions),
+      get: get(sessions),
+      update: update(sessions),
+      remove: remove(sessions),
+      takeLease: takeLease(sessions),
+      dropLease: dropLease(sessions),
+      append: append(sessions),
+      events: events(sessions),
+      follow: follow(sessions),
+      sendControl: sendControl(sessions),
+      ackControl: ackControl(sessions),
+      transcript: transcript(sessions),
+    },
+    async start(_kernel, { works }) {
+      await sessions.streams.start(() => teller.wake());
+      if (works) teller.start();
+      return { stop: () => teller.stop() };
+    },
+  };
+}

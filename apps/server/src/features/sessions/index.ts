@@ -1,0 +1,10 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+export { Sessions } from './sessions.book.ts';
+export type { OnTurn } from './sessions.turns.ts';
+export type { Turn } from './sessions.turns.sql.ts';
+
+/** What it keeps of an account. */
+export const sessionsData: AccountData = {
+  name: 'sessions',
+  tables: ['sessions.turns', 'sessions.controls', 'sessions.sessions'],
+};

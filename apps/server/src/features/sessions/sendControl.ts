@@ -1,0 +1,14 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Sessions } from './sessions.book.ts';
+import { toControl } from './sessions.view.ts';
+
+export const sendControl = (sessions: Sessions): Operation =>
+  operation(contract.sessions.sendControl, (context, { params, body }) =>
+    context.transaction(async (tx) => {
+      const { type, text, target_device_id: target } = body;
+      const { accountId } = context.actor;
+      const control = { accountId, sessionId: params.id, type, text, target, from: context.deviceId };
+      return toControl(await sessions.control(tx, control));
+    }),
+  );

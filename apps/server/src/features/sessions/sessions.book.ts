@@ -1,0 +1,200 @@
+import type { Db } from '../../kernel/db/db.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
+import { findDevices } from '../devices/index.ts';
+import { type ControlRow, countWaiting, insertControl } from './sessions.controls.sql.ts';
+import {
+  blockBytes,
+  bytesOf,
+  bytesOfControl,
+  type GivenEvent,
+  mostControls,
+  mostEvents,
+  mostWaiting,
+  planAppend,
+} from './sessions.rules.ts';
+import {
+  findNamed,
+  findSaidFrom,
+  findSession,
+  insertEvents,
+  insertSession,
+  listEvents,
+  listSaid,
+  lockSession,
+  sessionBytesQuota,
+  type SessionRow,
+  sessionsQuota,
+  type SessionTerms,
+} from './sessions.sql.ts';
+import { controlChange, SessionStreams } from './sessions.streams.ts';
+import { hasEnded } from './sessions.turns.sql.ts';
+import { leaseOf } from './sessions.view.ts';
+
+/** Bytes of a transcript's texts that are read at once. */
+const readBytes = 1024 * 1024;
+/** A transcript has at most so many UTF-16 units; of a longer one the end is kept. */
+const mostTranscript = 1_000_000;
+
+/** Where something is meant for. */
+export interface Control {
+  accountId: string;
+  sessionId: string;
+  type: string;
+  text?: string | undefined;
+  /** Unset: the device that writes, or wrote last. */
+  target?: string | undefined;
+  from?: string | undefined;
+}
+
+/** Sessions, as the routes and other features use them. */
+export class Sessions {
+  readonly #kernel: Kernel;
+  readonly streams: SessionStreams;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.streams = new SessionStreams(kernel);
+  }
+
+  /** Begins a session in the caller's transaction. Throws 429 when the account may have no more. */
+  async open(tx: Db, accountId: string, terms: SessionTerms): Promise<SessionRow> {
+    const { config, clock } = this.#kernel;
+    await checkQuota(config, tx, sessionsQuota, accountId);
+    return insertSession(tx, clock, accountId, terms);
+  }
+
+  /** Throws 404. */
+  async get(db: Db, accountId: string, id: string): Promise<SessionRow> {
+    const row = await findSession(db, this.#kernel.clock, accountId, id);
+    if (!row) throw notFound('session');
+    return row;
+  }
+
+  /** The same, locked until the transaction ends. */
+  async lock(tx: Db, accountId: string, id: string): Promise<SessionRow> {
+    const row = await lockSession(tx, this.#kernel.clock, accountId, id);
+    if (!row) throw notFound('session');
+    return row;
+  }
+
+  /**
+   * Appends a batch behind `expected` and answers the `seq` of its last event; a batch that was stored before gets the
+   * answer of then. Throws 400 for an id that another event has, 404, 409 `lease_held` and `seq_conflict`, 429 when session or account
+   * are full.
+   */
+  async append(
+    tx: Db,
+    accountId: string,
+    id: string,
+    { deviceId, expected, events }: { deviceId: string; expected: number; events: readonly GivenEvent[] },
+  ): Promise<number> {
+    const { clock } = this.#kernel;
+    const session = await this.lock(tx, accountId, id);
+    const isBehind = expected < session.seq;
+    const given = events.reduce((sum, event) => sum + bytesOf(event), 0);
+    const plan = planAppend({
+      seq: session.seq,
+      expected,
+      deviceId,
+      events,
+      known: await findNamed(tx, id, events),
+      behind: isBehind
+        ? // No more than the batch has: it cannot be a repeat of longer ones.
+          await listEvents(tx, id, { after: expected, limit: events.length, bytes: given })
+        : [],
+    });
+    if ('clash' in plan) {
+      const why = `the id ${plan.clash} is that of another event of this session`;
+      throw badRequest(`events: ${why}; each event needs one of its own`, { events: [why] });
+    }
+    if ('repeat' in plan) return plan.repeat;
+    checkLease(session, deviceId);
+    if ('conflict' in plan) {
+      const message = `the session is at ${session.seq}, not ${expected}; read what came after and send it again`;
+      throw new ApiError('seq_conflict', message, { details: { seq: session.seq } });
+    }
+    const bytes = plan.append.reduce((sum, event) => sum + bytesOf(event), 0);
+    await this.#checkRoom(tx, session, plan.append.length, bytes);
+    const after = await insertEvents(tx, clock, session, { events: plan.append, deviceId, bytes });
+    const lease = session.is_held ? undefined : leaseOf(after);
+    const turn = plan.append.some(({ type }) => type === 'turn_start' || type === 'turn_end');
+    await this.streams.publish(tx, { sessionId: id, events: true, ...(turn && { turn }), ...(lease && { lease }) });
+    return after.seq;
+  }
+
+  async #checkRoom(tx: Db, session: SessionRow, events: number, bytes: number): Promise<void> {
+    if (session.seq + events > mostEvents) {
+      const message = `a session has ${mostEvents} events at most; go on in another one`;
+      throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
+    }
+    const blocks = (taken: number): number => Math.ceil(taken / blockBytes);
+    const more = (blocks(session.bytes + bytes) - blocks(session.bytes)) * blockBytes;
+    if (more > 0) await checkQuota(this.#kernel.config, tx, sessionBytesQuota, session.account_id, more);
+  }
+
+  /** Asks a device for something. Throws 404, 400 for a device that the account has not, 429 when too much waits for it. */
+  async control(tx: Db, { accountId, sessionId, type, text, target, from }: Control): Promise<ControlRow> {
+    const { clock } = this.#kernel;
+    const session = await this.lock(tx, accountId, sessionId);
+    const device = target ?? session.writer_id ?? undefined;
+    const refuse = (why: string) => badRequest(`target_device_id: ${why}`, { target_device_id: [why] });
+    if (device === undefined) throw refuse('is required, as no device has written to this session');
+    if ((await findDevices(tx, accountId, [device])).length === 0) throw refuse('is no device of this account');
+    if ((await countWaiting(tx, accountId, device, mostWaiting)) >= mostWaiting) {
+      const message = `${mostWaiting} controls wait for this device; it has to acknowledge some first`;
+      throw new ApiError('quota_exceeded', message, { headers: { 'retry-after': '60' } });
+    }
+    const control = {
+      session_id: sessionId,
+      account_id: accountId,
+      type,
+      text: text ?? null,
+      target_device_id: device,
+      from_device_id: from ?? null,
+    };
+    await this.#checkRoom(tx, session, 0, bytesOfControl(text));
+    const row = await insertControl(tx, clock, control, mostControls);
+    await this.streams.publish(tx, { sessionId, control: controlChange(row) });
+    return row;
+  }
+
+  /** Whether a turn of a session of the account has ended. */
+  hasEnded(db: Db, turn: { accountId: string; sessionId: string; turnId: string }): Promise<boolean> {
+    return hasEnded(db, turn);
+  }
+
+  /**
+   * What was said in a session, a paragraph for each turn and role: what is reported in parts is joined. `most` bounds its
+   * UTF-16 units; of more than that the end is kept.
+   */
+  async transcript(db: Db, id: string, most = mostTranscript): Promise<string> {
+    let text = '';
+    let speaker = '';
+    // A unit takes at most three bytes: what stands before is not kept.
+    const from = await findSaidFrom(db, id, 3 * most);
+    for (let after = Math.max(0, from - 1); ; ) {
+      const rows = await listSaid(db, id, { after, limit: 500, bytes: readBytes });
+      for (const { type, turn_id, role, text: said } of rows) {
+        const who = role ?? (type === 'turn_start' ? 'user' : type === 'tool' ? 'tool' : 'assistant');
+        const isJoined = type === 'delta' && speaker === `${turn_id} ${who}`;
+        text += isJoined ? said : `${text === '' ? '' : '\n\n'}${who}: ${said}`;
+        speaker = type === 'delta' ? `${turn_id} ${who}` : '';
+      }
+      const last = rows.at(-1);
+      if (!last) break;
+      after = last.seq;
+      if (text.length > 2 * most) text = text.slice(-most);
+    }
+    return text.length > most ? `…${text.slice(1 - most)}`.toWellFormed() : text;
+  }
+}
+
+/** Throws 409 `lease_held` when another device writes. */
+export function checkLease(session: SessionRow, deviceId: string): void {
+  const lease = leaseOf(session);
+  if (!lease || lease.device_id === deviceId) return;
+  const message = `another device writes to this session until ${lease.expires_at}, or longer; ask it by a control`;
+  throw new ApiError('lease_held', message, { details: { lease } });
+}

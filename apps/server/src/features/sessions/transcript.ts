@@ -1,0 +1,9 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Sessions } from './sessions.book.ts';
+
+export const transcript = (sessions: Sessions): Operation =>
+  operation(contract.sessions.transcript, async ({ db, actor }, { params }) => {
+    await sessions.get(db, actor.accountId, params.id);
+    return sessions.transcript(db, params.id);
+  });
