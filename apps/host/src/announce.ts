@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os';
+import { userName } from './self.ts';
 import type { Output } from './output.ts';
 import type { Policy } from './policy.ts';
 import { kindsOf } from './runs/claims.ts';
@@ -21,7 +21,7 @@ export function reachOf(policy: Policy): string[] {
   const kinds = kindsOf(policy);
   const below = `below ${roots.join(', ')}`;
   const commands = {
-    allow: `run any command as ${userInfo().username}`,
+    allow: `run any command as ${userName()}`,
     ask: 'run what you say y to, here',
     refuse: '',
   };
@@ -30,6 +30,7 @@ export function reachOf(policy: Policy): string[] {
     decisions.read_file === 'allow' && `read files ${below}`,
     decisions.write_file === 'allow' && `write files ${below}`,
   ];
+  const sent = agent?.ask ? 'give its agent a prompt that you say y to, here' : 'give its agent any prompt';
   const prompts = agent?.ask ? 'give its agent prompts that were approved here' : 'give its agent any prompt';
   const runs = [
     kinds.includes('shell') && 'run commands that were approved here (svc host approve)',
@@ -38,5 +39,9 @@ export function reachOf(policy: Policy): string[] {
   ];
   const line = (scopes: string, all: (string | false)[]) =>
     `a key with the scope ${scopes} can make this machine: ${all.filter(Boolean).join('; ') || 'do nothing of note'}`;
-  return [line('hosts or hosts:exec', operations), line('schedules', runs)];
+  return [
+    line('hosts or hosts:exec', operations),
+    line('schedules', runs),
+    line('sessions or prompts', [kinds.includes('agent') && sent]),
+  ];
 }

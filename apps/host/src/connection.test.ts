@@ -15,7 +15,7 @@ function connect(t: TestContext, gateway: FakeGateway, timing = quick) {
   const events: string[] = [];
   let connected = 0;
   const done = stayConnected({
-    client: createClient({ baseUrl: gateway.url, apiKey: testKey, device: { id: crypto.randomUUID() } }),
+    client: createClient({ baseUrl: gateway.url, apiKey: testKey, retries: 0, device: { id: crypto.randomUUID() } }),
     presence: async () => ({ os: 'Test', hostname: 'here', roots: ['/a', '/b'] }),
     onConnected: () => {
       connected += 1;

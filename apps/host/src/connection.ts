@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, SvcError } from '@svc/sdk';
 import { createBackoff } from './backoff.ts';
 import { CommandError } from './failure.ts';
+import { lacksScope } from './refusals.ts';
 import { describeFailure } from './report.ts';
 
 /** Waiting times of a connection, in milliseconds. */
@@ -59,7 +60,7 @@ export async function stayConnected(options: ConnectionOptions): Promise<void> {
     if (lastedMs !== undefined && lastedMs >= timing.stableMs) backoff.reset();
     const reason = reasonOf(failure);
     // The same failure over and over is one line, until a connection came about.
-    if (reason !== told)
+    if (reason !== told && !lacksScope(failure))
       options.log(`${lastedMs === undefined ? 'cannot connect' : 'connection lost'}: ${reason}; trying again`);
     told = reason;
     await sleep(waitAfter(failure, backoff.next(), timing), undefined, { signal }).catch(() => {});

@@ -1,5 +1,5 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
 import { announce } from './announce.ts';
@@ -11,8 +11,11 @@ import type { ProcessGroups } from './groups.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
 import { hasPolicy, openPolicy, type Policy, type PolicySource, writeDefaultPolicy } from './policy.ts';
+import { sayRefusals } from './refusals.ts';
 import { createReporter } from './report.ts';
 import { startRuns } from './runs/index.ts';
+import { startSessions } from './sessions/index.ts';
+import { userName } from './self.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
 
 /** What a daemon is started with. */
@@ -58,6 +61,10 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     baseUrl: config.url,
     apiKey: config.key,
     device: { id: device.id, name, platform: devicePlatform },
+    // The daemon has its own ways to wait and to come back.
+    retries: 0,
+    timeoutMs: 0,
+    fetch: sayRefusals(output.log),
   });
   await emptyScratch(config.stateDir);
   const end = new AbortController();
@@ -71,9 +78,10 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { groups, timing } = options;
   const own = { client, config, deviceId: device.id, policy, groups, hidden, killAfterMs, timing, log: output.log };
   const runs = await startRuns({ ...own, words: wordsOf(options) });
+  const sessions = await startSessions({ ...own, machine: runs.machine, approver, stateDir: config.stateDir });
   // The stream stays open while operations end: were it closed first, their callers would learn nothing.
   const stopped = onceAborted(options.signal)
-    .then(() => Promise.all([executor.stop(), runs.stop()]))
+    .then(() => Promise.all([executor.stop(), runs.stop(), sessions.stop()]))
     .then(() => end.abort());
   const stay = stayConnected({
     client,
@@ -89,7 +97,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   // A refused key ends the daemon, and with it what was claimed in the meantime.
   await stay.catch(async (error) => {
-    await runs.stop();
+    await Promise.all([runs.stop(), sessions.stop()]);
     throw error;
   });
   await stopped;
@@ -109,7 +117,7 @@ async function beginPolicy(options: DaemonOptions, path: string, approver: Appro
     if (allowShell) output.log(`--allow-shell counts at the first run only; from then on ops.shell in ${path} does`);
     return;
   }
-  const user = userInfo().username;
+  const user = userName();
   const question = `first run: may your other devices run any command here as ${user}, without asking each time?`;
   const allowed = allowShell || (approver.available() && (await approver.ask(question, signal)) === 'yes');
   await writeDefaultPolicy(path, allowed ? 'allow' : 'ask');

@@ -20,6 +20,11 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** A person at this machine has to approve it first: nothing was started. */
+export class NotApproved extends OpError {
+  override name = 'NotApproved';
+}
+
 const opErrors: Readonly<Record<string, string>> = {
   ENOENT: 'not_found',
   ENOTDIR: 'not_found',

@@ -1,23 +1,26 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { approve, type ApproveOptions } from './commands/approve.ts';
 import { enroll, type EnrollOptions } from './commands/enroll.ts';
 import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
 import { fire, type FireOptions } from './commands/fire.ts';
+import { install, type InstallOptions, uninstall } from './commands/install.ts';
+import { invite, type InviteOptions } from './commands/invite.ts';
 import { list } from './commands/list.ts';
 import { run, type RunOptions } from './commands/run.ts';
 import type { CommonOptions } from './config.ts';
-import { CommandError } from './failure.ts';
-import { createOutput } from './output.ts';
-import { daemonVersion } from './ops/info.ts';
+import { endWithReader } from './output.ts';
+import { failureCode, withCommonOptions } from './program-options.ts';
+import { ownVersion } from './self.ts';
 
 /** Runs `svc host …`; answers the exit code. */
 async function main(words: readonly string[]): Promise<number> {
   let code = 0;
   const program = new Command('svc host')
     .description('make this machine a host, run commands on other hosts')
-    .version(daemonVersion())
+    .version(ownVersion())
     .exitOverride();
   addRun(program);
+  addInstallation(program);
   withCommonOptions(program.command('exec'))
     .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
     .usage('[options] <device|name> -- <cmd...>')
@@ -58,7 +61,7 @@ async function main(words: readonly string[]): Promise<number> {
     await program.parseAsync(words, { from: 'user' });
     return code;
   } catch (error) {
-    return failureCode(error, words[0] === 'exec');
+    return failureCode(error, words[0] === 'exec' ? relayFailedCode : 1);
   }
 }
 
@@ -77,23 +80,25 @@ function addRun(program: Command): void {
     .action((options: RunOptions) => run(options));
 }
 
-function withCommonOptions(command: Command): Command {
-  return command
-    .option('--key <key>', 'API key (default: SVC_API_KEY, else --key-file); visible to other users, prefer a file')
-    .option('--key-file <file>', 'file that holds the API key')
-    .option('--url <url>', 'gateway (default: SVC_BASE_URL, else http://127.0.0.1:8787)')
-    .option('--state-dir <directory>', 'device id, policy and lock (default: ~/.config/svc)')
-    .option('--json', 'print data as JSON');
+function addInstallation(program: Command): void {
+  withCommonOptions(program.command('invite'))
+    .description(
+      'print the line that makes another machine, which has only Node.js, a host; needs a key with the scope "*"',
+    )
+    .option('--name <name>', 'name of the host (default: its hostname)')
+    .action((options: InviteOptions) => invite(options));
+  withCommonOptions(program.command('install'))
+    .description('be a host that starts with this machine: a systemd unit, and a key that may do nothing else')
+    .option('--code <code>', 'from svc host invite; without it the key file has to be there')
+    .option('--name <name>', 'name of this host (default: of the invitation, else the hostname)')
+    .option('--roots <paths>', 'as of svc host run')
+    .option('--tags <names>', 'as of svc host run')
+    .option('--allow-shell', 'as of svc host run')
+    .action((options: InstallOptions) => install(options));
+  withCommonOptions(program.command('uninstall'))
+    .description('end the daemon and take away its unit, program and key')
+    .action((options: CommonOptions) => uninstall(options));
 }
 
-/** One line on standard error, and the exit code that `error` stands for. */
-function failureCode(error: unknown, ofExec: boolean): number {
-  // commander has printed its own line; help and version are no failures.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : ofExec ? relayFailedCode : error.exitCode;
-  createOutput().log(error instanceof Error ? error.message : String(error));
-  const code = error instanceof CommandError ? error.exitCode : 1;
-  // 1 may be the answer of the command on the other host.
-  return ofExec && code === 1 ? relayFailedCode : code;
-}
-
+endWithReader();
 process.exitCode = await main(process.argv.slice(2));

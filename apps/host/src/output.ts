@@ -18,6 +18,20 @@ export function printable(text: string): string {
   return text.toWellFormed().replace(unprintable, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
+/** `value` as JSON on one line, with the same characters in the escapes of JSON. */
+function printableJson(value: unknown): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(unprintable, (char) => char.split('').map(escaped).join(''));
+}
+
+/** Ends this process quietly when nobody reads what it writes any more, as after `| head`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+}
+
 /** Removes `key` and anything that looks like a key from `text`. */
 export function redact(text: string, key?: string): string {
   const known = key ? text.replaceAll(key, '[key]') : text;
@@ -33,7 +47,7 @@ export function createOutput(
   const line = (text: string) => void stdout.write(`${redact(printable(text), key)}\n`);
   return {
     line,
-    json: (value) => void stdout.write(`${redact(JSON.stringify(value), key)}\n`),
+    json: (value) => void stdout.write(`${redact(printableJson(value), key)}\n`),
     log: (text) => void stderr.write(`svc host: ${redact(printable(text), key)}\n`),
   };
 }

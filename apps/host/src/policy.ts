@@ -53,7 +53,7 @@ export interface Policy {
   readonly name: string | undefined;
   /** Labels by which schedules choose machines. */
   readonly tags: readonly string[];
-  /** Scheduled runs at once. */
+  /** Scheduled runs at once, and as many prompts. */
   readonly parallel: number;
   readonly kinds: (typeof runKinds)[number][];
   readonly agent: AgentPolicy | undefined;

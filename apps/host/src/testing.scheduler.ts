@@ -23,6 +23,10 @@ export interface FakeScheduler {
   readonly approved: Body[];
   readonly native: Body[];
   readonly results: Map<string, PostedResult[]>;
+  /** What came of the log of each attempt, `<run>.<attempt>`. */
+  readonly logs: Map<string, string>;
+  /** Status that refuses a piece of a log, or 200. */
+  onLog: (run: string) => number;
   /** Runs that were claimed, with the time. */
   readonly claimed: ClaimedRun[];
   /** What a heartbeat is answered: a body, or a status that refuses it. */
@@ -70,6 +74,8 @@ export function fakeScheduler(jsonOf: (request: IncomingMessage) => Promise<unkn
     approved: [],
     native: [],
     results: new Map(),
+    logs: new Map(),
+    onLog: () => 200,
     claimed: [],
     schedules: [],
     pause: { paused: false },
@@ -92,6 +98,7 @@ export function fakeScheduler(jsonOf: (request: IncomingMessage) => Promise<unkn
     },
     serves: (path) => /^\/v1\/(scheduler|schedules|schedule-runs)(\/|$)/.test(path),
     async serve(request, response, path) {
+      if (path.endsWith('/log')) return serveLog(fake, request, response, path);
       const body = request.method === 'POST' ? ((await jsonOf(request)) as Body) : {};
       const answer = (status: number, content: unknown): true => {
         response.writeHead(status, { 'content-type': 'application/json' });
@@ -173,6 +180,22 @@ function serveRun({ fake, resulting }: State, { path, body, answer, refuse }: Ex
   resulting.get(id)?.(posted);
   const status = fake.onResult(id, posted);
   return status === 200 ? answer(200, { run: {} }) : refuse(status);
+}
+
+async function serveLog(fake: FakeScheduler, request: IncomingMessage, response: ServerResponse, path: string) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const [id = ''] = path.split('/').slice(-2);
+  const query = new URL(request.url ?? '', 'http://x').searchParams;
+  const key = `${id}.${query.get('attempt')}`;
+  const known = Buffer.from(fake.logs.get(key) ?? '').subarray(0, Number(query.get('offset')));
+  const status = fake.onLog(id);
+  if (status === 200) fake.logs.set(key, Buffer.concat([known, ...chunks]).toString());
+  const error = { message: 'refused by the test', type: 'test', code: 'refused' };
+  response.writeHead(status, { 'content-type': 'application/json' });
+  const bytes = Buffer.byteLength(fake.logs.get(key) ?? '');
+  response.end(JSON.stringify(status === 200 ? { bytes, full: false } : { error }));
+  return true;
 }
 
 /** A run that can be claimed. */

@@ -3,6 +3,7 @@ import { type Template, template } from '@svc/contract';
 import { createTarBuilder } from './images/build.ts';
 import { createImages, type ImageShelf } from './images/images.ts';
 import type { StoredImage } from './images/store.ts';
+import { tryImage } from './images/trial.ts';
 import { createSystemPackages } from './system-packages.ts';
 
 interface Flags {
@@ -38,10 +39,15 @@ export function imagesCommand(defaultDir: string): Command {
     const image = await buildImage(openImages(flags), name, (line) => process.stderr.write(line));
     print(flags, image, () => `${image.template} ${image.digest}`);
   });
-  add('import <file>', 'takes an image that was exported; needs no root').action(async (file: string, flags: Flags) => {
-    const { template, digest, rootfs } = await openImages(flags).importFrom(file);
-    print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
-  });
+  add('import <file>', 'takes an image that was exported, if a sandbox starts from it; needs no root').action(
+    async (file: string, flags: Flags) => {
+      const { template, digest, rootfs } = await openImages(flags).importFrom(file, async (imported) => {
+        const { untried } = await tryImage(imported, flags.dir);
+        if (untried !== undefined) process.stderr.write(`svc: not tried whether it runs: ${untried}\n`);
+      });
+      print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
+    },
+  );
   add('export <template> <file>', 'writes an image to a file, for images import on another machine').action(
     async (name: string, file: string, flags: Flags) => {
       const { template, digest } = await openImages(flags).exportTo(templateOf(name), file);

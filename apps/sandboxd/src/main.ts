@@ -5,24 +5,30 @@ import pino from 'pino';
 import pretty from 'pino-pretty';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
-import { lockNode } from './node-lock.ts';
+import { lockNode, lockNodeWhenFree } from './node-lock.ts';
 import { defaultPypiHosts, npmHosts, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
 /** What is left of the machine to the rest of it. */
 const reservedBytes = 1_073_741_824;
-/** What a running sandbox may take of the machine: 1 GiB of its own and what is around it. */
-const usualBytes = 1_610_612_736;
+/** What a running sandbox takes of the machine besides the memory of its user code. */
+const aroundBytes = 536_870_912;
 const mostSlots = 64;
+/** Processes and threads of the host for one sandbox: gVisor has some of its own for each that runs inside. */
+const mostHostProcesses = 4096;
+/** A gateway that stops with this process ends its commands sooner. */
+const drainMs = 8_000;
 
 interface Options {
   dir: string;
   socket?: string;
   images?: string;
-  slots: string;
+  slots?: string;
   warm: string;
   memory: string;
+  cpus: string;
+  workspace: string;
   allowHosts: string;
   ports: string;
   pypiHosts: string;
@@ -34,7 +40,12 @@ interface Options {
 }
 
 const cores = availableParallelism();
-const usualSlots = Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / usualBytes)));
+
+/** As many sandboxes as the memory of the machine is enough for. */
+function slotsFor(memoryBytes: number): number {
+  const each = memoryBytes + aroundBytes;
+  return Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / each)));
+}
 
 /** Reads the command line: `sandboxd run`, `clear`, `images`. */
 function commandLine(): Command {
@@ -45,9 +56,11 @@ function commandLine(): Command {
     .requiredOption('--dir <directory>', 'state of the node; below 60 characters, its sockets are in it')
     .option('--socket <path>', 'where it listens (default: <dir>/sandboxd.sock)')
     .option('--images <directory>', 'root file systems (default: <dir>/images)')
-    .option('--slots <count>', 'sandboxes that may run at once', String(usualSlots))
+    .option('--slots <count>', 'sandboxes that may run at once (default: as many as have memory here)')
     .option('--warm <count>', 'restored sandboxes that wait', String(Math.min(4, Math.max(1, cores))))
     .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
+    .option('--cpus <count>', 'cores of one sandbox, 0.5 for half of one', '1')
+    .option('--workspace <MiB>', 'size of one workspace', '2048')
     .option('--allow-hosts <names>', 'comma-separated hosts whose addresses are not judged', '')
     .option('--ports <numbers>', 'comma-separated ports that may be reached outside', '80,443')
     .option(
@@ -85,22 +98,32 @@ function createLogger(level: string) {
 async function run(options: Options): Promise<void> {
   const logger = createLogger(options.logLevel);
   const dir = resolve(options.dir);
+  const stop = Promise.withResolvers<void>();
+  if (options.tied) process.stdin.once('end', stop.resolve).once('error', stop.resolve).resume();
   const log = (message: string, details: object = {}): void => logger.info(details, message);
-  const lock = await lockNode(dir);
+  // Whoever started it would only start it again: it waits, to take over when the other ends.
+  const lock = options.tied
+    ? await Promise.race([
+        lockNodeWhenFree(dir, (why) => logger.warn(`${why}; until it ends this one only waits`)),
+        stop.promise,
+      ])
+    : await lockNode(dir);
+  if (!lock) process.exit(0);
   const { systemPackages } = options;
+  const memoryBytes = mebibytes(options.memory);
   const images = resolve(options.images ?? join(dir, 'images'));
   const [parts, npm] = await Promise.all([
-    openParts({ dir, images, systemPackages, log }),
+    openParts({ dir, images, systemPackages, workspaceBytes: mebibytes(options.workspace), log }),
     options.npmHosts === undefined ? npmHosts(log) : listOf(options.npmHosts),
   ]);
   const registries = registriesOf({ pypi: listOf(options.pypiHosts), npm });
   const serving = await serve(parts, {
     dir,
     socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),
-    slots: Number(options.slots),
+    slots: options.slots === undefined ? slotsFor(memoryBytes) : Number(options.slots),
     warm: Number(options.warm),
     spares: 2,
-    limits: { memoryBytes: Number(options.memory) * 1_048_576, pids: 2048, cpus: 1 },
+    limits: { memoryBytes, pids: mostHostProcesses, cpus: Number(options.cpus) },
     rules: {
       allowHosts: listOf(options.allowHosts),
       ports: listOf(options.ports).map(Number),
@@ -110,14 +133,9 @@ async function run(options: Options): Promise<void> {
     build: options.build,
   });
   log('ready');
-  const stop = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.resolve());
-  if (options.tied)
-    process.stdin
-      .once('end', () => stop.resolve())
-      .once('error', () => stop.resolve())
-      .resume();
   await stop.promise;
+  await serving.drain(drainMs);
   await serving.close();
   await parts.scanner.close();
   await parts.workspaces.close();
@@ -126,6 +144,8 @@ async function run(options: Options): Promise<void> {
   await lock.release();
   process.exit(0);
 }
+
+const mebibytes = (text: string): number => Number(text) * 1_048_576;
 
 const listOf = (text: string): string[] =>
   text

@@ -6,6 +6,12 @@ import { type Flock, isAlive, tryFlock } from '@svc/process-lock';
 /** The process that holds a lock for a killed sandboxd ends within milliseconds; on a starving machine later. */
 const patienceMs = 5_000;
 const pollMs = 20;
+const lookAgainMs = 1_000;
+
+/** Another process works on the directory. */
+class NodeHeld extends Error {
+  override name = 'NodeHeld';
+}
 
 /**
  * Makes this process the only one that works on a node's directory. Throws at once, with nothing touched, when another
@@ -24,8 +30,21 @@ export async function lockNode(dir: string): Promise<Flock> {
     }
     const holder = Number.parseInt(await readFile(path, 'utf8').catch(() => ''), 10);
     if ((Number.isInteger(holder) && isAlive(holder)) || waited > patienceMs) {
-      throw new Error(`another sandboxd (pid ${holder}) holds ${dir}: end it, or name another --dir`);
+      throw new NodeHeld(`another sandboxd (pid ${holder}) holds ${dir}: end it, or name another --dir`);
     }
     await sleep(pollMs);
+  }
+}
+
+/** The same, but waits while another process works on the directory; `held` hears once who that is. */
+export async function lockNodeWhenFree(dir: string, held: (why: string) => void): Promise<Flock> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await lockNode(dir);
+    } catch (error) {
+      if (!(error instanceof NodeHeld)) throw error;
+      if (!isTold) held(error.message);
+    }
+    await sleep(lookAgainMs);
   }
 }

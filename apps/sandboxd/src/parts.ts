@@ -41,6 +41,8 @@ export interface Workspaces {
   usage(id: string): Promise<{ bytes: number; inodes: number }>;
   /** Whether it is over 2 GiB (spec: `workspace_too_large`), or has too many files, after a command of `tookMs`. */
   isTooLarge(id: string, tookMs: number): Promise<boolean>;
+  /** What one may have. */
+  most: { bytes: number; inodes: number };
   /** Whether the file system stops a workspace at its limit of bytes. */
   limited: boolean;
   /** Whether the file system leaves a limit to us, so that somebody has to look while a command runs. */
@@ -84,14 +86,23 @@ export interface ControlGroups {
 
 /** Files below a workspace that code inside may change at any time: no path leads out of it, whatever links it has. */
 export interface Files {
-  /** Writes a file through a private temporary one, so that a reader sees all of it or none. */
+  /** Writes a file once its body is whole; one that is there and may be written to stays the same file. */
   write(
     root: string,
     path: string,
     body: Readable,
-    options: { uid: number; readOnly: boolean; mostBytes: number },
+    options: {
+      uid: number;
+      readOnly: boolean;
+      mostBytes: number;
+      /**
+       * Has watchers inside hear of the file at a path below the workspace: a fresh one by renaming it from `from`. False
+       * when nothing was done.
+       */
+      announce?: ((path: string, from?: string) => Promise<boolean>) | undefined;
+    },
   ): Promise<WrittenFile>;
-  /** Opens a regular file for reading; throws `not_found` for what is none, `workspace_too_large` for what none can be. */
+  /** Opens a regular file for reading, behind links that stay inside too; throws `not_found` for what is none, `workspace_too_large` for what none can be. */
   read(root: string, path: string): Promise<{ bytes: number; body: Readable }>;
   list(root: string, path: string): Promise<FileEntry[]>;
   /** Every regular file below `path`, links not followed; `[]` when there is no such directory. */
@@ -106,6 +117,8 @@ export interface Files {
     sinceMs: number,
     signal?: AbortSignal,
   ): Promise<{ path: string; sha256: string; bytes: number }[]>;
+  /** Whether anything below `root` changed at or after `sinceMs` (ctime). */
+  hasChanged(root: string, sinceMs: number): Promise<boolean>;
   /** The workspace as a tar stream. */
   archive(root: string): Readable;
 }

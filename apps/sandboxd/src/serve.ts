@@ -1,12 +1,17 @@
 import { once } from 'node:events';
 import { chmod, chown, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpServer } from './http/server.ts';
 import { type NodeOptions, type NodeParts, openNode, type SandboxNode } from './sandboxes/index.ts';
+
+const drainStepMs = 20;
 
 /** A node that answers on its socket. */
 export interface Serving {
   node: SandboxNode;
+  /** Settles when no command or cell runs that somebody waits for, at the latest after `ms`. */
+  drain(ms: number): Promise<void>;
   /** Stops answering; sandboxes go on. */
   close(): Promise<void>;
 }
@@ -23,6 +28,11 @@ export async function serve(parts: NodeParts, options: NodeOptions & { socket: s
   await chmod(options.socket, 0o660);
   return {
     node,
+    async drain(ms) {
+      const until = performance.now() + ms;
+      const isBusy = () => [...node.context.entries.values()].some(({ busy }) => busy === 'command' || busy === 'cell');
+      while (isBusy() && performance.now() < until) await sleep(drainStepMs);
+    },
     async close() {
       server.close();
       server.closeAllConnections();

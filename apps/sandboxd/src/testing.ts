@@ -125,7 +125,10 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
       });
       asked.end();
       return await new Promise<Duplex>((resolve, reject) => {
-        asked.once('upgrade', (_response, stream: Duplex) => resolve(stream));
+        asked.once('upgrade', (_response, stream: Duplex, head: Buffer) => {
+          if (head.length > 0) stream.unshift(head);
+          resolve(stream);
+        });
         asked.once('response', (response) => reject(new Error(`status ${response.statusCode}`)));
         asked.once('error', reject);
       });

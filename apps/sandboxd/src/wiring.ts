@@ -21,6 +21,8 @@ export async function openParts(options: {
   dir: string;
   images: string;
   systemPackages: boolean;
+  /** Bytes of one workspace. */
+  workspaceBytes?: number;
   log(message: string, details?: object): void;
 }): Promise<MachineParts> {
   const { dir } = options;
@@ -30,7 +32,8 @@ export async function openParts(options: {
     const missing = await packages.ensure({ bwrap: 'bubblewrap' });
     if (missing !== undefined) log('no v1 sandboxes', { reason: missing });
   }
-  const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages, log });
+  const size = options.workspaceBytes === undefined ? {} : { mostBytes: options.workspaceBytes };
+  const workspaces = await openWorkspaces({ dir: join(dir, 'workspaces'), packages, log, ...size });
   // Search only: the user of a v1 sandbox must come as far as its own directory.
   await chmod(join(dir, 'workspaces'), 0o711);
   if (workspaces.reason !== undefined)
@@ -45,7 +48,8 @@ export async function openParts(options: {
     }),
     workspaces,
     groups,
-    files: createFiles(),
+    // A little more than a workspace has, as its file system lets it have.
+    files: createFiles(workspaces.most.bytes * 1.125),
     scanner: createScanner({ packages, log }),
     runtime: createRuntime({ dir: join(options.images, 'runtime') }),
     log,

@@ -84,7 +84,8 @@ export class NodeClient {
   runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>
     this.#json(of(id, 'run_code'), { method: 'POST', json, signal, silenceMs: silenceMs + json.timeout_ms });
   resetKernel = (id: string): Promise<void> => this.#json(of(id, 'kernel/reset'), { method: 'POST' });
-  pause = (id: string): Promise<Paused> => this.#json(of(id, 'pause'), { method: 'POST' });
+  pause = (id: string, filesOnly = false): Promise<Paused> =>
+    this.#json(of(id, 'pause'), { method: 'POST', json: { files_only: filesOnly } });
   resume = (id: string, expiresAt: number): Promise<Resumed> =>
     this.#json(of(id, 'resume'), { method: 'POST', json: { expires_at: expiresAt } });
   fork = (id: string, children: { id: string; expires_at: number }[]): Promise<Forked> =>

@@ -6,6 +6,7 @@ import {
   backend,
   type codeResult,
   type egressPreset,
+  type endedProcess,
   type execFrame,
   type fileEntry,
   type forkedSandbox,
@@ -37,6 +38,9 @@ export const newSandbox = z.object({
 });
 export type NewSandbox = z.input<typeof newSandbox>;
 
+/** A process that ended right after a restore. */
+export type EndedProcess = z.infer<typeof endedProcess>;
+
 /** A sandbox as sandboxd knows it. */
 export interface SandboxState {
   id: string;
@@ -53,6 +57,8 @@ export interface SandboxState {
   expires_at: number;
   /** Bytes of disk that it takes while it is paused: its memory and its workspace, or that alone when only files were kept. */
   snapshot_bytes?: number;
+  /** Processes of the snapshot that it came from last, and ended within seconds of that. */
+  ended_after_resume?: EndedProcess[];
 }
 
 /** `POST …/exec`. Exactly one of `cmd`, `shell` and `code` with `language`. The gateway has checked lengths and counts. */
@@ -75,24 +81,30 @@ export type OutputFile = z.infer<typeof outputFile>;
 type ExecFrame = z.infer<typeof execFrame>;
 /**
  * Lines of the answer to an exec (`application/x-ndjson`): the frames that a caller gets, but that `exit` has the
- * outputs, of which the gateway makes a receipt. `truncated`: a stream reached 1 MiB; the rest of it is dropped.
+ * outputs, of which the gateway makes a receipt, and whether the workspace changed (one of the version before does not
+ * say). `truncated`: a stream reached 1 MiB; the rest of it is dropped.
  */
 export type ExecEvent =
   | Exclude<ExecFrame, { type: 'exit' | 'error' }>
-  | (Omit<Extract<ExecFrame, { type: 'exit' }>, 'receipt'> & { outputs: OutputFile[] })
+  | (Omit<Extract<ExecFrame, { type: 'exit' }>, 'receipt'> & { outputs: OutputFile[]; changed?: boolean })
   | (Extract<ExecFrame, { type: 'error' }> & { code: NodeErrorCode });
 
 /** `POST …/run_code`. */
 export const codeRequest = z.object({ code: z.string(), timeout_ms: z.int() });
 export type CodeRequest = z.infer<typeof codeRequest>;
 
-/** What a cell of the Python kernel did. */
-export type CodeResult = z.infer<typeof codeResult>;
+/** What a cell of the Python kernel did, and whether the workspace changed; one of the version before says less. */
+export type CodeResult = Omit<z.infer<typeof codeResult>, 'truncated'> & {
+  truncated?: ('stdout' | 'stderr')[];
+  changed?: boolean;
+};
 /** An entry of a directory; `path` is relative to `/workspace`, `mtime` RFC 3339. */
 export type FileEntry = z.infer<typeof fileEntry>;
 /** Answer of `PUT …/files`. */
 export type WrittenFile = OutputFile;
 
+/** `POST …/pause`. `files_only`: memory and processes are given up. */
+export const pauseRequest = z.object({ files_only: z.boolean().default(false) });
 /** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes with the workspace. */
 export interface Paused {
   memory: boolean;
@@ -153,6 +165,8 @@ export const nodeErrors = {
   no_sandbox: 404,
   sandbox_busy: 409,
   sandbox_not_running: 409,
+  /** A pause without `files_only`: memory cannot be saved, and the sandbox goes on. */
+  memory_not_saved: 409,
   not_supported_on_v1: 409,
   workspace_too_large: 413,
   sandbox_capacity: 503,

@@ -47,7 +47,7 @@ export async function approve(named: string | undefined, options: ApproveOptions
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
-  const client = createClient({ baseUrl: config.url, apiKey: config.key, device });
+  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key, device });
   const approvals = openApprovals(join(config.stateDir, 'approvals.json'));
   const context: ApproveContext = { client, approvals, output, deviceId: id, options };
   if (options.revoke) return revoke(named, context);

@@ -17,7 +17,7 @@ export interface EnrollOptions extends CommonOptions {
 }
 
 /** What a daemon calls: to be a host, to take scheduled runs, and to name the device that asks at its terminal. */
-const scopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'devices:read'];
+const scopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'sessions:serve', 'devices:read'];
 
 /** `svc host enroll`: makes a key that this machine alone serves with, and that may do nothing else. */
 export async function enroll(options: EnrollOptions): Promise<void> {
@@ -30,7 +30,7 @@ export async function enroll(options: EnrollOptions): Promise<void> {
   const { id: deviceId, name: known } = await loadDevice(config.stateDir);
   const name = options.name ?? known ?? hostname();
   const device = { id: deviceId, name, platform: devicePlatform };
-  const client = createClient({ baseUrl: config.url, apiKey: config.key, device });
+  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key, device });
   const body = { name: `host ${name}`.slice(0, 120), scopes, tool_level: 'l0' as const, device_id: deviceId };
   const made = await client.keys.create({ body }).catch((error) => {
     throw new CommandError(describeWithTrace(error));

@@ -83,7 +83,7 @@ function parseTimeout(text: string): number {
 
 /** This machine's identity goes along, so that the other host can say who asks; without one it works as well. */
 async function clientOf(config: Config, output: Output): Promise<Client> {
-  const base = { baseUrl: config.url, apiKey: config.key };
+  const base = { baseUrl: config.url, apiKey: config.key, retries: 0 };
   try {
     await ensureStateDirectory(config.stateDir);
     const { id, name } = await loadDevice(config.stateDir);

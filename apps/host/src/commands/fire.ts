@@ -67,7 +67,7 @@ async function claimInPlaceOfDaemon(context: FireContext): Promise<number | unde
   const { config, output, policy, journal, machine, stop } = context;
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
-  const client = createClient({ baseUrl: config.url, apiKey: config.key, device });
+  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key, device });
   const call = () => ({ signal: AbortSignal.any([stop, AbortSignal.timeout(reachMs)]) });
   const rules = await policy.current();
   try {
@@ -80,9 +80,10 @@ async function claimInPlaceOfDaemon(context: FireContext): Promise<number | unde
   stop.addEventListener('abort', () => void runner.stop(), { once: true });
   for (let claimed = 0; ; claimed += 1) {
     const body = { kinds: kindsOf(rules), tags: [...rules.tags] };
+    const asked = performance.now();
     const answer = stop.aborted ? undefined : await client.scheduler.claim({ body }, call()).catch(() => undefined);
     if (!answer?.run) return claimed;
-    runner.start(answer.run);
+    runner.start(answer.run, asked);
     await runner.idle();
   }
 }

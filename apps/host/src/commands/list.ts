@@ -1,15 +1,16 @@
 import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
-import { createOutput, printable } from '../output.ts';
+import { createOutput } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
+import { table } from '../table.ts';
 
 /** `svc host list`: the hosts that are present now, as a table or as JSON. */
 export async function list(options: CommonOptions): Promise<void> {
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
-  const client = createClient({ baseUrl: config.url, apiKey: config.key });
+  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key });
   const { hosts } = await client.hosts.list().catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });
@@ -26,16 +27,4 @@ export async function list(options: CommonOptions): Promise<void> {
   for (const line of table([['NAME', 'DEVICE', 'PLATFORM/OS', 'HOSTNAME', 'ROOTS', 'SINCE'], ...rows])) {
     output.line(line);
   }
-}
-
-/** Rows as lines with aligned columns. */
-function table(rows: readonly string[][]): string[] {
-  const cells = rows.map((row) => row.map(printable));
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  return cells.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

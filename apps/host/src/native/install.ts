@@ -133,7 +133,7 @@ async function readCrontab(env: EntryOptions['environment']): Promise<string> {
 }
 
 /** Quoted for systemd, which would expand `%` and `$`. */
-function systemdWord(word: string): string {
+export function systemdWord(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, hostname, release, totalmem, type as systemType, uptime } from 'node:os';
 import { hostOpNames } from '@svc/contract';
+import { ownVersion } from '../self.ts';
 import { defineOp } from './op.ts';
 
 /** What kind of device a host is to the gateway; prompts run by themselves on the freshest of this kind. */
@@ -13,7 +14,7 @@ export const info = defineOp('info', async (_, { name, policy }) => ({
   platform: devicePlatform,
   os: osLabel(),
   arch: arch(),
-  daemon_version: daemonVersion(),
+  daemon_version: ownVersion(),
   node: process.version,
   uptime_s: Math.trunc(uptime()),
   cpus: availableParallelism(),
@@ -32,10 +33,4 @@ export function osLabel(): string {
     // Not a Linux with that file.
   }
   return `${systemType()} ${release()}`;
-}
-
-/** Version of this package. */
-export function daemonVersion(): string {
-  const path = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

@@ -1,4 +1,4 @@
-import { type HostOp, type HostOpArgs, type HostOpResult, hostOps, wordsFor } from '@svc/contract';
+import { type HostOp, type HostOpArgs, type HostOpResult, hostOps, withoutNulls, wordsFor } from '@svc/contract';
 import { OpError, toOpError } from '../failure.ts';
 import type { ProcessGroups } from '../groups.ts';
 import type { Places } from '../places.ts';
@@ -30,7 +30,7 @@ export function defineOp<N extends HostOp>(
   run: (args: HostOpArgs<N>, context: OpContext) => Promise<HostOpResult<N>>,
 ): Op<N> {
   return async (args, context) => {
-    const parsed = hostOps[name].args.safeParse(args, { error: wordsFor });
+    const parsed = hostOps[name].args.safeParse(withoutNulls(hostOps[name].args, args), { error: wordsFor });
     if (parsed.success) {
       return run(parsed.data as HostOpArgs<N>, context).catch((error) => {
         throw toOpError(error);

@@ -35,6 +35,12 @@ test('a command answers its exit code and both streams', async (t) => {
   assert.deepEqual(result, { exit_code: 7, stdout: 'out\n', stderr: 'err\n', timed_out: false, truncated: false });
 });
 
+test('null for an argument that may be left out is as good as leaving it out, for one that must be there it is refused', async (t) => {
+  const { stdout } = await run(t, { command: 'echo out', cwd: null, env: null, timeout_ms: null });
+  assert.equal(stdout, 'out\n');
+  await assert.rejects(run(t, { command: null }), { message: /^bad_args: command: / });
+});
+
 test('a command ended by signal n answers 128+n', async (t) => {
   assert.equal((await run(t, { command: 'kill -9 $$' })).exit_code, 137);
 });

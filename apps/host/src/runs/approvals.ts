@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentSpec, commandHashInput, shellSpec, uuid } from '@svc/contract';
 import { z } from 'zod';
@@ -36,6 +38,8 @@ export interface Approvals {
   add(approval: Approval): Promise<void>;
   /** Takes back what was approved for a schedule. */
   remove(scheduleId: string): Promise<void>;
+  /** Calls `handler` when the file was changed, by this process or another, until `signal` aborts. */
+  onChange(handler: () => void, signal: AbortSignal): void;
 }
 
 const lockRetries = 250;
@@ -68,6 +72,17 @@ export function openApprovals(path: string): Approvals {
     },
     add: (approval) => change((approvals) => [...others(approvals, approval.schedule_id), approval]),
     remove: (scheduleId) => change((approvals) => others(approvals, scheduleId)),
+    onChange(handler, signal) {
+      // The directory: the file is replaced whole. Where the system cannot watch, the next claim after a restart tells.
+      try {
+        const watcher = watch(dirname(path), { signal, persistent: false }, (_, name) => {
+          if (name === basename(path)) handler();
+        });
+        watcher.on('error', () => {});
+      } catch {
+        return;
+      }
+    },
   };
 }
 

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, SvcError } from '@svc/sdk';
 import { createBackoff } from '../backoff.ts';
 import type { Policy, PolicySource } from '../policy.ts';
+import { lacksScope } from '../refusals.ts';
 import { describeFailure } from '../report.ts';
+import type { Approvals } from './approvals.ts';
 import type { ClaimedRun } from './context.ts';
 import { isRefusal } from './lease.ts';
 import type { Runner } from './runner.ts';
@@ -12,6 +14,7 @@ export interface ClaimOptions {
   client: Client;
   policy: PolicySource;
   runner: Runner;
+  approvals: Pick<Approvals, 'onChange'>;
   /** Smallest and largest wait after a failure, in milliseconds. */
   retryMs: readonly [number, number];
   log: (text: string) => void;
@@ -30,6 +33,9 @@ export async function claimRuns(options: ClaimOptions): Promise<void> {
   const backoff = createBackoff(...options.retryMs);
   const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   let told = '';
+  // The first claim too: something may have been approved while no daemon ran.
+  let again = true;
+  options.approvals.onChange(() => void claimAgain(options).catch(() => {}), signal);
   while (!signal.aborted) {
     const policy = await options.policy.current();
     if (runner.running() >= policy.parallel || kindsOf(policy).length === 0) {
@@ -39,23 +45,40 @@ export async function claimRuns(options: ClaimOptions): Promise<void> {
     }
     const asked = performance.now();
     try {
-      const run = await claim(options, policy);
+      const run = await claim(options, policy, { wait_s: waitSeconds, ...(again && { again }) });
+      again = false;
       told = '';
       backoff.reset();
-      if (run) runner.start(run);
+      if (run) runner.start(run, asked);
       else if (performance.now() - asked < emptyMs) await sleep(emptyMs, undefined, { signal }).catch(() => {});
     } catch (failure) {
       if (signal.aborted) return;
       const reason = describeFailure(failure);
-      if (reason !== told && !isOfEveryCall(failure)) options.log(`cannot claim runs: ${reason}; trying again`);
+      if (reason !== told && !isOfEveryCall(failure) && !lacksScope(failure))
+        options.log(`cannot claim runs: ${reason}; trying again`);
       told = reason;
       await sleep(waitAfter(failure, backoff.next(), options.retryMs[1]), undefined, { signal }).catch(() => {});
     }
   }
 }
 
-async function claim({ client, signal }: ClaimOptions, policy: Policy): Promise<ClaimedRun | null> {
-  const body = { kinds: kindsOf(policy), tags: [...policy.tags], wait_s: waitSeconds };
+/** Something was approved: what this machine handed back is offered once more, beside the claim that waits. */
+async function claimAgain(options: ClaimOptions): Promise<void> {
+  const { runner } = options;
+  const policy = await options.policy.current();
+  const hasRoom = runner.running() < policy.parallel && kindsOf(policy).length > 0;
+  const asked = performance.now();
+  // Without it the next claim after a restart tells.
+  const run = hasRoom ? await claim(options, policy, { wait_s: 0, again: true }).catch(() => null) : null;
+  if (run) runner.start(run, asked);
+}
+
+async function claim(
+  { client, signal }: ClaimOptions,
+  policy: Policy,
+  how: { wait_s: number; again?: true },
+): Promise<ClaimedRun | null> {
+  const body = { kinds: kindsOf(policy), tags: [...policy.tags], ...how };
   const call = { signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]) };
   return (await client.scheduler.claim({ body }, call)).run;
 }

@@ -17,7 +17,7 @@ import {
   temporaryDirectory,
   until,
 } from '../testing.ts';
-import { type FakeGateway, fakeGateway, refuse, testKey } from '../testing.gateway.ts';
+import { answer, type FakeGateway, fakeGateway, refuse, testKey } from '../testing.gateway.ts';
 import { hashOf, newRun } from '../testing.scheduler.ts';
 import { openApprovals } from './approvals.ts';
 
@@ -43,7 +43,12 @@ test('a daemon offers what it can run under its tags, and no more at once than i
   const { scheduler } = gateway;
   const daemon = await startDaemon(t, gateway, ['--tags', 'linux, büro', '--parallel', '2']);
   await until(() => scheduler.claims.length > 0, 'a claim');
-  assert.deepEqual(scheduler.claims[0], { kinds: ['shell', 'http'], tags: ['linux', 'büro'], wait_s: 25 });
+  assert.deepEqual(scheduler.claims[0], {
+    kinds: ['shell', 'http'],
+    tags: ['linux', 'büro'],
+    wait_s: 25,
+    again: true,
+  });
   const runs = [];
   for (const at of [0, 1, 2, 3]) runs.push(await approvedRun(daemon, `until [ -e go${at} ]; do sleep 0.05; done`));
   for (const run of runs) scheduler.queue(run);
@@ -81,6 +86,28 @@ test('a key that may be a host and may not take runs: the daemon serves, and say
   await gateway.stream();
   await daemon.says('cannot claim runs: 403 forbidden');
   assert.equal((await gateway.exec('info').outcome).ok, true);
+});
+
+test('a key without some of the scopes: each route that is refused is said once, with what it is for and its scope', async (t) => {
+  const gateway = await fakeGateway(t);
+  const asked = { claim: 0, stream: 0, list: 0 };
+  gateway.intercept = (request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://x');
+    const scope = pathname === '/v1/scheduler/claim' ? 'scheduler:serve' : 'schedules';
+    if (pathname === '/v1/scheduler/claim') asked.claim += 1;
+    else if (pathname === '/v1/schedules/stream') asked.stream += 1;
+    else return false;
+    const error = { message: 'refused', type: 'permission_error', code: 'forbidden', details: { scopes: [scope] } };
+    answer(response, 403, { error });
+    return true;
+  };
+  const daemon = await startDaemon(t, gateway);
+  await gateway.stream();
+  await daemon.says('this key may not take scheduled runs: it needs the scope "scheduler:serve"; svc host enroll');
+  await daemon.says('this key may not hear at once that a run was cancelled: it needs the scope "schedules" or');
+  await until(() => asked.stream >= 3, 'it asked again');
+  assert.equal(daemon.stderr().split('this key may not').length, 3, daemon.stderr());
+  assert.doesNotMatch(daemon.stderr(), /cannot claim runs/);
 });
 
 test('SIGTERM ends runs, reports them and claims no more', async (t) => {
@@ -129,7 +156,7 @@ test('an outcome that could not be reported is reported by the next daemon', asy
 });
 
 /** `SVC_TEST_KILLS=16` for more. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 4);
 
 test('kill -9 at any instant never leads to two processes of an attempt, though it be offered again', {
   timeout: 60_000 + 30_000 * kills,
@@ -187,6 +214,7 @@ test('a webhook is called from the machine: method, headers, body, status, time,
         if (incoming.url === '/slow') return;
         if (incoming.url === '/plain') response.writeHead(302, { location: 'http://localhost/' }).end();
         else if (incoming.url === '/moved') response.writeHead(303, { location: '/fine' }).end();
+        else if (incoming.url === '/echo') response.end(incoming.rawHeaders.join(' '));
         else response.writeHead(incoming.url === '/teapot' ? 418 : 200).end(`said ${incoming.url}`);
       });
     },
@@ -212,6 +240,14 @@ test('a webhook is called from the machine: method, headers, body, status, time,
   assert.equal((await call('/teapot')).error, 'answered 418, expected 2xx');
   assert.equal((await call('/teapot', { expect_status: 418 })).ok, true);
   assert.equal((await call('/slow', {}, { timeout_s: 1 })).error, 'timeout');
+  const secrets = { Authorization: 'Bearer echoed-secret', accept: 'text/plain' };
+  const echo = (await call('/echo', { method: 'GET', headers: secrets })).log_tail ?? '';
+  assert.match(
+    echo,
+    /\[Authorization\].*text\/plain|text\/plain.*\[Authorization\]/,
+    'a server that echoes has none kept',
+  );
+  assert.doesNotMatch(echo, /echoed-secret/);
   assert.equal((await call('/plain')).error, 'sent to http://, which is not https');
   assert.match((await call('', { url: 'https://localhost:1/' })).error ?? '', /ECONNREFUSED|bad port/);
   assert.match((await call('', { url: 'http://localhost/' })).error ?? '', /^spec: must be an https URL/);
@@ -379,6 +415,8 @@ test('a prompt is shown, approved at the machine alone, and given to the agent f
   const resultNow = async () =>
     scheduler.result(scheduler.queue(newRun({ kind: 'agent', spec, schedule_id: schedule.id })));
   assert.match((await resultNow()).error ?? '', /^prompt_not_approved: run "svc host approve"/);
+  const asked = () => scheduler.claims.filter(({ again }) => again === true).length;
+  const before = asked();
   const shown = await approve(t, gateway, daemon.stateDir, 'backup');
   assert.deepEqual(shown.slice(1, 5), [
     'skill     (none)',
@@ -387,6 +425,7 @@ test('a prompt is shown, approved at the machine alone, and given to the agent f
     '        | and tidy',
   ]);
   assert.deepEqual(scheduler.approved, []);
+  await until(() => asked() > before, 'it asks again for what it handed back');
   assert.equal((await resultNow()).log_tail, 'look around\nand tidy');
   const listed = command(t, gateway, daemon.stateDir, 'approve', '--list');
   await listed.ended;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { toOpError } from '../failure.ts';
+import { NotApproved, toOpError } from '../failure.ts';
 import type { Execution, RunTask } from './context.ts';
 import { runHttp } from './http.ts';
 import type { RunOutcome } from './journal.ts';
@@ -44,6 +44,7 @@ function failureOf(error: unknown, task: RunTask, { signal }: Execution, log: (t
   // When the end was ordered, that is the reason, whatever failed because of it.
   if (signal.aborted) return { ok: false, error: String(signal.reason) };
   if (error instanceof z.ZodError) return { ok: false, error: `spec: ${error.issues[0]?.message ?? 'malformed'}` };
+  if (error instanceof NotApproved) return { ok: false, error: error.message, not_started: 'not_approved' };
   const failure = toOpError(error);
   if (failure.message === 'internal_error') log(`run ${task.id} failed: ${String(failure.cause)}`);
   return { ok: false, error: failure.message };

@@ -15,7 +15,8 @@ const mostBytes = 1_048_576;
  */
 export async function runHttp(task: RunTask, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
   const spec = httpSpec.parse(task.spec);
-  const tail = createTail(createScrubber(new Map([['key', machine.key]])));
+  // A server that echoes what it was sent must not have it stored where whoever reads runs can read it.
+  const tail = createTail(createScrubber(new Map([...secretsOf(spec.headers ?? {}), ['key', machine.key]])));
   onTail(tail);
   try {
     const response = await follow(spec.url, {
@@ -40,6 +41,19 @@ export async function runHttp(task: RunTask, { machine, signal, onTail }: Execut
   } finally {
     tail.end();
   }
+}
+
+/** What many have, and nobody hides: an answer may hold it by chance. */
+const plainHeaders = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
+
+/** Header values by the names they are shown under: whole, and without a scheme such as `Bearer`. */
+function secretsOf(headers: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(headers)
+    .filter(([name]) => !plainHeaders.test(name))
+    .flatMap(([name, value]): [string, string][] => [
+      [name, value],
+      [`${name}: …`, value.trim().split(' ').at(-1) ?? ''],
+    ]);
 }
 
 /** `fetch` that stays with https when it is sent elsewhere, and gives the other place no headers of this one. */

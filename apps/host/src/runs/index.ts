@@ -16,6 +16,7 @@ import { type Journal, openJournal, pruneJournal } from './journal.ts';
 import { runTiming } from './lease.ts';
 import { createRunner, type Runner } from './runner.ts';
 import type { ScheduleList } from '../schedules.ts';
+import { ownCommand } from '../self.ts';
 import { watchSchedules } from './watch.ts';
 
 /** What the scheduler's part of a host is started with. */
@@ -36,6 +37,8 @@ export interface RunsOptions {
 
 /** The scheduler's part of the daemon. */
 export interface Runs {
+  /** What runs on this machine are made of. */
+  machine: Machine;
   /** Claims no more, ends what runs and reports it, within `mostStopMs`. */
   stop(): Promise<void>;
 }
@@ -61,16 +64,19 @@ export async function startRuns(options: RunsOptions): Promise<Runs> {
   const spool = setInterval(() => void tidy().catch(() => {}), spoolMs).unref();
   const look = createLook(options, machine, send);
   const working = [
-    claimRuns({ client, policy, runner, retryMs: options.timing.retryMs, log, signal }),
+    claimRuns({ client, policy, runner, approvals: machine.approvals, retryMs: options.timing.retryMs, log, signal }),
     watchSchedules({
       client,
       timing: options.timing,
       onSchedules: look,
+      // A run that the gateway ended is not to go on until the next heartbeat: another waits for its end.
+      onRun: (run) => void (run?.state !== 'running' && runner.look(run?.id)),
       onReached: (reached) => noteReached(config.stateDir, reached),
       signal,
     }),
   ];
   return {
+    machine,
     async stop() {
       clearInterval(spool);
       stopping.abort();
@@ -118,12 +124,11 @@ export function createRunnerOf(
 /** What is done with the account's schedules whenever they may have changed. */
 function createLook(options: RunsOptions, machine: Machine, send: () => Promise<void>) {
   const { config, deviceId, log, policy } = options;
-  const svc = new URL('../../../../svc', import.meta.url).pathname;
   const common = ['--url', config.url, '--state-dir', config.stateDir, ...options.words];
   const key = config.keyFile === undefined ? [] : ['--key-file', config.keyFile];
   const mirror = createMirror({
     stateDir: config.stateDir,
-    command: (id) => [svc, 'host', 'fire', id, ...common, ...key],
+    command: (id) => [...ownCommand(), 'fire', id, ...common, ...key],
     environment: config.childEnvironment,
     configDirectory: config.childEnvironment['XDG_CONFIG_HOME'] || join(config.home, '.config'),
     deviceId,

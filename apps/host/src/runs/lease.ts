@@ -25,8 +25,10 @@ export const runTiming: RunTiming = { heartbeatMs: 20_000, leaseMs: 55_000, retr
 const lookMs = 1_000;
 const sleptMs = 5_000;
 
+/** The reason of a run that the gateway ended: it waits to hear that the process is gone. */
+export const cancelled = 'cancelled';
 /** Reasons for which nothing is reported: the attempt is not this host's any more. */
-export const silentReasons = ['cancelled', 'lease_held', 'lease_lost'];
+export const silentReasons = ['lease_held', 'lease_lost'];
 
 /** What keeping a lease needs to know. */
 export interface LeaseOptions {
@@ -39,6 +41,35 @@ export interface LeaseOptions {
   controller: AbortController;
   /** The run is over. */
   over: AbortSignal;
+  /** When the claim was sent (`performance.now()`): the lease began after that, however late its answer came. */
+  since: number;
+  /** Wakes the next heartbeat: something was said of the run. */
+  wake: Wake;
+}
+
+/** A wait that can be cut short; what was said before the wait counts. */
+export interface Wake {
+  /** Ends the wait at hand, or the next one. */
+  now(): void;
+  /** Resolves when `now` is called, or `signal` aborts. */
+  next(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes the wake of one run. */
+export function createWake(): Wake {
+  let called = Promise.withResolvers<void>();
+  return {
+    now: () => called.resolve(),
+    async next(signal) {
+      const { promise } = called;
+      const aborted = new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await Promise.race([promise, aborted]);
+      if (!signal.aborted) called = Promise.withResolvers<void>();
+    },
+  };
 }
 
 /**
@@ -50,10 +81,12 @@ export async function keepLease(options: LeaseOptions): Promise<void> {
   const signal = AbortSignal.any([controller.signal, over]);
   const backoff = createBackoff(...timing.retryMs);
   const lose = () => controller.abort('lease_lost');
-  let lapse = setTimeout(lose, timing.leaseMs);
-  let wait = timing.heartbeatMs;
+  const left = Math.max(0, options.since + timing.leaseMs - performance.now());
+  let lapse = setTimeout(lose, left);
+  // As far before the end of the lease as ever: at once when the claim waited long for its run.
+  let wait = Math.max(0, left - (timing.leaseMs - timing.heartbeatMs));
   while (!signal.aborted) {
-    await waitAwake(wait, signal);
+    await waitAwake(wait, signal, options.wake);
     if (signal.aborted) break;
     const sent = performance.now();
     const answer = await beat(options, signal);
@@ -72,26 +105,29 @@ export async function keepLease(options: LeaseOptions): Promise<void> {
   clearTimeout(lapse);
 }
 
-/** Waits; comes back early when the machine slept meanwhile: its timers stood still, the lease did not. */
-async function waitAwake(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits; comes back early when it is woken, and when the machine slept: its timers stood still, the lease did not. */
+async function waitAwake(ms: number, signal: AbortSignal, wake: Wake): Promise<void> {
   const asleep = () => Date.now() - performance.now();
   const [before, end] = [asleep(), performance.now() + ms];
+  const over = new AbortController();
+  const woken = wake.next(AbortSignal.any([signal, over.signal])).then(() => 'woken' as const);
   for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
-    await sleep(Math.min(left, lookMs), undefined, { signal }).catch(() => {});
-    if (asleep() - before > sleptMs) return;
+    const passed = sleep(Math.min(left, lookMs), undefined, { signal }).catch(() => {});
+    if ((await Promise.race([passed, woken])) === 'woken' || asleep() - before > sleptMs) break;
   }
+  over.abort();
 }
 
 async function beat(
   options: LeaseOptions,
   signal: AbortSignal,
-): Promise<'kept' | 'cancelled' | 'lease_held' | 'unknown'> {
+): Promise<'kept' | typeof cancelled | 'lease_held' | 'unknown'> {
   const { client, run, timing } = options;
   try {
     const body = { attempt: run.attempt, ...(await options.progress()) };
     const call = { signal: AbortSignal.any([signal, AbortSignal.timeout(timing.callMs)]) };
     const { cancel } = await client.scheduler.heartbeat({ params: { id: run.id }, body }, call);
-    return cancel ? 'cancelled' : 'kept';
+    return cancel ? cancelled : 'kept';
   } catch (error) {
     return isFinalRefusal(error) ? 'lease_held' : 'unknown';
   }

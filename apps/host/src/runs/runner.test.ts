@@ -25,6 +25,8 @@ interface Bench {
   state: string;
   machine: Machine;
   logged: string[];
+  /** Approves the command of a run at the machine. */
+  approve(run: ClaimedRun): Promise<void>;
   /** Runs a shell command that was approved; answers the run. */
   shell(command: string, spec?: object, run?: Partial<ClaimedRun>): Promise<ClaimedRun>;
 }
@@ -37,7 +39,7 @@ async function bench(
 ): Promise<Bench> {
   const gateway = await fakeGateway(t);
   const [root, state] = [await temporaryDirectory(t), await temporaryDirectory(t)];
-  const client = createClient({ baseUrl: gateway.url, apiKey: testKey });
+  const client = createClient({ baseUrl: gateway.url, apiKey: testKey, retries: 0 });
   const machine: Machine = {
     environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: root, UNNAMED: 'secret-of-the-daemon' },
     secretsPath: join(state, 'secrets.json'),
@@ -48,6 +50,10 @@ async function bench(
     reportDirectory: join(state, 'runs'),
     killAfterMs: 200,
     ...changes,
+  };
+  const approve = async ({ schedule_id, name, command_hash }: ClaimedRun) => {
+    const approval = { schedule_id, name, approved_at: new Date().toISOString() };
+    await machine.approvals.add({ ...approval, command_hash: command_hash as string });
   };
   const logged: string[] = [];
   const current = async () => policyOf({ roots: [root], ...policy });
@@ -75,10 +81,10 @@ async function bench(
     state,
     machine,
     logged,
+    approve,
     async shell(command, spec = {}, run = {}) {
       const made = newRun({ kind: 'shell', spec: { command, ...spec }, ...run });
-      const approval = { schedule_id: made.schedule_id, name: made.name, approved_at: new Date().toISOString() };
-      await machine.approvals.add({ ...approval, command_hash: made.command_hash as string });
+      await approve(made);
       runner.start(made);
       return made;
     },
@@ -134,7 +140,6 @@ test('a run over its time is killed whole, also when it ignores SIGTERM', async 
 });
 
 for (const [what, answer] of [
-  ['a cancelled run', { cancel: true, lease_expires_at: new Date().toISOString() }],
   ['a run that another attempt holds', 409],
   ['a run that is gone', 404],
 ] as const) {
@@ -150,6 +155,48 @@ for (const [what, answer] of [
     assert.deepEqual(await readJournal(b), []);
   });
 }
+
+for (const status of [200, 409]) {
+  test(`a cancelled run is killed whole, and only then reported as ended; the gateway says ${status}`, async (t) => {
+    const b = await bench(t);
+    const run = await b.shell(stubborn);
+    const pid = await pidIn(b.root);
+    const child = Number(await readFile(join(b.root, 'child'), 'utf8'));
+    let alive: boolean[] = [];
+    b.gateway.scheduler.onResult = () => {
+      alive = [isAlive(pid), isAlive(child)];
+      return status;
+    };
+    b.gateway.scheduler.onHeartbeat = () => ({ cancel: true, lease_expires_at: new Date().toISOString() });
+    const { ok, error } = await b.gateway.scheduler.result(run);
+    assert.deepEqual({ ok, error, alive }, { ok: false, error: 'cancelled', alive: [false, false] });
+    await b.runner.idle();
+    assert.deepEqual([await readJournal(b), b.logged], [[], []]);
+  });
+}
+
+test('a run that is looked at is asked about at once, one that is not waits for its heartbeat', async (t) => {
+  const b = await bench(t, {}, {}, { heartbeatMs: 600_000, leaseMs: 1_200_000 });
+  const [looked, other] = [await b.shell(stubborn), await b.shell('sleep 600')];
+  await pidIn(b.root);
+  b.gateway.scheduler.onHeartbeat = () => ({ cancel: true, lease_expires_at: new Date().toISOString() });
+  b.runner.look(looked.id);
+  assert.equal((await b.gateway.scheduler.result(looked)).error, 'cancelled');
+  assert.equal(b.gateway.scheduler.heartbeats.get(other.id), undefined);
+  b.runner.look();
+  assert.equal((await b.gateway.scheduler.result(other)).error, 'cancelled');
+});
+
+test('the lease counts from when its claim was sent, however late the answer came', async (t) => {
+  const b = await bench(t, {}, {}, { heartbeatMs: 20_000, leaseMs: 55_000, callMs: 500 });
+  b.gateway.intercept = (request) => request.url?.endsWith('/heartbeat') === true;
+  const made = newRun({ kind: 'shell', spec: { command: stubborn } });
+  await b.approve(made);
+  b.runner.start(made, performance.now() - 54_000);
+  await b.runner.idle();
+  assert.match(b.logged.join('\n'), /was ended: lease_lost/);
+  assert.equal(b.gateway.scheduler.results.get(made.id), undefined);
+});
 
 test('a run is killed before its lease runs out when the gateway is out of reach', async (t) => {
   const b = await bench(t, {}, {}, { leaseMs: 2_000, callMs: 1_500 });
@@ -180,7 +227,10 @@ test('a command that was not approved here, or is not that of its hash, is not r
   const b = await bench(t);
   const unknown = newRun({ kind: 'shell', spec: { command: 'touch ran' } });
   b.runner.start(unknown);
-  assert.match((await b.gateway.scheduler.result(unknown)).error ?? '', /^command_not_approved: .*svc host approve/);
+  const handedBack = await b.gateway.scheduler.result(unknown);
+  assert.match(handedBack.error ?? '', /^command_not_approved: .*svc host approve/);
+  assert.equal(handedBack.not_started, 'not_approved');
+  assert.match(b.logged.join('\n'), new RegExp(`handed back: .* svc host approve ${unknown.schedule_id}`));
   const approved = await b.shell('echo approved');
   await b.gateway.scheduler.result(approved);
   // The gateway says the approved hash and sends another command.
@@ -343,3 +393,46 @@ test('stopping ends what runs and reports it', async (t) => {
   const { ok, error } = await b.gateway.scheduler.result(run);
   assert.deepEqual({ ok, error }, { ok: false, error: 'the daemon was stopped' });
 });
+
+test('all that a run writes is sent as it comes and before its result, without secrets, whatever the gateway misses', async (t) => {
+  const b = await bench(t);
+  const { scheduler } = b.gateway;
+  let calls = 0;
+  scheduler.onLog = () => {
+    calls += 1;
+    return calls % 2 === 1 ? 503 : 200;
+  };
+  const command = `echo "key ${testKey} 🙂"; until [ -e go ]; do sleep 0.02; done
+i=0; while [ $i -lt 20000 ]; do echo "🙂 line $i"; i=$((i+1)); done; printf last`;
+  const run = await b.shell(command);
+  const key = `${run.id}.1`;
+  await until(() => scheduler.logs.get(key) === 'key [key] 🙂\n', 'what it wrote so far');
+  let complete = false;
+  scheduler.onResult = () => {
+    complete = scheduler.logs.get(key)?.endsWith('line 19999\nlast') === true;
+    return 200;
+  };
+  await writeFile(join(b.root, 'go'), '');
+  await b.gateway.scheduler.result(run);
+  const lines = Array.from({ length: 20_000 }, (_, at) => `🙂 line ${at}\n`).join('');
+  await until(() => scheduler.logs.get(key) === `key [key] 🙂\n${lines}last`, 'all of it');
+  assert.ok(complete || calls > 2);
+});
+
+for (const status of [404, 409, 400]) {
+  test(`a gateway that refuses logs with ${status} is sent no more of them, and the run goes on`, async (t) => {
+    const b = await bench(t);
+    let calls = 0;
+    b.gateway.scheduler.onLog = () => {
+      calls += 1;
+      return status;
+    };
+    const run = await b.shell('echo one; sleep 1; echo two');
+    assert.equal((await b.gateway.scheduler.result(run)).ok, true);
+    await b.runner.idle();
+    assert.deepEqual(
+      [calls, b.logged.filter((line) => line.includes('is kept no further')).length],
+      [1, status === 400 ? 1 : 0],
+    );
+  });
+}

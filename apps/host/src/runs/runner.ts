@@ -6,7 +6,8 @@ import { describeFailure } from '../report.ts';
 import type { ClaimedRun, Machine } from './context.ts';
 import { execute } from './execute.ts';
 import type { Journal, JournalEntry, RunOutcome } from './journal.ts';
-import { deliver, keepLease, type RunTiming, silentReasons } from './lease.ts';
+import { cancelled, createWake, deliver, keepLease, type RunTiming, silentReasons, type Wake } from './lease.ts';
+import { LogSender } from './log.ts';
 import { readReport, reportPath } from './report-file.ts';
 import type { OutputTail } from './tail.ts';
 
@@ -27,8 +28,10 @@ export interface RunnerOptions {
 
 /** Does claimed runs: keeps their leases, ends them, reports them. */
 export interface Runner {
-  /** Starts a run; returns at once. */
-  start(run: ClaimedRun): void;
+  /** Starts a run; returns at once. `since`: when its claim was sent (`performance.now()`). */
+  start(run: ClaimedRun, since?: number): void;
+  /** Asks the gateway at once whether the run is still to go on; without an id, about all. */
+  look(id?: string): void;
   /** How many go on now. */
   running(): number;
   /** Resolves when the number of runs that go on falls. */
@@ -41,9 +44,20 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
+/** The end of a log may take this long, then the result goes first. */
+const flushMs = 2_000;
+
+/** An attempt that goes on. */
+interface Running {
+  id: string;
+  controller: AbortController;
+  wake: Wake;
+  since: number;
+}
+
 /** Makes the runner of a daemon; `end` ends every attempt to report. */
 export function createRunner(options: RunnerOptions, end: AbortSignal): Runner {
-  const running = new Map<string, AbortController>();
+  const running = new Map<string, Running>();
   const pending = new Set<Promise<void>>();
   let free = Promise.withResolvers<void>();
   let stopping = false;
@@ -54,8 +68,8 @@ export function createRunner(options: RunnerOptions, end: AbortSignal): Runner {
       .finally(() => pending.delete(kept));
     pending.add(kept);
   };
-  const go = async (run: ClaimedRun, controller: AbortController) => {
-    const settled = await attempt(run, controller, options).finally(() => {
+  const go = async (run: ClaimedRun, own: Running) => {
+    const settled = await attempt(run, own, options, end).finally(() => {
       running.delete(`${run.id}.${run.attempt}`);
       free.resolve();
       free = Promise.withResolvers<void>();
@@ -66,11 +80,14 @@ export function createRunner(options: RunnerOptions, end: AbortSignal): Runner {
     while (pending.size > 0) await Promise.allSettled(pending);
   };
   return {
-    start(run) {
-      const controller = new AbortController();
-      running.set(`${run.id}.${run.attempt}`, controller);
-      if (stopping) controller.abort('the daemon was stopped');
-      keep(go(run, controller));
+    start(run, since = performance.now()) {
+      const own = { id: run.id, controller: new AbortController(), wake: createWake(), since };
+      running.set(`${run.id}.${run.attempt}`, own);
+      if (stopping) own.controller.abort('the daemon was stopped');
+      keep(go(run, own));
+    },
+    look(id) {
+      for (const one of running.values()) if (id === undefined || one.id === id) one.wake.now();
     },
     running: () => running.size,
     freed: () => free.promise,
@@ -85,7 +102,7 @@ export function createRunner(options: RunnerOptions, end: AbortSignal): Runner {
     },
     async stop() {
       stopping = true;
-      for (const controller of running.values()) controller.abort('the daemon was stopped');
+      for (const { controller } of running.values()) controller.abort('the daemon was stopped');
       await idle();
     },
   };
@@ -94,8 +111,9 @@ export function createRunner(options: RunnerOptions, end: AbortSignal): Runner {
 /** Runs an attempt to its end; answers the entry with its outcome, or undefined when there is nothing to report. */
 async function attempt(
   run: ClaimedRun,
-  controller: AbortController,
+  { controller, wake, since }: Running,
   options: RunnerOptions,
+  end: AbortSignal,
 ): Promise<JournalEntry | undefined> {
   const { journal, machine, log, client, timing } = options;
   const entry = await journal.begin(run.id, run.attempt, run.schedule_id);
@@ -105,6 +123,7 @@ async function attempt(
   }
   let tail: OutputTail | undefined;
   const over = new AbortController();
+  const sender = new LogSender({ client, run, timing, log, signal: end });
   const timer = setTimeout(() => controller.abort('timeout'), run.timeout_s * 1000);
   const lease = keepLease({
     client,
@@ -116,6 +135,8 @@ async function attempt(
     }),
     controller,
     over: over.signal,
+    since,
+    wake,
   });
   const work = async () => {
     const native = await options.ranNatively(run, controller.signal);
@@ -125,20 +146,37 @@ async function attempt(
       policy: await options.policy.current(),
       signal: controller.signal,
       onStarted: (pid: number) => entry.started(pid),
-      onTail: (shown: OutputTail) => void (tail = shown),
+      onTail(shown: OutputTail) {
+        tail = shown;
+        shown.follow((text) => sender.push(text));
+      },
     };
     return execute(run, execution, log);
   };
   const outcome = await work();
   clearTimeout(timer);
+  // While the lease is kept, and before the result: who follows the log reads its end before that of the run.
+  await sender.end(flushMs);
   over.abort();
   await lease;
-  const reason = String(controller.signal.reason);
+  return noteEnd(run, entry, { outcome, reason: String(controller.signal.reason) }, log);
+}
+
+/** Writes an outcome down; answers the entry, or undefined when there is nothing to report. */
+async function noteEnd(
+  run: ClaimedRun,
+  entry: JournalEntry,
+  { outcome, reason }: { outcome: RunOutcome; reason: string },
+  log: (text: string) => void,
+): Promise<JournalEntry | undefined> {
   // One that ended by itself at that moment is reported: the gateway decides what it counts.
   if (silentReasons.includes(reason) && outcome.error === reason) {
     log(`run ${run.id} attempt ${run.attempt} was ended: ${reason}`);
     await entry.close();
     return undefined;
+  }
+  if (outcome.not_started !== undefined) {
+    log(`"${run.name}" was handed back: a person has to approve it here, svc host approve ${run.schedule_id}`);
   }
   // A full disk must not keep the gateway from knowing how it ended.
   await entry.finished(outcome).catch((error: unknown) => log(`run ${run.id}: not written down: ${String(error)}`));
@@ -158,7 +196,8 @@ async function report(entry: JournalEntry, { client, timing, log }: RunnerOption
   for (let told = false; !end.aborted; told = true) {
     const call = AbortSignal.any([end, AbortSignal.timeout(timing.callMs)]);
     const { delivery, failure } = await deliver(client, { id, attempt }, outcome, call);
-    if (delivery === 'refused')
+    // A gateway of the version before does not ask for it.
+    if (delivery === 'refused' && outcome.error !== cancelled)
       log(`the result of run ${id} attempt ${attempt} was refused: ${describeFailure(failure)}`);
     if (delivery !== 'later') return entry.close();
     if (!told && !end.aborted) log(`the result of run ${id} was not taken: ${describeFailure(failure)}; trying again`);

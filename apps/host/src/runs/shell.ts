@@ -2,7 +2,8 @@ import { access, constants, mkdir, rm, stat } from 'node:fs/promises';
 import { constants as systemConstants } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { agentSpec, shellSpec } from '@svc/contract';
-import { errnoOf, OpError, toOpError } from '../failure.ts';
+import type { z } from 'zod';
+import { errnoOf, NotApproved, OpError, toOpError } from '../failure.ts';
 import { locateExisting } from '../places.ts';
 import { hashCommand, hashPrompt } from './approvals.ts';
 import type { Execution, RunTask } from './context.ts';
@@ -26,26 +27,38 @@ export async function runShell(task: RunTask, execution: Execution): Promise<Run
     args: ['-c', spec.command],
     cwd: spec.cwd,
     names: spec.env_names ?? [],
-    variables: {},
+    variables: { SVC_SCHEDULE_ID: task.schedule_id },
     input: undefined,
   });
 }
 
 /** Runs the agent command of the policy file with the prompt, approved here where the policy asks, on its standard input. */
 export async function runAgent(task: RunTask, execution: Execution): Promise<RunOutcome> {
+  const spec = agentSpec.parse(task.spec);
+  const asks = execution.policy.agent?.ask === true;
+  if (asks && !(await execution.machine.approvals.isApproved(task.schedule_id, hashPrompt(spec)))) {
+    throw new NotApproved('prompt_not_approved: run "svc host approve" on this host');
+  }
+  return runPrompt(task, execution, spec, { SVC_SCHEDULE_ID: task.schedule_id });
+}
+
+/** Runs the agent command with a prompt that may be run. */
+export async function runPrompt(
+  task: Pick<RunTask, 'id' | 'attempt'>,
+  execution: Execution,
+  spec: z.output<typeof agentSpec>,
+  variables: Record<string, string>,
+): Promise<RunOutcome> {
   const { agent } = execution.policy;
   const [program, ...args] = agent?.command ?? [];
   if (!agent || program === undefined) throw new OpError('no agent command is configured on this host');
-  const spec = agentSpec.parse(task.spec);
-  if (agent.ask && !(await execution.machine.approvals.isApproved(task.schedule_id, hashPrompt(spec)))) {
-    throw new OpError('prompt_not_approved: run "svc host approve" on this host');
-  }
   return runProgram(task, execution, {
     program,
     args,
     cwd: agent.cwd,
     names: agent.env_names ?? [],
     variables: {
+      ...variables,
       SVC_SKILL: spec.skill ?? '',
       SVC_PERMISSIONS: [spec.permissions ?? []].flat().join(','),
     },
@@ -67,17 +80,20 @@ interface Program {
 async function requireApproval(task: RunTask, hash: string, { machine }: Execution): Promise<void> {
   if (task.command_hash !== hash) throw new OpError('hash_mismatch: the command is not the one its hash was made of');
   if (await machine.approvals.isApproved(task.schedule_id, hash)) return;
-  throw new OpError('command_not_approved: run "svc host approve" on this host');
+  throw new NotApproved('command_not_approved: run "svc host approve" on this host');
 }
 
-async function runProgram(task: RunTask, execution: Execution, wanted: Program): Promise<RunOutcome> {
+async function runProgram(
+  task: Pick<RunTask, 'id' | 'attempt'>,
+  execution: Execution,
+  wanted: Program,
+): Promise<RunOutcome> {
   const { machine, signal } = execution;
   const cwd = await directoryOf(wanted.cwd ?? '.', execution);
   const report = reportPath(machine.reportDirectory, task.id, task.attempt);
   const own = {
     [runVariable]: task.id,
     SVC_RUN_ATTEMPT: String(task.attempt),
-    SVC_SCHEDULE_ID: task.schedule_id,
     [reportVariable]: report,
   };
   const { env, secrets } = await collectEnvironment(wanted.names, { ...wanted.variables, ...own }, machine);

@@ -5,6 +5,8 @@ import type { Scrubber } from './scrub.ts';
 /** The end of what a run wrote, fit to be sent. */
 export interface OutputTail {
   push(chunk: Buffer): void;
+  /** Calls `handler` with all text from now on, as it may be sent. */
+  follow(handler: (text: string) => void): void;
   /** Nothing more comes. */
   end(): void;
   /** At most 64 Ki characters (UTF-16 units), well-formed, without NUL and secrets. */
@@ -23,14 +25,17 @@ export function createTail(scrubber: Scrubber): OutputTail {
   const digest = createNormalHash();
   let tail = '';
   let length = 0;
+  let onText: (text: string) => void = () => {};
   const take = (text: string) => {
     // NUL is no text for the gateway's database.
     const clean = text.replaceAll('\u0000', '\uFFFD');
     digest.push(clean);
     length += clean.length;
+    if (clean !== '') onText(clean);
     tail = (tail + clean).slice(-keepLength);
   };
   return {
+    follow: (handler) => void (onText = handler),
     push: (chunk) => take(stream.push(decoder.write(chunk))),
     end: () => take(stream.push(decoder.end()) + stream.end()),
     // A cut may leave the second half of a character.

@@ -10,6 +10,8 @@ export interface WatchOptions {
   timing: ConnectionTiming;
   /** The schedules, after connecting and after changes; answers whether the times of runs matter to it. */
   onSchedules: (list: ScheduleList) => Promise<boolean>;
+  /** A run moved to a state; without an id: the stream opened, and moves before it were not heard. */
+  onRun: (run?: { id: string; state: string }) => void;
   /** The gateway was heard (true), or is not any more. */
   onReached: (reached: boolean) => Promise<void>;
   signal: AbortSignal;
@@ -48,11 +50,14 @@ async function watchOnce(options: WatchOptions): Promise<void> {
   };
   try {
     // The stream first: a change between the two is then told by one of them.
-    const frames = options.client.schedules.stream({}, { signal, onActivity });
+    const onResponse = ({ status }: { status: number }) => void (status === 200 && options.onRun());
+    const frames = options.client.schedules.stream({}, { signal, onActivity, onResponse });
     const first = frames.next();
     refresh.soon(0);
     for (let frame = await first; !frame.done; frame = await frames.next()) {
-      if (frame.value.data.op !== 'run') refresh.soon(changeMs);
+      const { op, run_id: id, state } = frame.value.data;
+      if (op === 'run' && id !== undefined) options.onRun({ id, state });
+      if (op !== 'run') refresh.soon(changeMs);
       else if (refresh.timesMatter()) refresh.soon(runMs);
     }
   } finally {

@@ -15,7 +15,12 @@ export const agentCommand = (limits: Limits & { processes: number }): string[] =
   '-S',
   '-B',
   `${agentPath}/main.py`,
-  JSON.stringify({ uid: guestUid, memory_bytes: limits.memoryBytes, processes: limits.processes }),
+  JSON.stringify({
+    uid: guestUid,
+    memory_bytes: limits.memoryBytes,
+    processes: limits.processes,
+    cpus: limits.cpus,
+  }),
 ];
 
 /**

@@ -4,6 +4,7 @@ import { NodeError } from '../error.ts';
 import { guestUid } from '../parts.ts';
 import { agentCommand, agentPath } from './agent.ts';
 import type { Driver, Instance } from './driver.ts';
+import { meminfoOf } from './meminfo.ts';
 import { mostProcesses, tmpfsSizes } from './oci.ts';
 import { run } from './run.ts';
 import { seccompProgram } from './seccomp.ts';
@@ -19,9 +20,10 @@ const probeUid = 719_999;
  */
 const asUser = `
 mount -t tmpfs -o mode=755,size=64k svc /mnt && mkdir /mnt/root /mnt/workspace /mnt/guest &&
-mount --bind "$1" /mnt/root && mount --bind "$2" /mnt/workspace && mount --bind "$3" /mnt/guest || exit 1
+mount --bind "$1" /mnt/root && mount --bind "$2" /mnt/workspace && mount --bind "$3" /mnt/guest &&
+cp "$6" /mnt/meminfo && chmod 644 /mnt/meminfo || exit 1
 uid=$4 filter=$5
-shift 5
+shift 6
 exec setpriv --reuid "$uid" --regid "$uid" --clear-groups --pdeathsig KILL -- "$@" 3<"$filter"`;
 
 /** The same where sandboxd is no root: its own user runs everything, inside a user namespace. */
@@ -43,15 +45,23 @@ export function createBubblewrap(): Driver {
       const program = seccompProgram(process.arch);
       if (!program) throw new NodeError('sandbox_capacity', `no system call filter for ${process.arch}`);
       await writeFile(filter, program);
+      const meminfo = join(instance.dir, 'meminfo');
+      await writeFile(meminfo, meminfoOf(instance.limits.memoryBytes));
       const { rootfs, workspace, guest } = instance;
       const enter = `${instance.enter === '' ? ':' : instance.enter}\nexec "$@"`;
       const shell = ['/bin/sh', '-c', enter, 'sh'];
       if (!isRoot) {
-        return [...shell, '/bin/sh', '-c', asSelf, 'sh', filter, ...bwrap(instance, { rootfs, workspace, guest })];
+        const own = { rootfs, workspace, guest, meminfo };
+        return [...shell, '/bin/sh', '-c', asSelf, 'sh', filter, ...bwrap(instance, own)];
       }
-      const places = { rootfs: '/mnt/root', workspace: '/mnt/workspace', guest: '/mnt/guest' };
+      const places = {
+        rootfs: '/mnt/root',
+        workspace: '/mnt/workspace',
+        guest: '/mnt/guest',
+        meminfo: '/mnt/meminfo',
+      };
       const unshared = ['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', asUser, 'sh'];
-      const placed = [rootfs, workspace, guest, String(instance.uid), filter];
+      const placed = [rootfs, workspace, guest, String(instance.uid), filter, meminfo];
       return [shell, ['setpriv', '--pdeathsig', 'KILL', '--'], unshared, placed, bwrap(instance, places)].flat();
     },
     restore: none,
@@ -80,7 +90,10 @@ const isolation = [
   'ALL',
 ];
 
-function bwrap(instance: Instance, places: { rootfs: string; workspace: string; guest: string }): string[] {
+function bwrap(
+  instance: Instance,
+  places: { rootfs: string; workspace: string; guest: string; meminfo: string },
+): string[] {
   const memory = Object.entries(tmpfsSizes).filter(([path]) => path !== '/dev/shm');
   return [
     ['bwrap'],
@@ -90,6 +103,8 @@ function bwrap(instance: Instance, places: { rootfs: string; workspace: string; 
     ['--uid', String(guestUid), '--gid', String(guestUid), '--hostname', 'sandbox', '--as-pid-1', '--clearenv'],
     ['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'LANG', 'C.UTF-8'],
     ['--ro-bind', places.rootfs, '/', '--proc', '/proc', '--dev', '/dev'],
+    // The machine's memory is not theirs.
+    ['--ro-bind', places.meminfo, '/proc/meminfo'],
     ...memory.map(([path, size]) => {
       const mode = path === '/home' ? '0755' : '1777';
       return ['--perms', mode, '--size', String(size), '--tmpfs', path];

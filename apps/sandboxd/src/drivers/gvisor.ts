@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeError } from '../error.ts';
 import type { Runtime } from '../parts.ts';
 import type { Driver, Instance } from './driver.ts';
+import { meminfoOf } from './meminfo.ts';
 import { ociSpec } from './oci.ts';
 import { run } from './run.ts';
 
@@ -12,12 +13,23 @@ const deleteMs = 20_000;
 const settledMs = 60_000;
 const pollMs = 20;
 
-/** Enters the control group, and dies with the shim: no one would end an orphan. */
+/**
+ * Enters the control group, and dies with the shim: no one would end an orphan. The runtime shows inside what it reads
+ * in /proc/meminfo, so it gets one of its own, of the sandbox's memory; where that cannot be, it shows the machine's.
+ */
 const started = (instance: Instance, words: string[]): string[] => [
+  'unshare',
+  '--mount',
+  '--propagation',
+  'private',
   '/bin/sh',
   '-c',
-  `${instance.enter === '' ? ':' : instance.enter}\nexec setpriv --pdeathsig KILL -- "$@"`,
+  `${instance.enter === '' ? ':' : instance.enter}
+mount --bind "$1" /proc/meminfo
+shift
+exec setpriv --pdeathsig KILL -- "$@"`,
   'sh',
+  join(instance.dir, 'meminfo'),
   ...words,
 ];
 
@@ -26,6 +38,7 @@ async function prepare(instance: Instance, stateDir: string): Promise<string> {
   await mkdir(bundle, { recursive: true });
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   await writeFile(join(bundle, 'config.json'), JSON.stringify(ociSpec(instance)));
+  await writeFile(join(instance.dir, 'meminfo'), meminfoOf(instance.limits.memoryBytes));
   return bundle;
 }
 

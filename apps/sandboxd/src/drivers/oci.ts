@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { agentCommand, agentPath } from './agent.ts';
 import type { Instance } from './driver.ts';
 
-/** Processes and threads of user code at once. */
-export const mostProcesses = 256;
+/** Processes and threads of user code at once (README). */
+export const mostProcesses = 512;
 
 /** Writable places that are memory; each ends with "no space left" before the machine does. */
 export const tmpfsSizes = {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmod,
   link,
   lstat,
   mkdir,
+  open,
   readdir,
   readFile,
   rm,
@@ -18,8 +20,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { needsRoot, temporaryDirectory, textOf } from '../parts.testing.ts';
-import { createFiles, FileTooLarge, mostEntries } from './files.ts';
+import { createFiles, mostEntries } from './files.ts';
+import { FileTooLarge } from './write.ts';
 
 const files = createFiles();
 const uid = process.getuid?.() === 0 ? 1000 : (process.getuid?.() ?? 0);
@@ -77,7 +81,19 @@ test('a path that leads elsewhere, or is none, is a bad request', async (t) => {
   assert.deepEqual(await readdir(root), []);
 });
 
-test('no symbolic link is followed: not as the file, not on the way, not by a walk', async (t) => {
+test('a file on the way of one that is written is told as such, and stays', async (t) => {
+  const { root } = await workspace(t);
+  await files.write(root, 'a/b/c.txt', of('kept'), options);
+  await symlink('b/c.txt', join(root, 'a/link'));
+  const refusal = { code: 'bad_request', message: 'a part of the path is a file, not a directory: "c.txt"' };
+  for (const path of ['a/b/c.txt/d', 'a/b/c.txt/d/e', 'a/link/d']) {
+    await assert.rejects(files.write(root, path, of('x'), options), refusal, path);
+    await assert.rejects(files.read(root, path), { code: 'not_found' }, path);
+  }
+  assert.equal(await readFile(join(root, 'a/b/c.txt'), 'utf8'), 'kept');
+});
+
+test('no symbolic link leads out: not as the file, not on the way, not by a walk', async (t) => {
   const { root, secret, directory } = await workspace(t);
   await symlink(secret, join(root, 'file'));
   await symlink(directory, join(root, 'way'));
@@ -268,4 +284,112 @@ test('the archive holds files, directories and links as they are', async (t) => 
   const listed = execFileSync('tar', ['-tf', tar], { encoding: 'utf8' }).trim().split('\n').sort();
   assert.deepEqual(listed, ['./', './a/', './a/b', './fifo', './link']);
   await assert.rejects(textOf(files.archive(join(directory, 'absent'))), /absent/);
+});
+
+test('a link that stays inside leads where it does inside, as the file and on the way', async (t) => {
+  const { root } = await workspace(t);
+  await mkdir(join(root, 'runs/one'), { recursive: true });
+  await writeFile(join(root, 'runs/one/result'), 'one');
+  await writeFile(join(root, 'top'), 'top');
+  const links = {
+    latest: 'runs/one',
+    'runs/newest': '/workspace/runs/one/',
+    'runs/one/up': '../../top',
+    again: 'latest/./result',
+    root: '/workspace',
+    loop: 'loop',
+    'runs/out': '../..',
+    ends: 'runs/..',
+  };
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name));
+  const read = async (path: string) => textOf((await files.read(root, path)).body);
+  for (const path of ['latest/result', 'runs/newest/result', 'again', 'root/again', 'root/root/latest/result']) {
+    assert.equal(await read(path), 'one', path);
+  }
+  assert.equal(await read('latest/up'), 'top');
+  assert.deepEqual(
+    (await files.list(root, 'latest')).map(({ path }) => path),
+    ['latest/result', 'latest/up'],
+  );
+  for (const path of ['loop', 'loop/x', 'runs/out/top', 'ends', 'latest/none', 'top/x']) {
+    await assert.rejects(files.read(root, path), { code: 'not_found' }, path);
+  }
+  await files.write(root, 'latest/new', of('n'), options);
+  assert.equal(await readFile(join(root, 'runs/one/new'), 'utf8'), 'n');
+  await assert.rejects(files.write(root, 'runs/out/x', of('n'), options), { code: 'not_found' });
+});
+
+test('a path may begin as it is inside: /workspace/…', async (t) => {
+  const { root } = await workspace(t);
+  assert.equal((await files.write(root, '/workspace/a/b', of('x'), options)).path, 'a/b');
+  assert.equal(await textOf((await files.read(root, '/workspace/a/b')).body), 'x');
+  assert.deepEqual(
+    (await files.list(root, '/workspace')).map(({ path }) => path),
+    ['a'],
+  );
+  for (const path of ['/workspace/../secret', '/workspaces/a', '/etc']) {
+    await assert.rejects(files.read(root, path), { code: 'bad_request' }, path);
+  }
+});
+
+test('a file that is written again stays the same file, with its owner and mode, for who has it open', async (t) => {
+  const { root } = await workspace(t);
+  await files.write(root, 'run.sh', of('first, and longer'), options);
+  await chmod(join(root, 'run.sh'), 0o755);
+  await using held = await open(join(root, 'run.sh'));
+  const { ino } = await held.stat();
+  const written = await files.write(root, 'run.sh', of('second'), options);
+  assert.deepEqual(written, { path: 'run.sh', bytes: 6, sha256: createHash('sha256').update('second').digest('hex') });
+  assert.equal((await held.readFile()).toString(), 'second');
+  const now = await stat(join(root, 'run.sh'));
+  assert.deepEqual([now.ino, now.uid, now.mode & 0o777, now.nlink], [ino, uid, 0o755, 1]);
+  assert.deepEqual(await readdir(root), ['run.sh']);
+  // Read-only is for what replaces it.
+  await files.write(root, 'run.sh', of('input'), { ...options, readOnly: true });
+  await files.write(root, 'run.sh', of('input again'), { ...options, readOnly: true });
+  assert.notEqual((await stat(join(root, 'run.sh'))).ino, ino);
+});
+
+test('a body that breaks off, or is too much, leaves the file as it was', async (t) => {
+  const { root } = await workspace(t);
+  await files.write(root, 'file', of('before'), options);
+  async function* broken() {
+    yield Buffer.from('af');
+    throw new Error('gone');
+  }
+  await assert.rejects(files.write(root, 'file', Readable.from(broken()), options), /gone/);
+  await assert.rejects(files.write(root, 'file', of('x'.repeat(2000)), options), FileTooLarge);
+  assert.equal(await readFile(join(root, 'file'), 'utf8'), 'before');
+  assert.deepEqual(await readdir(root), ['file']);
+});
+
+test('whether anything in a tree changed is told of contents, names and modes, in small trees and large', async (t) => {
+  const { root } = await workspace(t);
+  await mkdir(join(root, 'deep/er'), { recursive: true });
+  await writeFile(join(root, 'deep/er/file'), '1');
+  await writeFile(join(root, 'other'), '1');
+  /** An instant that is after all that was done, and before all that is done. */
+  const instant = async (): Promise<number> => {
+    await delay(40);
+    return Date.now() - 20;
+  };
+  const changes: (() => Promise<unknown>)[] = [
+    () => writeFile(join(root, 'deep/er/file'), '2'),
+    () => writeFile(join(root, 'deep/new'), ''),
+    () => rm(join(root, 'deep/new')),
+    () => chmod(join(root, 'other'), 0o600),
+    () => symlink('other', join(root, 'link')),
+  ];
+  for (const more of [0, 400]) {
+    for (let i = 0; i < more; i += 1) await writeFile(join(root, `more-${i}`), '');
+    const before = await instant();
+    assert.equal(await files.hasChanged(root, before), false);
+    for (const change of changes) {
+      const since = await instant();
+      await change();
+      assert.equal(await files.hasChanged(root, since), true, String(change));
+    }
+    await rm(join(root, 'link'));
+    assert.equal(await textOf((await files.read(root, 'deep/er/file')).body), '2');
+  }
 });

@@ -1,19 +1,27 @@
 import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { type FileHandle, lstat, opendir } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FileEntry } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Files } from '../parts.ts';
 import { exited } from '../run.ts';
-import { codeOf, componentsOf, inside, itself, longestPath, notFound, openDirectory, openRegular } from './place.ts';
-
-/** The body is over `mostBytes`; nothing was written. */
-export class FileTooLarge extends NodeError {
-  override name = 'FileTooLarge';
-}
+import {
+  codeOf,
+  componentsOf,
+  inside,
+  itself,
+  linkAt,
+  longestPath,
+  notFound,
+  openDirectory,
+  openRegular,
+  stepsOf,
+} from './place.ts';
+import { hasChanged } from './changes.ts';
+import { write } from './write.ts';
 
 /** Entries that a listing or a walk answers at most; more are refused. */
 export const mostEntries = 10_000;
@@ -22,11 +30,10 @@ export const deepest = 64;
 /** A file with holes may say any length; no workspace holds as much as this, and its hash takes 2 to 5 s of a core. */
 const mostRead = 2.25 * 1024 ** 3;
 const chunkBytes = 512 * 1024;
-const removed = 'the file or its directory was replaced or removed while it was written; send it again';
 
 /**
- * Files of workspaces. Symbolic links are never followed, also not to places inside: what is behind one is `not_found`.
- * `most` is the bytes of a file that are read, and of all that are hashed after a command.
+ * Files of workspaces. Links that stay inside lead where they do inside; what is behind one that leads out is `not_found`.
+ * A walk follows none. `most` is the bytes of a file that are read, and of all that are hashed after a command.
  */
 export function createFiles(most = mostRead): Files {
   return {
@@ -44,7 +51,7 @@ export function createFiles(most = mostRead): Files {
     },
     async list(root, path) {
       const components = componentsOf(path);
-      const directory = await openDirectory(root, components);
+      const { directory } = await openDirectory(root, components);
       try {
         const found = await entriesOf(directory, components.join('/'), mostEntries + 1);
         if (found.length > mostEntries) throw tooMany();
@@ -59,6 +66,7 @@ export function createFiles(most = mostRead): Files {
       return found.map(({ entry }) => entry);
     },
     changed: (root, path, sinceMs, signal) => changed(root, path, sinceMs, most, signal),
+    hasChanged,
     archive,
   };
 }
@@ -75,79 +83,28 @@ interface Found {
   name: string;
 }
 
+/** Opens a regular file; as the last part of a path a link counts as on the way. */
 async function openFile(root: string, path: string): Promise<FileHandle> {
-  const components = componentsOf(path);
-  const name = components.pop();
-  if (name === undefined) throw notFound(path);
-  const directory = await openDirectory(root, components);
-  try {
-    return await openRegular(directory, name);
-  } finally {
-    await directory.close();
-  }
-}
-
-const write: Files['write'] = async (root, path, body, options) => {
-  try {
-    const components = componentsOf(path);
-    const name = components.pop();
-    if (name === undefined || path.endsWith('/')) throw new NodeError('bad_request', 'a file needs a name');
-    const directory = await openDirectory(root, components, { uid: options.uid });
+  let asked = componentsOf(path);
+  for (let links = 0; links <= mostLinks; links += 1) {
+    const name = asked.at(-1);
+    if (name === undefined) throw notFound(path);
+    const { directory, components } = await openDirectory(root, asked.slice(0, -1));
     try {
-      return { path: [...components, name].join('/'), ...(await writeInto(directory, name, body, options)) };
+      const target = await linkAt(directory, name);
+      if (target === undefined) return await openRegular(directory, name);
+      const steps = stepsOf(target);
+      asked = target.startsWith('/') ? steps : [...components, ...steps];
+      // It may end in the directory above.
+      if (steps.at(-1) === '..') throw notFound(path);
     } finally {
       await directory.close();
     }
-  } catch (error) {
-    // The body is left as it is: to destroy a request would end the connection that the refusal has to go back on.
-    const code = codeOf(error) ?? '';
-    if (code === 'ENOSPC' || code === 'EDQUOT') {
-      throw new NodeError('workspace_too_large', 'the workspace is full', { cause: error });
-    }
-    if (code === 'EISDIR' || code === 'ENOTEMPTY') {
-      throw new NodeError('bad_request', 'there is a directory of that name', { cause: error });
-    }
-    if (code === 'ENOENT') throw new NodeError('bad_request', removed, { cause: error });
-    throw error;
   }
-};
-
-/**
- * A fresh file that nobody else can open (0600, ours) takes the bytes, then gets owner, mode and name: an existing inode
- * is never written to, so neither a symbolic nor a hard link leads anywhere.
- */
-async function writeInto(
-  directory: FileHandle,
-  name: string,
-  body: Readable,
-  { uid, readOnly, mostBytes }: Parameters<Files['write']>[3],
-): Promise<{ bytes: number; sha256: string }> {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
-  const temporary = inside(directory, `.upload-${randomBytes(16).toString('hex')}`);
-  const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-  try {
-    const hash = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > mostBytes) throw new FileTooLarge('workspace_too_large', `a file has at most ${mostBytes} bytes`);
-      hash.update(chunk);
-      for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;
-    }
-    if (process.getuid?.() === 0) await handle.chown(uid, uid);
-    await handle.chmod(readOnly ? 0o444 : 0o644);
-    await rename(temporary, inside(directory, name));
-    // Code inside owns the directory: it may have put something else under the temporary name.
-    const [written, named] = [await handle.stat(), await lstat(inside(directory, name)).catch(() => undefined)];
-    if (named?.ino !== written.ino) throw new NodeError('bad_request', removed);
-    return { bytes, sha256: hash.digest('hex') };
-  } catch (error) {
-    await unlink(temporary).catch(() => {});
-    throw error;
-  } finally {
-    await handle.close();
-  }
+  throw notFound(path);
 }
+
+const mostLinks = 40;
 
 /** The regular files below a directory; `isWhole` is false when there are more, or some lie deeper. */
 async function walk(root: string, path: string): Promise<{ found: Found[]; isWhole: boolean }> {
@@ -167,18 +124,18 @@ async function walk(root: string, path: string): Promise<{ found: Found[]; isWho
       const next = await openDirectory(inside(directory, one.name), []).catch(ignoreGone);
       if (!next) continue;
       try {
-        await enter(next, one.entry.path, depth + 1);
+        await enter(next.directory, one.entry.path, depth + 1);
       } finally {
-        await next.close();
+        await next.directory.close();
       }
     }
   };
-  const top = await openDirectory(root, components).catch(ignoreGone);
+  const top = await openDirectory(root, components, undefined, false).catch(ignoreGone);
   if (!top) return { found, isWhole };
   try {
-    await enter(top, components.join('/'), 0);
+    await enter(top.directory, components.join('/'), 0);
   } finally {
-    await top.close();
+    await top.directory.close();
   }
   return { found: found.sort((a, b) => byPath(a.entry, b.entry)), isWhole: isWhole && left > 0 };
 }

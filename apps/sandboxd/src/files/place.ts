@@ -1,18 +1,30 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
 import { NodeError } from '../error.ts';
 
 /** Not in the constants of Node.js; the same on every processor that it runs on under Linux. */
 const O_PATH = 0o10000000;
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /** Longest path that is taken (spec). */
 export const longestPath = 1024;
 
-/** The components of a path below a workspace; `[]` is the workspace. Throws `bad_request` for what leads elsewhere. */
-export function componentsOf(path: string): string[] {
+/** Where the workspace is inside. */
+const mountedAt = '/workspace';
+/** As many links as Linux follows in one path. */
+const mostLinks = 40;
+
+/**
+ * The components of a path of a workspace, relative or as it is inside (`/workspace/…`); `[]` is the workspace. Throws
+ * `bad_request` for what leads elsewhere.
+ */
+export function componentsOf(given: string): string[] {
+  const path = given === mountedAt || given.startsWith(`${mountedAt}/`) ? given.slice(mountedAt.length + 1) : given;
   if (path.length > longestPath) throw new NodeError('bad_request', `a path has at most ${longestPath} characters`);
-  if (path.includes('\0') || path.startsWith('/')) throw new NodeError('bad_request', 'not a relative path');
+  if (path.includes('\0')) throw new NodeError('bad_request', 'a path has no NUL in it');
+  if (path.startsWith('/')) {
+    throw new NodeError('bad_request', 'a path is relative to /workspace, or begins with /workspace/');
+  }
   const components = path.split('/').filter((component) => component !== '' && component !== '.');
   if (components.includes('..')) throw new NodeError('bad_request', 'a path must stay inside of /workspace');
   if (components.some((component) => Buffer.byteLength(component) > 255)) {
@@ -31,28 +43,75 @@ export function itself(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
+/** A directory that was found, open, and the way to it once every link is followed. */
+export interface Place {
+  directory: FileHandle;
+  components: string[];
+}
+
 /**
- * Opens the directory at `components` below `root`, one component after the other, so that no symbolic link is ever
- * followed: code inside may put one anywhere between two looks. The descriptor names the directory and reads nothing.
- * A link or a file on the way is `not_found`. `make` creates what is missing, for that owner.
+ * Opens the directory at `components` below `root`, one component after the other: code inside may put a link anywhere
+ * between two looks, so none is ever followed by Linux. A link is read instead, and its target is walked in the same way
+ * from where it stands, or from `root` when it says `/workspace/…`; one that leads out is `not_found`, as is a file on the
+ * way, and every link unless `follow`. The descriptor names the directory and reads nothing. `make` creates what is missing,
+ * for that owner, and a file on the way is `bad_request`.
  */
 export async function openDirectory(
   root: string,
   components: readonly string[],
   make?: { uid: number },
-): Promise<FileHandle> {
-  let at = await open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  follow = true,
+): Promise<Place> {
+  const way: { handle: FileHandle; name: string }[] = [];
+  const close = async (from: number): Promise<void> => {
+    for (const { handle } of way.splice(from)) await handle.close();
+  };
+  const rest = [...components];
+  let links = 0;
+  way.push({ handle: await open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW), name: '' });
   try {
-    for (const name of components) {
-      const next = await step(at, name, make);
-      await at.close();
-      at = next;
+    for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+      const at = way.at(-1)?.handle as FileHandle;
+      if (name === '..') {
+        // Only a link says so.
+        if (way.length === 1) throw notFound(components.join('/'));
+        await close(way.length - 1);
+        continue;
+      }
+      const found = await step(at, name, make).catch(async (error: unknown) => {
+        const target = follow ? await linkAt(at, name) : undefined;
+        if (target !== undefined) return target;
+        throw make && isNoDirectory(error) ? onTheWay(name) : error;
+      });
+      if (typeof found !== 'string') {
+        way.push({ handle: found, name });
+        continue;
+      }
+      links += 1;
+      if (links > mostLinks) throw notFound(components.join('/'));
+      if (found.startsWith('/')) await close(1);
+      rest.unshift(...stepsOf(found));
     }
-    return at;
+    const last = way.pop();
+    await Promise.all(way.map(({ handle }) => handle.close()));
+    const names = [...way, ...(last ? [last] : [])].slice(1).map(({ name }) => name);
+    return { directory: last?.handle as FileHandle, components: names };
   } catch (error) {
-    await at.close();
+    await close(0);
     throw error;
   }
+}
+
+/** The target of a symbolic link; undefined for what is none. */
+export async function linkAt(at: FileHandle, name: string): Promise<string | undefined> {
+  return await readlink(inside(at, name)).catch(() => undefined);
+}
+
+/** What a link's target stands for, step by step; throws `not_found` for one that begins elsewhere. */
+export function stepsOf(target: string): string[] {
+  if (target.startsWith('/') && target !== mountedAt && !target.startsWith(`${mountedAt}/`)) throw notFound(target);
+  const path = target.startsWith('/') ? target.slice(mountedAt.length) : target;
+  return path.split('/').filter((component) => component !== '' && component !== '.');
 }
 
 async function step(at: FileHandle, name: string, make: { uid: number } | undefined): Promise<FileHandle> {
@@ -98,6 +157,22 @@ export async function openRegular(directory: FileHandle, name: string): Promise<
   }
 }
 
+/**
+ * Opens for writing what is an ordinary file of the workspace: of its user, under one name, not read-only. Undefined for
+ * everything else. Its inode is judged first, as for reading: code inside may have made a link to any file it can name.
+ */
+export async function openOwn(directory: FileHandle, name: string, uid: number): Promise<FileHandle | undefined> {
+  const seen = await open(inside(directory, name), O_PATH | O_NOFOLLOW).catch(() => undefined);
+  if (!seen) return undefined;
+  try {
+    const stats = await seen.stat();
+    const isOwn = stats.isFile() && stats.nlink === 1 && stats.uid === uid && (stats.mode & 0o200) !== 0;
+    return isOwn ? await open(itself(seen), O_WRONLY | O_NONBLOCK).catch(() => undefined) : undefined;
+  } finally {
+    await seen.close();
+  }
+}
+
 async function openAs(path: string, flags: number, name: string): Promise<FileHandle> {
   try {
     return await open(path, flags);
@@ -110,6 +185,12 @@ async function openAs(path: string, flags: number, name: string): Promise<FileHa
 export function notFound(name: string, cause?: unknown): NodeError {
   return new NodeError('not_found', `there is no such file or directory: ${JSON.stringify(name)}`, { cause });
 }
+
+/** Where a path is made, what stands in its way is the caller's to name otherwise. */
+const onTheWay = (name: string): NodeError =>
+  new NodeError('bad_request', `a part of the path is a file, not a directory: ${JSON.stringify(name)}`);
+
+const isNoDirectory = (error: unknown): boolean => error instanceof NodeError && codeOf(error.cause) === 'ENOTDIR';
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -48,7 +48,10 @@ def spawn(agent, *how):
             # A bomb has every place of the user: ended and reaped, it has none.
             if left == 0:
                 raise
-            Watch.end_all()
+            if left > STARTS / 2:
+                agent.watch.end_biggest()
+            else:
+                Watch.end_all()
             time.sleep(SHORTEST_S)
             agent.reap()
 
@@ -119,6 +122,9 @@ class Exec(Owner):
     def start(self, request):
         cwd = directory(request.get('cwd'))
         env = {**self.agent.env, 'PWD': cwd, **request.get('env', {})}
+        if request.get('shell') is not None and 'PATH' in request.get('env', {}):
+            # A login shell sets its own: /etc/profile.d/svc.sh gives this one back.
+            env['_SVC_PATH'] = env['PATH']
         words = self.words(request)
         pipes = [os.pipe(), os.pipe()]
         feed = os.pipe() if request.get('stdin') else None
@@ -182,6 +188,9 @@ class Exec(Owner):
         self.over = True
         for source in self.sources:
             source.drain()
+        watch = self.agent.watch
+        if watch.acted >= self.began:
+            self.channel.send(f'svc: {watch.notice}\n'.encode(), DATA2)
         self.release()
         self.channel.close(self.result(None if self.timed_out else exit_code(self.status)))
 

@@ -4,6 +4,8 @@ import ast
 import json
 import linecache
 import os
+import re
+import signal
 import sys
 import traceback
 
@@ -16,6 +18,52 @@ def cut(text):
     return text if len(data) <= MOST_TEXT else data[:MOST_TEXT].decode('utf-8', 'ignore')
 
 
+# `!command` and `%pip …`, at the beginning of a line.
+MAGIC = re.compile(r'^(\s*)(?:!(.+)|%pip\s+(.+))$', re.DOTALL)
+
+
+def parse(code, name):
+    """
+    The tree of a cell. A line that is no Python and begins with `!` or `%pip` is a command of the shell; what Python takes
+    as it is, a text of several lines for example, is left alone.
+    """
+    lines = code.splitlines(True)
+    for _ in range(len(lines) + 1):
+        try:
+            return ast.parse(''.join(lines), name)
+        except SyntaxError as error:
+            at = (error.lineno or 0) - 1
+            if not replace_magic(lines, at):
+                raise
+    raise SyntaxError('this cell has commands that are no lines of their own')
+
+
+def replace_magic(lines, at):
+    """Makes a call of the command that begins on a line; false when none does. As many lines stay, for tracebacks."""
+    if not 0 <= at < len(lines):
+        return False
+    last = at
+    while lines[last].rstrip('\r\n').endswith('\\') and last + 1 < len(lines):
+        last += 1
+    text = ''.join(line.rstrip('\r\n').removesuffix('\\') + (' ' if i < last else '')
+                   for i, line in enumerate(lines[at:last + 1], at))
+    found = MAGIC.match(text)
+    if not found:
+        return False
+    space, shell, pip = found.groups()
+    lines[at] = f'{space}__svc_shell__({shell!r})\n' if shell else f'{space}__svc_pip__({pip!r})\n'
+    lines[at + 1:last + 1] = ['\n'] * (last - at)
+    return True
+
+
+def find_packages():
+    """What was installed meanwhile is found: the user's base may not have been there when Python started."""
+    import site
+    base = site.getusersitepackages()
+    if site.ENABLE_USER_SITE and base not in sys.path and os.path.isdir(base):
+        site.addsitedir(base)
+
+
 class Session:
     def __init__(self):
         import types
@@ -23,7 +71,10 @@ class Session:
         module.__dict__['__builtins__'] = __builtins__
         sys.modules['__main__'] = module
         self.names = module.__dict__
+        import builtins
+        builtins.__svc_shell__, builtins.__svc_pip__ = self.shell, self.pip
         self.count = 0
+        self.running = False
         sys.argv = ['']
         sys.path[0] = ''
 
@@ -33,7 +84,8 @@ class Session:
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
         answer = {'result': None, 'error': None, 'images': []}
         try:
-            tree = ast.parse(code, name)
+            self.running = True
+            tree = parse(code, name)
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
             flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             self.execute(compile(tree, name, 'exec', flags))
@@ -48,12 +100,34 @@ class Session:
             answer['images'] = self.figures()
         except BaseException as error:
             answer['error'] = answer['error'] or describe(error)
+        self.running = False
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except BaseException:
                 pass
         return answer
+
+    def interrupted(self, *_):
+        """One that comes too late for its cell is none for the next."""
+        if self.running:
+            raise KeyboardInterrupt
+
+    def shell(self, command):
+        self.command(['/bin/bash', '-c', command])
+
+    def pip(self, words):
+        import shlex
+        self.command([sys.executable, '-m', 'pip', *shlex.split(words)])
+
+    def command(self, words):
+        import subprocess
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.names['_exit_code'] = subprocess.run(words, stdin=subprocess.DEVNULL).returncode
+        import importlib
+        find_packages()
+        importlib.invalidate_caches()
 
     def execute(self, code):
         """Evaluates; a cell that awaits at its top level gets a loop."""
@@ -71,11 +145,19 @@ class Session:
         os.makedirs(OUT, exist_ok=True)
         made = []
         for number in pyplot.get_fignums():
-            path = f'{OUT}/figure-{self.count}-{number}.png'
+            path = fresh(f'{OUT}/figure-{self.count}-{number}')
             pyplot.figure(number).savefig(path, format='png', bbox_inches='tight')
             made.append(os.path.relpath(path, '/workspace'))
         pyplot.close('all')
         return made
+
+
+def fresh(stem):
+    """A name that no file has: cells are counted anew after a restart, and figures of before stay."""
+    path, number = f'{stem}.png', 2
+    while os.path.lexists(path):
+        path, number = f'{stem}-{number}.png', number + 1
+    return path
 
 
 def describe(error):
@@ -84,6 +166,12 @@ def describe(error):
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
             frames = frames.tb_next
+        last = frames
+        while last is not None and last.tb_next is not None:
+            # From here on it is what an interrupt or a command of the shell did in this file.
+            if last.tb_next.tb_frame.f_code.co_filename == __file__:
+                last.tb_next = None
+            last = last.tb_next
         lines = traceback.format_exception(type(error), error.with_traceback(frames), frames)
         text, value = ''.join(lines), str(error)
     except BaseException:
@@ -118,6 +206,7 @@ def main():
     for fd in (int(sys.argv[1]), answers):
         os.set_inheritable(fd, False)
     session = Session()
+    signal.signal(signal.SIGINT, session.interrupted)
     while True:
         try:
             line = requests.readline()
@@ -126,6 +215,7 @@ def main():
             request = json.loads(line)
             if request['op'] == 'run':
                 os.environ.update(request['env'])
+                find_packages()
                 answer = session.run(request['code'])
             elif request['op'] == 'warm':
                 warm(request['modules'])

@@ -13,6 +13,9 @@ from streams import Source
 from system import exit_code, kill_session
 
 INTERRUPT_S = 1.0
+# When a cell whose caller went away is interrupted again, and whether with all that it started: what a system() of it
+# waits for gets no signal that is sent to Python alone. After the last one its kernel is replaced.
+GIVEN_UP_S = ((2.0, True), (1.0, False), (2.0, None))
 # A result is at most 64 KiB of each field, escaped.
 MOST_LINE = 4_194_304
 
@@ -21,7 +24,7 @@ class Kernel:
     """One process, and what it answers: `on_line(object)`, `on_death(text)`."""
 
     def __init__(self, agent, on_line, on_death):
-        self.loop, self.on_line, self.on_death = agent.loop, on_line, on_death
+        self.agent, self.loop, self.on_line, self.on_death = agent, agent.loop, on_line, on_death
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
         self.out, out = os.pipe()
@@ -68,6 +71,7 @@ class Kernel:
         except BlockingIOError:
             return
         if not data:
+            # It is about to end, or closed them itself.
             self.loop.watch(self.answers, 0, None)
             if self.alive:
                 kill_session(self.leader)
@@ -87,12 +91,21 @@ class Kernel:
             self.failed()
 
     def reaped(self, status):
-        code = exit_code(status)
-        how = f'signal {code - 128}' if os.WIFSIGNALED(status) else f'status {code}'
         died = self.alive
         self.release()
         if died:
-            self.on_death(f'the Python process ended with {how}')
+            self.on_death(self.reason(status))
+
+    def reason(self, status):
+        limit = self.agent.ended.get(self.leader.pid)
+        if limit:
+            return f'{limit}, and the Python process was ended'
+        code = exit_code(status)
+        if not os.WIFSIGNALED(status):
+            return f'the Python process ended with status {code}'
+        memory = self.agent.limits['memory_bytes'] // 1_048_576
+        hint = f': it may have needed more than the {memory} MiB of memory that this sandbox has' if code == 137 else ''
+        return f'the Python process ended with signal {code - 128}{hint}'
 
     def stop(self):
         """Ends it with everything it started; nobody hears of it."""
@@ -104,11 +117,12 @@ class Kernel:
         """Nothing more is heard of it: what it said last may be as wrong as what came before."""
         if self.alive:
             self.loop.watch(self.answers, 0, None)
+            self.agent.ended.setdefault(self.leader.pid, 'its answers could not be understood any more')
             kill_session(self.leader)
 
-    def interrupt(self):
+    def interrupt(self, group=False):
         if self.alive:
-            os.kill(self.leader.pid, signal.SIGINT)
+            (os.killpg if group else os.kill)(self.leader.pid, signal.SIGINT)
 
     def release(self):
         if self.alive:
@@ -127,9 +141,12 @@ class Cell(Owner):
         self.kernels, self.channel = kernels, channel
         channel.owner = self
         self.began = time.monotonic()
-        self.answer = None
+        self.seconds = request['timeout_ms'] / 1000
+        self.number = kernels.count
+        # Why the variables of earlier cells are gone, if nobody was told yet.
+        self.lost, kernels.lost = kernels.lost, None
         self.timed_out = self.over = False
-        self.timer = kernels.agent.loop.after(request['timeout_ms'] / 1000, self.late)
+        self.timer = kernels.agent.loop.after(self.seconds, self.late)
         kernel = kernels.kernel
         for source, kind in zip(kernel.sources, (DATA, DATA2)):
             # What a background thread wrote since the last cell belongs to nobody.
@@ -147,25 +164,29 @@ class Cell(Owner):
     def late(self):
         self.timed_out = True
         self.kernels.kernel.interrupt()
-        self.timer = self.kernels.agent.loop.after(INTERRUPT_S, lambda: self.finish(self.late_answer()))
-
-    def late_answer(self):
-        return {'result': None, 'error': {'name': 'TimeoutError', 'value': 'the cell ran past its time', 'traceback': ''}}
+        self.timer = self.kernels.agent.loop.after(INTERRUPT_S, lambda: self.failed_with(''))
 
     def answered(self, answer):
         if self.timed_out:
-            answer = {**answer, 'result': None} if answer.get('error') else {**answer, **self.late_answer()}
-        self.finish(answer)
+            error = answer.get('error')
+            self.failed_with('', answer, (error.get('traceback') if isinstance(error, dict) else '') or '')
+        else:
+            self.finish(answer)
 
-    def died(self, text):
-        error = {'name': 'KernelDied', 'value': text, 'traceback': ''}
-        self.finish(self.late_answer() if self.timed_out else {'result': None, 'error': error}, restarted=True)
+    def failed_with(self, text, answer=None, traceback='', name='KernelDied'):
+        """It ends with its kernel: past its time, or as `text` says."""
+        if self.timed_out:
+            name, text = 'TimeoutError', f'the cell ran past its time of {self.seconds:g} s'
+        error = {'name': name, 'value': text, 'traceback': traceback}
+        self.finish({**(answer or {}), 'result': None, 'error': error}, text)
 
     def closed(self, _payload):
-        """The caller went away: nobody wants the rest of the cell."""
+        """The caller went away: nobody wants the rest of the cell, and its variables stay."""
         if not self.over:
             self.end()
-            self.kernels.restart()
+            # It was never told.
+            self.kernels.lost = self.lost
+            self.kernels.give_up(self)
 
     def end(self):
         self.over = True
@@ -175,22 +196,34 @@ class Cell(Owner):
             source.drop()
         self.kernels.cell = None
 
-    def finish(self, answer, restarted=False):
+    def finish(self, answer, restarted=None):
+        """`restarted`: why its kernel is replaced."""
         if self.over:
             return
         self.end()
-        restarted = restarted or self.timed_out
-        count = self.kernels.count
-        if restarted:
-            self.kernels.restart()
+        if restarted is not None:
+            self.kernels.replace()
+        reason = restarted or self.lost
         self.channel.close({
             'result': text_of(answer.get('result')),
             'error': error_of(answer.get('error')),
             'images': images_of(answer.get('images')),
             'duration_ms': round((time.monotonic() - self.began) * 1000),
-            'execution_count': count,
-            'kernel_restarted': restarted,
+            'execution_count': self.number,
+            'kernel_restarted': reason is not None,
+            **({'restart_reason': reason} if reason else {}),
         })
+
+
+class Queued(Owner):
+    """A cell that waits until the one before it, whose caller went away, has ended."""
+
+    def __init__(self, kernels, channel, request):
+        self.kernels, self.channel, self.request = kernels, channel, request
+        channel.owner = self
+
+    def closed(self, _payload):
+        self.kernels.queued = None
 
 
 def text_of(value):
@@ -215,6 +248,10 @@ class Kernels:
     def __init__(self, agent):
         self.agent = agent
         self.kernel = self.cell = None
+        # A cell whose caller went away and that still runs, and the one that waits for its end.
+        self.orphan = self.queued = None
+        # Why the variables of earlier cells are gone; the next cell tells.
+        self.lost = None
         self.count = 0
         self.waiting = []
 
@@ -223,9 +260,14 @@ class Kernels:
             self.kernel = Kernel(self.agent, self.line, self.died)
 
     def run(self, channel, request):
-        if self.cell:
+        if self.cell or self.queued:
             channel.close({'error': {'code': 'sandbox_busy', 'message': 'the kernel runs another cell'}})
-            return
+        elif self.orphan:
+            self.queued = Queued(self, channel, request)
+        else:
+            self.begin(channel, request)
+
+    def begin(self, channel, request):
         self.ensure()
         self.count += 1
         self.cell = Cell(self, channel, request)
@@ -235,34 +277,72 @@ class Kernels:
             self.waiting.pop(0).close({})
         elif self.cell and 'done' not in answer:
             self.cell.answered(answer)
+        elif self.orphan and 'done' not in answer:
+            self.proceed()
+
+    def give_up(self, cell):
+        """Interrupts a cell that nobody hears of any more; one that goes on costs the kernel, which the next cell tells."""
+        steps = iter(GIVEN_UP_S)
+
+        def press(group):
+            if group is None:
+                self.replace('a cell whose caller went away did not end when it was interrupted')
+                return
+            self.kernel.interrupt(group)
+            seconds, following = next(steps)
+            cell.timer = self.agent.loop.after(seconds, lambda: press(following))
+
+        self.orphan = cell
+        press(False)
+
+    def proceed(self):
+        """The cell that was given up has ended; the one that waited for that begins."""
+        if self.orphan:
+            self.agent.loop.cancel(self.orphan.timer)
+        queued, self.orphan, self.queued = self.queued, None, None
+        if queued:
+            self.begin(queued.channel, queued.request)
 
     def died(self, text):
+        """It ended by itself."""
         self.kernel = None
         self.release_waiting()
         if self.cell:
-            self.cell.died(text)
-        else:
-            self.count = 0
+            self.cell.failed_with(text)
+            return
+        if self.count:
+            self.lost = text
+        self.count = 0
+        if self.orphan:
+            self.proceed()
 
     def release_waiting(self):
         waiting, self.waiting = self.waiting, []
         for channel in waiting:
             channel.close({})
 
-    def restart(self):
-        """Ends the kernel; the next one is started at once, so that nobody waits for it."""
+    def reset(self):
+        """Starts the kernel anew, whatever it runs; the caller of a cell is told."""
+        if self.cell:
+            self.cell.failed_with('the kernel was reset', name='KernelReset')
+        else:
+            self.replace()
+
+    def replace(self, lost=None):
+        """Ends the kernel; the next one is started at once, so that nobody waits for it. `lost` is for the next cell."""
         if self.kernel:
             self.kernel.stop()
         self.kernel = None
         self.count = 0
+        self.lost = lost
         self.release_waiting()
-        if self.cell:
-            self.cell.died('the kernel was reset')
         try:
             self.ensure()
         except OSError:
             # The user's processes leave no room for one; the next cell tries again, and is told.
             pass
+        if self.orphan:
+            self.proceed()
 
     def warm(self, channel, modules):
         self.ensure()

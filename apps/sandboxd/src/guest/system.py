@@ -42,6 +42,28 @@ def processes():
     return found
 
 
+def alive():
+    """Every other process that did not end: pid -> name, by pid."""
+    found = {}
+    for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit() and name != '1'):
+        try:
+            with open(f'/proc/{pid}/stat', 'rb', buffering=0) as file:
+                name, rest = file.read(4096).split(b'(', 1)[1].rsplit(b')', 1)
+        except (OSError, IndexError, ValueError):
+            continue
+        # A dead one only waits for its parent to look.
+        if rest.split()[0] not in (b'Z', b'X'):
+            found[pid] = name.decode('utf-8', 'replace')
+    return found
+
+
+def memory_taken():
+    """Bytes that are in use, what processes share counted once; on v1 those of the whole machine, which are never fewer."""
+    with open('/proc/meminfo', 'rb') as file:
+        sizes = dict(line.split(b':', 1) for line in file)
+    return (int(sizes[b'MemTotal'].split()[0]) - int(sizes[b'MemFree'].split()[0])) * 1024
+
+
 def count():
     """How many processes there are, those that nobody waited for too."""
     return sum(name.isdigit() for name in os.listdir('/proc'))
@@ -55,13 +77,21 @@ def mark_children(mark):
     resource.setrlimit(resource.RLIMIT_FSIZE, (mark, mark))
 
 
-def is_marked(pid, mark):
+def mark_of(pid):
+    """The limit of file sizes of a process; None when it is gone."""
     try:
         with open(f'/proc/{pid}/limits', 'rb', buffering=0) as file:
             lines = file.read(4096).splitlines()
     except OSError:
-        return False
-    return any(line.startswith(b'Max file size') and line.split()[4] == b'%d' % mark for line in lines)
+        return None
+    for line in lines:
+        if line.startswith(b'Max file size'):
+            return line.split()[4]
+    return None
+
+
+def is_marked(pid, mark):
+    return mark_of(pid) == b'%d' % mark
 
 
 def kill_session(leader):
@@ -101,29 +131,114 @@ def _kill(call, target, number):
         pass
 
 
+def state_of(pid):
+    try:
+        with open(f'/proc/{pid}/stat', 'rb', buffering=0) as file:
+            return file.read(4096).rsplit(b')', 1)[1].split()[0]
+    except (OSError, IndexError):
+        return b''
+
+
+def standing():
+    """The processes that stand still."""
+    pids = [int(name) for name in os.listdir('/proc') if name.isdigit() and name != '1']
+    return {pid for pid in pids if state_of(pid) == b'T'}
+
+
+def stop_all():
+    """Stops every process but this one, what is forked meanwhile included."""
+    seen = -1
+    for _ in range(10):
+        _kill(os.kill, -1, signal.SIGSTOP)
+        if seen == (seen := count()):
+            break
+
+
+def continue_all(but=()):
+    """Lets everything go on that was stopped, but these."""
+    if not but:
+        _kill(os.kill, -1, signal.SIGCONT)
+        return
+    for name in os.listdir('/proc'):
+        if name.isdigit() and name != '1' and int(name) not in but:
+            _kill(os.kill, int(name), signal.SIGCONT)
+
+
 def deleted_files(below):
     """
-    Paths below a directory that some process holds open though they are deleted: no snapshot can bring them back. At
-    most ten, and how many more there are.
+    Files below a directory that some process uses though they are deleted or another has their name: no snapshot can
+    bring them back. At most ten, each with its process, and how many more there are.
     """
     found = []
     for pid in os.listdir('/proc'):
-        if not pid.isdigit() or pid == '1':
-            continue
+        if pid.isdigit() and pid != '1':
+            used = sorted(set(_lost_links(pid, below)) | set(_lost_mappings(pid, below)))
+            found += [f'{path} ({name_of(pid)}, process {pid})' for path in used]
+    return found[:10] + ([f'{len(found) - 10} more'] if len(found) > 10 else [])
+
+
+def name_of(pid):
+    try:
+        with open(f'/proc/{pid}/comm', encoding='utf-8', errors='replace') as file:
+            return file.read(64).strip()
+    except OSError:
+        return '?'
+
+
+GONE = ' (deleted)'
+
+
+def _lost_links(pid, below):
+    """What it has open, and where it stands."""
+    try:
+        links = [f'/proc/{pid}/fd/{fd}' for fd in os.listdir(f'/proc/{pid}/fd')]
+    except OSError:
+        return
+    for link in [f'/proc/{pid}/cwd', *links]:
         try:
-            for fd in os.listdir(f'/proc/{pid}/fd'):
-                link = f'/proc/{pid}/fd/{fd}'
-                target = os.readlink(link)
-                if not target.startswith(below + '/'):
-                    continue
-                if target.endswith(' (deleted)') or os.stat(link).st_nlink == 0 or not os.path.lexists(target):
-                    found.append(target)
+            target = os.readlink(link)
+            if not target.startswith(below + '/'):
+                continue
+            stat = os.stat(link)
+            lost = target.endswith(GONE) or stat.st_nlink == 0 or not os.path.lexists(target)
         except OSError:
             continue
-    return found[:10] + ([f'{len(found) - 10} more'] if len(found) > 10 else [])
+        if lost:
+            yield target.removesuffix(GONE)
+
+
+def _lost_mappings(pid, below):
+    """What it has mapped, a program or library for example; the descriptor may be closed by then."""
+    try:
+        with open(f'/proc/{pid}/maps', encoding='utf-8', errors='surrogateescape') as file:
+            lines = [line.rstrip('\n').split(None, 5) for line in file]
+    except OSError:
+        return
+    for path in {words[5] for words in lines if len(words) == 6 and words[5].startswith(below + '/')}:
+        if path.endswith(GONE) or not os.path.lexists(path):
+            yield path.removesuffix(GONE)
 
 
 def exit_code(status):
     """The status that a shell would show: 128 + n when signal n ended the process."""
     code = os.waitstatus_to_exitcode(status)
     return 128 - code if code < 0 else code
+
+
+def announce(path, source=None):
+    """
+    Makes watchers hear of a file that was written from outside: gVisor tells them only of what is done inside. A fresh file
+    gets its name here; one that was there is touched, and closed after writing.
+    """
+    try:
+        if source is not None:
+            os.rename(source, path)
+            return True
+        fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.utime(fd)
+        finally:
+            os.close(fd)
+        return True
+    except OSError:
+        return False

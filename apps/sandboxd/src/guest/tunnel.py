@@ -3,6 +3,7 @@
 Nothing here decides anything. What a name may reach is decided outside, where the route is.
 """
 
+import errno
 import os
 import socket
 
@@ -81,29 +82,42 @@ class Pipe(Owner):
             self.channel.close({})
 
 
+# What a server that was told to listen on `localhost` may listen on: Node.js takes the second, most others the first.
+LOOPBACK = ((socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1'))
+
+
 class Port(Pipe):
-    """A connection to a port of this sandbox, for a preview."""
+    """A connection to a port of this sandbox, for a preview: to the first loopback address that takes it."""
 
     def __init__(self, loop, channel, port):
-        super().__init__(loop, channel, socket.socket())
+        super().__init__(loop, channel, None)
         channel.owner = self
+        self.port = port
+        self.places = list(LOOPBACK)
         self.early = b''
-        self.sock.setblocking(False)
-        code = self.sock.connect_ex(('127.0.0.1', port))
-        if code not in (0, 115):
-            self.refuse()
-        else:
-            loop.watch(self.sock.fileno(), WRITE, self.connected)
+        self.dial()
 
-    def refuse(self):
+    def dial(self):
+        while self.places:
+            family, host = self.places.pop(0)
+            try:
+                self.sock = socket.socket(family)
+            except OSError:
+                # The sandbox has no IPv6.
+                continue
+            self.sock.setblocking(False)
+            if self.sock.connect_ex((host, self.port)) in (0, errno.EINPROGRESS):
+                self.loop.watch(self.sock.fileno(), WRITE, self.connected)
+                return
+            self.sock.close()
         self.over = True
-        self.sock.close()
         self.channel.close({'error': {'code': 'not_found', 'message': 'nothing listens on this port'}})
 
     def connected(self, _events):
         self.loop.watch(self.sock.fileno(), 0, None)
         if self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            self.refuse()
+            self.sock.close()
+            self.dial()
             return
         self.channel.event({'connected': True})
         self.start()
@@ -261,7 +275,9 @@ class Client(Pipe):
                 self.give_up(b'\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00')
             else:
                 body = f'egress: {reason}\n'.encode()
-                status = '502 Bad Gateway' if payload.get('failed') else '403 Forbidden'
+                # Clients show the reason of a refused CONNECT, and never its body.
+                words = ' '.join(reason.split())[:200].encode('ascii', 'replace').decode()
+                status = f"{502 if payload.get('failed') else 403} egress: {words}"
                 head = f'HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n'
                 self.give_up(head.encode() + body)
         else:

@@ -1,5 +1,8 @@
+import { lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { inTime } from '../sandboxes/instances.ts';
 import { type Context, type Entry, entryOf } from '../sandboxes/context.ts';
 import { NodeError } from '../error.ts';
 import type { Call, Route } from './route.ts';
@@ -42,6 +45,39 @@ function whole(bytes: number) {
   };
 }
 
+/** An agent that does not answer holds no upload up for longer. */
+const announceMs = 1_000;
+
+/**
+ * gVisor tells watchers inside of what happens inside only, so there its agent does the last step of an upload, and reloading
+ * servers hear of it. In v1 they hear by themselves.
+ */
+function announcerOf({ record, live, busy }: Entry) {
+  if (record.backend !== 'v2' || !live || busy === 'pause' || busy === 'fork') return undefined;
+  return async (path: string, from?: string): Promise<boolean> => {
+    const inside = (name: string): string => `/workspace/${name}`;
+    const request = {
+      kind: 'announce',
+      path: inside(path),
+      ...(from !== undefined && { from: inside(from) }),
+    } as const;
+    return await inTime(live.client.ask(request), announceMs).then(
+      ({ announced }) => announced,
+      () => false,
+    );
+  };
+}
+
+/** Less than any two changes are apart. */
+const leastMs = 0.001;
+
+/** When a file and the directory that it is in changed, by their own clock. */
+async function changedAt(root: string, path: string): Promise<number> {
+  const places = [join(root, path), dirname(join(root, path))];
+  const found = await Promise.all(places.map((place) => lstat(place).catch(() => undefined)));
+  return Math.max(0, ...found.map((stats) => stats?.ctimeMs ?? 0));
+}
+
 const placeOf = ({ node, values, query }: Call) => {
   const { root, entry } = workspaceOf(node.context, values['id'] as string);
   return { root, entry, path: query.get('path') ?? '' };
@@ -54,11 +90,11 @@ export const fileRoutes: Route[] = [
     async run(call) {
       const { root, entry, path } = placeOf(call);
       const readOnly = call.query.get('read_only') === '1';
-      return await call.node.parts.files.write(root, path, bodyOf(call), {
-        uid: entry.record.uid,
-        readOnly,
-        mostBytes,
-      });
+      const { uid } = entry.record;
+      const options = { uid, readOnly, mostBytes, announce: announcerOf(entry) };
+      const written = await call.node.parts.files.write(root, path, bodyOf(call), options);
+      entry.accountedAt = (await changedAt(root, written.path)) + leastMs;
+      return written;
     },
   },
   {

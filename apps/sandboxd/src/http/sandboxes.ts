@@ -1,5 +1,14 @@
-import { codeRequest, type ExecEvent, execRequest, forkRequest, newSandbox, resumeRequest } from '@svc/sandboxd-api';
-import { exec, resetKernel, runCode } from '../sandboxes/commands.ts';
+import {
+  codeRequest,
+  type ExecEvent,
+  execRequest,
+  forkRequest,
+  newSandbox,
+  pauseRequest,
+  resumeRequest,
+} from '@svc/sandboxd-api';
+import { resetKernel, runCode } from '../sandboxes/cells.ts';
+import { exec } from '../sandboxes/commands.ts';
 import { entryOf } from '../sandboxes/context.ts';
 import { create, destroy, prolong } from '../sandboxes/lifecycle.ts';
 import { stateOf } from '../sandboxes/record.ts';
@@ -36,7 +45,12 @@ export const sandboxRoutes: Route[] = [
       await runCode(call.node.context, idOf(call), await readJson(call.request, codeRequest), call.signal),
   },
   { method: 'POST', path: at('/kernel/reset'), run: (call) => resetKernel(call.node.context, idOf(call)) },
-  { method: 'POST', path: at('/pause'), run: (call) => pause(call.node.context, idOf(call)) },
+  {
+    method: 'POST',
+    path: at('/pause'),
+    run: async (call) =>
+      await pause(call.node.context, idOf(call), (await readJson(call.request, pauseRequest)).files_only),
+  },
   {
     method: 'POST',
     path: at('/resume'),

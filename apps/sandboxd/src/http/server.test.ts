@@ -24,8 +24,9 @@ async function serve(
   const client = await fakeShim(t, agent);
   const record = { id, status: 'running', instance: 'x', egress: { mode: 'none' } };
   const entry = { record, live: { client, instance: { id: 'x' } }, ports: new Set() } as unknown as Entry;
-  const files = { changed: async () => [], ...parts.files };
-  const workspaces = { path: () => '/', isTooLarge: async () => false, ...parts.workspaces };
+  const files = { changed: async () => [], hasChanged: async () => false, ...parts.files };
+  const most = { bytes: 2 ** 31, inodes: 200_000 };
+  const workspaces = { path: () => '/', most, isTooLarge: async () => false, ...parts.workspaces };
   const context = { entries: new Map([[id, entry]]), files, workspaces };
   const server = createHttpServer({ context, parts: { files, log() {} } } as unknown as SandboxNode);
   const socketPath = join(await temporaryDirectory(t), 'node.sock');

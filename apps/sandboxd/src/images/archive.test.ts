@@ -64,21 +64,41 @@ test('an exported image is imported as it is, without devices and set-id bits, a
   await assert.rejects(from.exportTo('desktop', `${file}-2`), /there is no image desktop .* build desktop/);
 });
 
+/** Runs Node.js as nobody, who may read everything, so that it finds the program wherever that is. */
+async function asNobody(dir: string, words: readonly string[]): Promise<string> {
+  await chown(dir, 65_534, 65_534);
+  const user = ['--reuid', '65534', '--regid', '65534', '--clear-groups', '--inh-caps', '-all,+dac_read_search'];
+  const caps = ['--ambient-caps', '+dac_read_search', '--bounding-set', '-all,+dac_read_search', '--'];
+  const { stdout } = await promisify(execFile)('setpriv', [...user, ...caps, process.execPath, ...words]);
+  return stdout;
+}
+
 test('as another user than root an image is imported too', { skip: needsRoot }, async (t) => {
   const { from, file } = await shelves(t);
   await from.exportTo('svc-base', file);
   const dir = await temporaryDirectory(t);
-  await chown(dir, 65_534, 65_534);
   await chmod(file, 0o644);
-  // It may read everything, so that it finds the program wherever that is; it may change what is its own.
-  const user = ['--reuid', '65534', '--regid', '65534', '--clear-groups', '--inh-caps', '-all,+dac_read_search'];
-  const words = [...user, '--ambient-caps', '+dac_read_search', '--bounding-set', '-all,+dac_read_search', '--'];
-  const images = ['images', 'import', file, '--dir', join(dir, 'images'), '--json'];
-  const { stdout } = await promisify(execFile)('setpriv', [...words, process.execPath, mainPath, ...images]);
-  const { rootfs, template } = JSON.parse(stdout);
+  const program = `import { createImages } from ${JSON.stringify(join(import.meta.dirname, 'images.ts'))};
+const image = await createImages({ dir: process.argv[1], builder: {} }).importFrom(process.argv[2]);
+console.log(JSON.stringify(image));`;
+  const words = ['--input-type=module-typescript', '-e', program, join(dir, 'images'), file];
+  const { rootfs, template } = JSON.parse(await asNobody(dir, words));
   assert.equal(template, 'svc-base');
   const { uid } = await lstat(join(rootfs, long));
   assert.equal(uid, 65_534);
+});
+
+test('an image from which no sandbox starts is not imported, and the command says so', async (t) => {
+  const { from, dir, file } = await shelves(t);
+  await from.exportTo('svc-base', file);
+  const words = [mainPath, 'images', 'import', file, '--dir', dir];
+  const failed = await promisify(execFile)(process.execPath, words).then(
+    () => assert.fail('it was imported'),
+    (error: { code: number; stderr: string }) => error,
+  );
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /^sandboxd: no sandbox starts from this image on this machine \(\w+\): .+\n$/);
+  assert.deepEqual(await kept(dir), []);
 });
 
 /** A tar by hand: entries are type, name, link or content. */

@@ -22,8 +22,8 @@ export interface ImageShelf extends Images {
   remove(digest: string): Promise<void>;
   /** Writes the image of a template to a file. */
   exportTo(name: Template, file: string): Promise<StoredImage>;
-  /** Takes an image from a file that `exportTo` made; nothing of it stays when it is not what it says it is. */
-  importFrom(file: string): Promise<StoredImage>;
+  /** Takes an image from a file that `exportTo` made; nothing stays when it is not what it says, or `tryOut` throws. */
+  importFrom(file: string, tryOut?: (rootfs: string) => Promise<void>): Promise<StoredImage>;
 }
 
 export interface ImagesOptions {
@@ -68,7 +68,7 @@ export function createImages(options: ImagesOptions): ImageShelf {
     prune: (keep) => shelf.prune(keep),
     remove: (digest) => shelf.store.remove(digest),
     exportTo: (name, file) => shelf.exportTo(name, file),
-    importFrom: (file) => shelf.importFrom(file),
+    importFrom: (file, tryOut) => shelf.importFrom(file, tryOut),
   };
 }
 
@@ -183,7 +183,7 @@ class Shelf {
     return image;
   }
 
-  async importFrom(file: string): Promise<StoredImage> {
+  async importFrom(file: string, tryOut?: (rootfs: string) => Promise<void>): Promise<StoredImage> {
     const header = await readHeader(file);
     const { template: name, recipe, built_at } = header;
     if (recipe !== this.#hashes[name]) {
@@ -197,6 +197,7 @@ class Shelf {
       const place = await this.store.begin(name);
       const unpacked = await readArchive(file, header, place);
       await this.store.clean(place);
+      await tryOut?.(join(place, 'rootfs'));
       return await this.store.commit(place, { template: name, ...unpacked, recipe, built_at });
     } catch (error) {
       throw new Error(explain(error, this.#dir), { cause: error });

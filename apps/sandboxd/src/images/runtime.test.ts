@@ -66,3 +66,23 @@ test('another file than the pinned one is refused, and the refusal says what to 
     message: /answers 404/,
   });
 });
+
+test('a runsc is changed as its pin says, also one that is there unchanged, and one of other bytes is refused', {
+  skip,
+}, async (t) => {
+  const { pin, url, served, dir } = await mirror(t);
+  const changed = '#!/bin/sh\necho mends\n';
+  const [from, to] = ['runsc\n', 'mends\n'].map((text) => Buffer.from(text).toString('hex')) as [string, string];
+  const patch = { at: 15, from, to, sha256: sha256(changed) };
+  const plain = await createRuntime({ dir, mirror: url, pin }).runsc();
+  const path = await createRuntime({ dir, mirror: url, pin: { ...pin, patch } }).runsc();
+  assert.equal(execFileSync(path, { encoding: 'utf8' }), 'mends\n');
+  assert.equal(served.asked, 1);
+  // Who goes back to the version before finds its own.
+  assert.equal(execFileSync(plain, { encoding: 'utf8' }), 'runsc\n');
+  const other = { ...patch, from: '00'.repeat(6), sha256: sha256('other') };
+  await assert.rejects(createRuntime({ dir, mirror: url, pin: { ...pin, patch: other } }).runsc(), {
+    message: /cannot unpack gVisor's runtime: .* not the one that the patch is for/,
+  });
+  assert.equal((await readdir(dir)).length, 2);
+});

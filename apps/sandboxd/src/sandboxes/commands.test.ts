@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { globSync, unlinkSync } from 'node:fs';
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Daemon, type Executed, skip, startDaemon, until } from '../testing.ts';
 
 const exitOf = ({ last }: Executed) =>
@@ -187,7 +189,10 @@ while True: pass`;
     test('a cell past its time, and one that ends the process, start the kernel anew', async () => {
       await daemon.code(id, 'kept = 1');
       const late = await daemon.code(id, 'while True: pass', 500);
-      assert.deepEqual([late.kernel_restarted, late.error !== null], [true, true]);
+      assert.deepEqual(
+        [late.kernel_restarted, late.error?.name, late.error?.value],
+        [true, 'TimeoutError', 'the cell ran past its time of 0.5 s'],
+      );
       assert.equal((await daemon.code(id, 'kept')).error?.name, 'NameError');
       const dead = await daemon.code(id, 'import os; print("last words", flush=True); os._exit(3)');
       assert.deepEqual([dead.kernel_restarted, dead.stdout], [true, 'last words\n']);
@@ -215,6 +220,12 @@ while True: pass`;
     test('figures of a cell are files of the workspace', async () => {
       const drawn = await daemon.code(id, 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone');
       assert.equal(drawn.images.length, 1);
+      // Cells are counted anew after a restart, and no figure takes the place of one from before.
+      await daemon.call('POST', `/v1/sandboxes/${id}/kernel/reset`);
+      const again = await daemon.code(id, 'import matplotlib.pyplot as plt\nplt.plot([2, 1])\nNone');
+      await daemon.call('POST', `/v1/sandboxes/${id}/kernel/reset`);
+      const third = await daemon.code(id, 'import matplotlib.pyplot as plt\nplt.plot([2, 1])\nNone');
+      assert.equal(new Set([...drawn.images, ...again.images, ...third.images]).size, 3);
       assert.match((await daemon.exec(id, { cmd: ['head', '-c', '4', drawn.images[0] ?? ''] })).stdout, /PNG/);
     });
 
@@ -235,6 +246,215 @@ while True: pass`;
       await once(stream, 'end');
       assert.equal(got, sent.split('').toReversed().join(''));
       await assert.rejects(daemon.port(id, 3211), /404/);
+    });
+
+    test('a server inside that took `localhost` as ::1 is reached as well, as those of Node.js do', async () => {
+      await daemon.exec(id, {
+        shell: `setsid node -e 'require("node:net").createServer((s) => s.end("six")).listen(3212, "::1", () => console.log("up"))' \
+          > six 2>&1 & until grep -q up six; do sleep 0.05; done`,
+      });
+      const stream = await daemon.port(id, 3212);
+      assert.equal(await text(stream), 'six');
+      assert.equal((await daemon.exec(id, { shell: 'echo $NO_PROXY' })).stdout, 'localhost,127.0.0.1,::1\n');
+    });
+
+    test('watchers inside hear of uploads: of a new file by its name, of one that was there as changed and closed', async () => {
+      const put = (path: string, text: string) => daemon.call('PUT', `/v1/sandboxes/${id}/files?path=${path}`, text);
+      const program = `require('fs').watch('watched', (kind, name) => { if (!name.startsWith('.')) console.log(kind, name); })
+        console.log('up')`;
+      await daemon.exec(id, {
+        shell: `mkdir watched; setsid node -e '${program.replaceAll("'", '"')}' > heard 2>&1 & until grep -q up heard; do sleep 0.05; done`,
+      });
+      const heard = async (line: string): Promise<unknown> =>
+        await daemon.exec(id, {
+          shell: `until grep -q '${line}' heard; do sleep 0.05; done; : > heard`,
+          timeout_ms: 20_000,
+        });
+      await put('watched/a', 'one');
+      assert.match(JSON.stringify(await heard('rename a')), /"exit_code":0/);
+      await put('watched/a', 'two');
+      assert.match(JSON.stringify(await heard('change a')), /"exit_code":0/);
+      const left = await daemon.exec(id, { shell: 'cat watched/a; ls -A watched; stat -c %U:%a watched/a' });
+      assert.equal(left.stdout, '"two"a\nuser:644\n');
+    });
+
+    test('a kernel that ended between two cells is told of by the next one', async () => {
+      await daemon.code(id, 'kept = 1\nimport os\npid = os.getpid()');
+      await daemon.exec(id, {
+        shell: 'pkill -9 -f kernel[.]py; while pgrep -f kernel[.]py; do sleep 0.05; done; sleep 0.2',
+      });
+      const next = await daemon.code(id, 'kept');
+      assert.deepEqual([next.error?.name, next.kernel_restarted, next.execution_count], ['NameError', true, 1]);
+      assert.match(next.restart_reason ?? '', /^the Python process ended with signal 9/);
+      const after = await daemon.code(id, 'kept');
+      assert.deepEqual([after.kernel_restarted, after.restart_reason], [false, undefined]);
+    });
+
+    test('a cell, and a command, that take too much memory are told which limit that was', async () => {
+      const code = 'x = []\nwhile True: x.append(bytearray(30_000_000))';
+      const hog = await daemon.code(id, code);
+      assert.deepEqual([hog.error?.name, hog.kernel_restarted], ['KernelDied', true]);
+      assert.match(hog.error?.value ?? '', /1024 MiB/);
+      const command = await daemon.exec(id, { language: 'python', code });
+      assert.deepEqual(exitOf(command), { code: 137, late: false });
+      if (backend === 'v2')
+        assert.match(command.stderr, /svc: the memory limit of this sandbox, 1024 MiB, was reached/);
+    });
+
+    test('forked processes may share more memory than each could have for itself', {
+      skip: backend === 'v1',
+    }, async () => {
+      const code = `import os, time
+shared = bytearray(b'x') * (300 << 20)
+children = []
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        time.sleep(1)
+        os._exit(len(shared) >> 28)
+    children.append(child)
+[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]`;
+      const forked = await daemon.code(id, code);
+      assert.deepEqual([forked.result, forked.error, forked.kernel_restarted], ['[1, 1, 1, 1, 1]', null, false]);
+    });
+
+    /** The cell and the command that say so by a file. */
+    const begun = async (): Promise<void> => {
+      const found = () => globSync(`${daemon.workspaces}/*/begun`);
+      await until(() => found().length === 1, 'the cell to begin');
+      for (const path of found()) unlinkSync(path);
+    };
+    const begins = `open('/workspace/begun', 'w').close()\n`;
+
+    test('a caller of a cell that goes away interrupts it, and the variables stay', async () => {
+      await daemon.code(id, 'kept = 1\nimport time, os');
+      const leave = async (code: string): Promise<void> => {
+        const asked = request({
+          socketPath: `${daemon.dir}/sandboxd.sock`,
+          method: 'POST',
+          path: `/v1/sandboxes/${id}/run_code`,
+        });
+        asked.on('error', () => {});
+        asked.end(JSON.stringify({ code: `${begins}${code}`, timeout_ms: 600_000 }));
+        await begun();
+        asked.destroy();
+        await until(async () => (await daemon.exec(id, { cmd: ['true'] })).status === 200, 'the sandbox to be free');
+      };
+      // In Python, in C, and in a child that no signal to Python reaches.
+      for (const code of ['while True: pass', 'time.sleep(600)', 'os.system("sleep 4790; sleep 4790")']) {
+        await leave(code);
+        const next = await daemon.code(id, 'kept');
+        assert.deepEqual([next.result, next.kernel_restarted], ['1', false], code);
+      }
+      await leave('import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass');
+      const lost = await daemon.code(id, 'kept');
+      assert.deepEqual([lost.error?.name, lost.kernel_restarted], ['NameError', true]);
+      assert.match(lost.restart_reason ?? '', /caller went away/);
+    });
+
+    test('a reset ends the cell that runs, whose caller is told', async () => {
+      await daemon.code(id, 'kept = 1');
+      const running = daemon.code(id, `${begins}while True: pass`, 600_000);
+      await begun();
+      assert.equal((await daemon.call('POST', `/v1/sandboxes/${id}/kernel/reset`)).status, 204);
+      const ended = await running;
+      assert.deepEqual([ended.error?.name, ended.kernel_restarted], ['KernelReset', true]);
+      const next = await daemon.code(id, 'kept');
+      assert.deepEqual([next.error?.name, next.kernel_restarted], ['NameError', false]);
+    });
+
+    test('each output of a cell is cut at 1 MiB, and named', async () => {
+      const cut = await daemon.code(id, 'print("a" * 3_000_000); import sys; print("b", file=sys.stderr)');
+      assert.deepEqual([cut.stdout.length, cut.truncated, cut.stderr], [1_048_576, ['stdout'], 'b\n']);
+      assert.deepEqual((await daemon.code(id, 'print("a")')).truncated, []);
+    });
+
+    test('lines of a cell that begin with ! and %pip run in a shell', async () => {
+      const cell = await daemon.code(
+        id,
+        `for i in range(2):\n    !echo "hi $((1+1))" | tr h H\ntext = '''\n!no\n'''\n!exit 3\n_exit_code, text`,
+      );
+      assert.deepEqual([cell.stdout, cell.result, cell.error], ['Hi 2\nHi 2\n', "(3, '\\n!no\\n')", null]);
+      const pip = await daemon.code(id, '%pip --version');
+      assert.match(pip.stdout, /^pip \d.* \(python 3/);
+      assert.equal((await daemon.code(id, '1 +\n!!')).error?.name, 'SyntaxError');
+    });
+
+    /** Makes and installs a package, as a registry has them. */
+    const install = (name: string) => ({
+      shell: 'python3 - && pip install --no-deps ./*.whl 2>&1; rm *.whl',
+      stdin: `import zipfile
+with zipfile.ZipFile('${name}-1.2-py3-none-any.whl', 'w') as wheel:
+  wheel.writestr('${name}.py', '')
+  info = '${name}-1.2.dist-info/'
+  wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: ${name}\\nVersion: 1.2\\n')
+  wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+  wheel.writestr(info + 'RECORD', '${name}.py,,\\n' + ''.join(f'{info}{file},,\\n' for file in ('METADATA', 'WHEEL', 'RECORD')))`,
+      timeout_ms: 120_000,
+    });
+
+    test('a package that is installed for the user is there for commands and for the running kernel', async () => {
+      await daemon.code(id, '1');
+      assert.match((await daemon.exec(id, install('mine'))).stdout, /Successfully installed mine-1\.2/);
+      assert.match((await daemon.exec(id, { shell: 'pip list' })).stdout, /^mine +1\.2$/m);
+      const found = await daemon.code(id, 'import mine; mine.__file__');
+      assert.match(found.result ?? found.error?.value ?? '', /\/workspace\/\.local\//);
+    });
+
+    test('pip installs into a plain venv', async () => {
+      const { shell, ...rest } = install('yours');
+      const inside = `python -m venv w && . w/bin/activate && ${shell}; cd / && python -c 'import yours; print(yours.__file__)'`;
+      const done = await daemon.exec(id, { shell: inside, ...rest });
+      assert.match(done.stdout, /\n\/workspace\/w\/lib\/python3[^\n]*\/yours\.py\n$/, done.stdout);
+    });
+
+    test('npm works in a workspace without package.json, and what the image has is found by require and import', async () => {
+      const prefix = await daemon.exec(id, { shell: 'mkdir -p js/deep && cd js/deep && npm prefix && npm prefix -g' });
+      assert.equal(prefix.stdout, '/workspace/js/deep\n/workspace/.local\n', prefix.stderr);
+      const packed = `mkdir -p made && cd made && echo '{"name":"made","version":"1.0.0","main":"m.js"}' > package.json &&
+        echo 'module.exports = 7' > m.js && npm pack --silent && mkdir -p ../user && cd ../user &&
+        npm install --offline --silent ../made/made-1.0.0.tgz && node -p 'require("made")'`;
+      const installed = await daemon.exec(id, { shell: packed });
+      assert.equal(installed.stdout.split('\n').at(-2), '7', installed.stderr);
+      const found = await daemon.exec(id, {
+        shell: `mkdir -p js && cd js && cat > m.mjs && node m.mjs && node -p 'typeof require("npm/package.json")'`,
+        stdin: `import { createRequire } from 'node:module';
+import npm from 'npm/package.json' with { type: 'json' };
+console.log(npm.name, typeof createRequire(import.meta.url)('npm/package.json').version);
+await import('no-such-package').catch((error) => console.log(error.code, error.message.includes('m.mjs')));`,
+      });
+      assert.equal(found.stdout, 'npm string\nERR_MODULE_NOT_FOUND true\nobject\n', found.stderr);
+    });
+
+    test('a sandbox sees its own memory and cores', async () => {
+      const seen = await daemon.exec(id, { shell: `nproc; free -m | awk '/^Mem/ {print $2}'` });
+      assert.equal(seen.stdout, '1\n1024\n');
+    });
+
+    test('a PATH of its own reaches a command in each form', async () => {
+      const env = { PATH: '/workspace/bin:/usr/bin:/bin' };
+      const said = 'echo "$PATH"';
+      for (const form of [{ shell: said }, { cmd: ['sh', '-c', said] }, { language: 'bash', code: said }]) {
+        assert.equal((await daemon.exec(id, { ...form, env })).stdout, `${env.PATH}\n`);
+      }
+      const own = (await daemon.exec(id, { shell: 'echo "$PATH"; env' })).stdout;
+      assert.match(own, /^\/workspace\/\.local\/bin:/);
+      assert.doesNotMatch(own, /_SVC_/);
+    });
+
+    test('whether a command or a cell changed the workspace is told', async () => {
+      const changed = async (shell: string) => {
+        await delay(60);
+        const { last } = await daemon.exec(id, { shell });
+        return last?.type === 'exit' && last.changed;
+      };
+      await daemon.exec(id, { shell: 'mkdir -p c && echo 1 > c/file' });
+      const told = [];
+      for (const shell of ['cat c/file; ls', 'echo 2 > c/file', 'rm c/file', 'true']) told.push(await changed(shell));
+      assert.deepEqual(told, [false, true, true, false]);
+      await delay(60);
+      assert.equal((await daemon.code(id, 'sum(range(9))')).changed, false);
+      assert.equal((await daemon.code(id, 'open("/workspace/c/made", "w").close()')).changed, true);
     });
 
     test('a caller that goes away takes its command with it', async () => {

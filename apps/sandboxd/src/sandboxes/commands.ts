@@ -1,16 +1,13 @@
 import { StringDecoder } from 'node:string_decoder';
 import { isOneCommand, oneCommand } from '@svc/contract';
-import type { CodeRequest, CodeResult, ExecEvent, ExecRequest } from '@svc/sandboxd-api';
+import type { ExecEvent, ExecRequest } from '@svc/sandboxd-api';
 import { type NodeErrorCode, nodeErrors } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import type { Channel } from '../wire/client.ts';
-import { type CellError, type GuestEnd, type GuestError, isRefusal } from '../wire/messages.ts';
-import { inTime, type Live } from './instances.ts';
+import type { GuestEnd, GuestError } from '../wire/messages.ts';
+import type { Live } from './instances.ts';
 import type { Workspaces } from '../parts.ts';
-import { type Context, type Entry, entryOf, environmentOf, liveOf, occupy } from './context.ts';
-
-/** How a cell that was not refused ended. */
-type CellEnd = GuestEnd<'code'> & { error: CellError | null };
+import { type Context, type Entry, entryOf, environmentOf, hasChanged, liveOf, occupy } from './context.ts';
 
 /** Takes the events of a command; `done` when the reader wants more. */
 export interface ExecSink {
@@ -20,17 +17,14 @@ export interface ExecSink {
 }
 
 /** File systems keep times to a tick of the Linux kernel; a file of the command's first instant is its own. */
-const tickMs = 20;
+export const tickMs = 20;
 
 /** The agent keeps the time; when it is so starved that it cannot, a command is given up this much later. */
-const starvedMs = 15_000;
+export const starvedMs = 15_000;
 
 /** How often a workspace is looked at while a command runs; a count that takes long is made less often. */
 const lookMs = 2_000;
 const restFactor = 10;
-
-/** The agent cuts each stream of a cell at 1 MiB; one that lies does not. */
-const mostText = 1_048_576;
 
 /** What `guarded` gives up for: the caller, the time and the workspace of what runs. */
 interface Guard<T> {
@@ -44,7 +38,7 @@ interface Guard<T> {
 }
 
 /** Gives `work` up when the caller goes away, when the agent misses the time, and when the workspace grows too large. */
-function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
+export function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
   const { context, channel, signal } = guard;
   const given = Promise.withResolvers<T>();
   const fail = (error: NodeError): void => {
@@ -56,7 +50,7 @@ function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
     channel.cancel();
     given.resolve(guard.late);
   }, guard.timeoutMs + starvedMs);
-  const rest = watchWorkspace(context.workspaces, guard.instance, () => fail(tooLarge()));
+  const rest = watchWorkspace(context.workspaces, guard.instance, () => fail(tooLarge(context)));
   if (signal.aborted) gone();
   else signal.addEventListener('abort', gone, { once: true });
   return Promise.race([work, given.promise]).finally(() => {
@@ -66,7 +60,15 @@ function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
   });
 }
 
-const tooLarge = (): NodeError => new NodeError('workspace_too_large', 'the workspace is over 2 GB');
+const sizeOf = (bytes: number): string =>
+  bytes % 2 ** 30 === 0 ? `${bytes / 2 ** 30} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+
+/** What a command is told that leaves more than a workspace may have. */
+export const tooLarge = ({ workspaces: { most } }: Context): NodeError =>
+  new NodeError(
+    'workspace_too_large',
+    `the workspace is over ${sizeOf(most.bytes)}, or has over ${most.inodes.toLocaleString('en')} files`,
+  );
 
 /** Calls `full` once a workspace grew over its limits, where no file system stops it; answers how to end the watch. */
 function watchWorkspace(workspaces: Workspaces, instance: string, full: () => void): () => void {
@@ -182,10 +184,12 @@ async function last(
   const error = (code: NodeErrorCode, message: string) => sink.event({ type: 'error', code, message }, () => {});
   if (!end) return error('sandbox_not_running', 'the sandbox ended');
   const { instance } = entry.record;
-  if (await context.workspaces.isTooLarge(instance, Date.now() - since)) throw tooLarge();
-  const outputs = await context.files.changed(context.workspaces.path(instance), 'out', since, sink.signal);
+  if (await context.workspaces.isTooLarge(instance, Date.now() - since)) throw tooLarge(context);
+  const root = context.workspaces.path(instance);
+  const outputs = await context.files.changed(root, 'out', since, sink.signal);
+  const changed = (await hasChanged(context, entry, since)) || outputs.length > 0;
   const { exit_code, timed_out, duration_ms } = end;
-  sink.event({ type: 'exit', exit_code, timed_out, duration_ms, outputs }, () => {});
+  sink.event({ type: 'exit', exit_code, timed_out, duration_ms, outputs, changed }, () => {});
 }
 
 function refuse(request: ExecRequest): void {
@@ -198,77 +202,6 @@ function refuse(request: ExecRequest): void {
 }
 
 /** The agent's refusal, under a code that exists. */
-function refusalOf({ code, message }: GuestError): NodeError {
+export function refusalOf({ code, message }: GuestError): NodeError {
   return new NodeError(Object.hasOwn(nodeErrors, code) ? (code as NodeErrorCode) : 'internal_error', message);
-}
-
-/** Runs a cell in the Python kernel. */
-export async function runCode(
-  context: Context,
-  id: string,
-  request: CodeRequest,
-  signal: AbortSignal,
-): Promise<CodeResult> {
-  const entry = entryOf(context, id);
-  const live = liveOf(entry);
-  const release = occupy(entry, 'cell');
-  const text = { 1: [] as Buffer[], 2: [] as Buffer[] };
-  const bytes = { 1: 0, 2: 0 };
-  const began = Date.now();
-  try {
-    const ended = Promise.withResolvers<CellEnd>();
-    const channel = live.client.open(
-      { kind: 'code', ...request, env: environmentOf(context, entry) },
-      {
-        data(chunk, stream, done) {
-          bytes[stream] += chunk.length;
-          if (bytes[stream] <= mostText) text[stream].push(Buffer.from(chunk));
-          done();
-        },
-        close(end, lost) {
-          const { error } = end;
-          if (lost) ended.reject(new NodeError('sandbox_not_running', 'the sandbox ended'));
-          else if (isRefusal(error)) ended.reject(refusalOf(error));
-          else ended.resolve({ ...end, error });
-        },
-      },
-    );
-    const error = { name: 'TimeoutError', value: 'the sandbox did not end the cell in time', traceback: '' };
-    const { timeout_ms } = request;
-    const late = {
-      result: null,
-      error,
-      images: [],
-      duration_ms: timeout_ms,
-      execution_count: 0,
-      kernel_restarted: true,
-    };
-    const guard = { context, instance: live.instance.id, channel, signal, timeoutMs: timeout_ms };
-    const end = await guarded({ ...guard, late }, ended.promise);
-    if (await context.workspaces.isTooLarge(entry.record.instance, Date.now() - began)) throw tooLarge();
-    return {
-      stdout: Buffer.concat(text[1]).toString(),
-      stderr: Buffer.concat(text[2]).toString(),
-      result: end.result,
-      error: end.error,
-      duration_ms: end.duration_ms,
-      execution_count: end.execution_count,
-      kernel_restarted: end.kernel_restarted,
-      images: end.images,
-    };
-  } finally {
-    release();
-  }
-}
-
-/** Starts the Python kernel anew; the files stay. */
-export async function resetKernel(context: Context, id: string): Promise<void> {
-  const entry = entryOf(context, id);
-  const live = liveOf(entry);
-  const release = occupy(entry, 'reset');
-  try {
-    await inTime(live.client.ask({ kind: 'reset' }), starvedMs);
-  } finally {
-    release();
-  }
 }

@@ -15,6 +15,8 @@ export interface Entry {
   live: Live | undefined;
   /** What runs in it now; only one thing at a time does. */
   busy: string | undefined;
+  /** When an upload changed its workspace last: of that its caller knows. */
+  accountedAt?: number;
   /** Open connections to its ports. */
   ports: Set<Duplex>;
   /** The lifecycle steps that were begun, one after the other. */
@@ -71,6 +73,12 @@ export function occupy(entry: Entry, what: string): () => void {
     if (!isOver) entry.busy = undefined;
     isOver = true;
   };
+}
+
+/** Whether the workspace changed since then, uploads aside. */
+export async function hasChanged(context: Context, entry: Entry, sinceMs: number): Promise<boolean> {
+  const since = Math.max(sinceMs, entry.accountedAt ?? 0);
+  return await context.files.hasChanged(context.workspaces.path(entry.record.instance), since);
 }
 
 /** Runs lifecycle steps of one sandbox one after the other. */

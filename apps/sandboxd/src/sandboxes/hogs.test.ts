@@ -42,6 +42,7 @@ for (const backend of ['v2', 'v1'] as const) {
     for (const [index, [name, body]] of Object.entries(hogs).entries()) {
       if (!everywhere && (index % 2 === 0) !== (backend === 'v2')) continue;
       test(`${name} ends inside, and the next command runs`, async (t) => {
+        await daemon.code(id, 'kept = 1');
         const began = performance.now();
         const done = await daemon.exec(id, { ...body, timeout_ms: 3000 });
         const ended = performance.now();
@@ -50,8 +51,30 @@ for (const backend of ['v2', 'v1'] as const) {
         const calm = performance.now() - ended;
         t.diagnostic(`${Math.round(ended - began)} ms, then ${Math.round(calm)} ms; ${JSON.stringify(done.last)}`);
         assert.equal((await status())['status'], 'running');
+        // What had nothing to do with it lives on.
+        const cell = await daemon.code(id, 'kept');
+        assert.deepEqual([cell.result, cell.kernel_restarted], ['1', false]);
       });
     }
+
+    test('as many threads as the document says run, and more end what started them', async () => {
+      await daemon.code(id, 'kept = 1');
+      const threads = (count: number) => `import threading, time
+go = threading.Event()
+made = 0
+for made in range(1, ${count} + 1):
+  # The agent's own look at the limit takes a place for an instant: one refusal does not mean that it is reached.
+  for _ in range(200):
+    try: threading.Thread(target=go.wait, daemon=True).start(); break
+    except RuntimeError: time.sleep(0.1)
+print(made)`;
+      const most = await daemon.exec(id, { language: 'python', code: threads(450) });
+      assert.equal(most.stdout, '450\n', most.stderr);
+      const over = await daemon.exec(id, { language: 'python', code: threads(600) });
+      assert.equal(over.last?.type === 'exit' && over.last.exit_code, 137, JSON.stringify(over));
+      assert.match(over.stderr, /svc: the limit of this sandbox, 512 processes and threads, was reached/);
+      assert.equal((await daemon.code(id, 'kept')).result, '1');
+    });
 
     if (backend === 'v1' || everywhere) {
       test('memory file systems are full before the machine is, one after the other', async () => {

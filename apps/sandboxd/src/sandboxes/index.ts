@@ -76,7 +76,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   const log = parts.log.bind(parts);
   const instances = createInstances({ dir: place('live'), drivers, groups, workspaces, shims, limits, rules });
   const shared = { instances, workspaces, images, guest, log };
-  const golden = { dir: place('golden'), size: options.warm, driver: drivers.v2 };
+  const golden = { dir: place('golden'), size: options.warm, driver: drivers.v2, limits };
   const pool = createPool({ ...shared, ...golden, idle: () => idle(context) });
   const context: Context = {
     ...shared,

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Backend, Egress, SandboxState, Template } from '@svc/sandboxd-api';
+import type { Backend, Egress, EndedProcess, SandboxState, Template } from '@svc/sandboxd-api';
 
 /** What is kept of a sandbox on disk; written before anything is acknowledged. Only root can read it. */
 export interface SandboxRecord {
@@ -26,6 +26,8 @@ export interface SandboxRecord {
    * is counted while the images are written.
    */
   snapshot?: { memory: boolean; bytes: number };
+  /** Processes of the snapshot that it came from last, and ended right after; null until its agent tells. */
+  ended?: EndedProcess[] | null;
 }
 
 /** The state files of all sandboxes of this machine. */
@@ -75,7 +77,7 @@ export function createRecords(dir: string, log: (message: string, details?: obje
 
 /** A record as callers see it. */
 export function stateOf(record: SandboxRecord): SandboxState {
-  const { id, owner, backend, template, reason, restored, expires_at, snapshot } = record;
+  const { id, owner, backend, template, reason, restored, expires_at, snapshot, ended } = record;
   return {
     id,
     owner,
@@ -87,5 +89,6 @@ export function stateOf(record: SandboxRecord): SandboxState {
     image_digest: record.image.digest,
     expires_at,
     ...(snapshot && { snapshot_bytes: snapshot.bytes }),
+    ...(ended && ended.length > 0 && { ended_after_resume: ended }),
   };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, processesOf, skip, startDaemon, until } from '../testing.ts';
 
@@ -119,6 +119,21 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
     for (const each of [id, gone]) await daemon.call('DELETE', `/v1/sandboxes/${each}`);
     await isEmpty(['live', 'workspaces']);
     for (const name of entries('sandboxes')) rmSync(join(daemon.dir, 'sandboxes', name));
+  });
+
+  test('a sandboxd that is told to stop lets the command end that somebody waits for', async () => {
+    const id = randomUUID();
+    await daemon.create(id, { backend: 'v1' });
+    const waiting = 'touch begun; while [ ! -e go ]; do sleep 0.05; done; echo done';
+    const running = daemon.exec(id, { shell: waiting });
+    const begun = () => globSync(`${daemon.workspaces}/*/begun`);
+    await until(() => begun().length === 1, 'the command to begin');
+    const stopped = daemon.terminate();
+    writeFileSync(join(dirname(begun()[0] ?? ''), 'go'), '');
+    assert.equal((await running).stdout, 'done\n');
+    await stopped;
+    await daemon.again();
+    await daemon.call('DELETE', `/v1/sandboxes/${id}`);
   });
 
   test('a pause that sandboxd did not live to finish leaves the files at least, and a paused sandbox survives', async () => {

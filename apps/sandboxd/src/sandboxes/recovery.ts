@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlGroups } from '../parts.ts';
+import { hearAftermath } from './aftermath.ts';
 import { type Context, type Entry, enter, lost } from './context.ts';
 import { inTime } from './instances.ts';
 import type { SandboxRecord } from './record.ts';
@@ -65,7 +66,9 @@ async function adopt(context: Context, record: SandboxRecord): Promise<void> {
     const running: SandboxRecord = { ...record, status: 'running' };
     // On a disk that takes nothing it is still said to be pausing, which the next sandboxd understands as this one did.
     await context.records.save(running).catch((error: unknown) => context.log('record not saved', { id, err: error }));
-    enter(context, running, live);
+    const entry = enter(context, running, live);
+    // The sandboxd that restored it may not have lived to hear.
+    if (record.ended === null) hearAftermath(context, entry, live);
     return;
   }
   const entry = enter(context, record, undefined);

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { type Daemon, mainPath, processesOf, skip, startDaemon, until } from '../testing.ts';
 
 const run = promisify(execFile);
-const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 5);
+const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 3);
 
 /** What is known of a sandbox from what was acknowledged; `undefined`: an answer did not come. */
 interface Known {
@@ -165,7 +165,8 @@ async function step(daemon: Daemon, known: Map<string, Known>, mine: string[]): 
   }
   const was = known.get(id) as Known;
   const kind = randomInt(6);
-  op.set(id, ['exec', 'exec', 'pause', 'pause', 'fork or delete', 'delete'][kind] ?? '');
+  const isFork = kind === 4 && known.size < 6;
+  op.set(id, isFork ? 'fork' : (['exec', 'exec', 'pause', 'pause'][kind] ?? 'delete'));
   known.set(id, { ...was, status: undefined });
   if (kind <= 1) {
     known.set(id, was);
@@ -179,7 +180,7 @@ async function step(daemon: Daemon, known: Map<string, Known>, mine: string[]): 
     const resumed = await daemon.call('POST', `/v1/sandboxes/${id}/resume`, later);
     assert.deepEqual([resumed.status, resumed.body['restored']], [200, true]);
     known.set(id, was);
-  } else if (kind === 4 && known.size < 6) {
+  } else if (isFork) {
     known.set(id, was);
     const child = randomUUID();
     known.set(child, { status: undefined, value: was.value });

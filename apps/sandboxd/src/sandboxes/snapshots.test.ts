@@ -50,23 +50,135 @@ describe('pause, resume and fork', { skip }, () => {
     assert.equal(done.stdout, '012345678910\nblob: OK\n1\n');
   });
 
-  test('a file that is open and deleted costs the memory, never the files', async () => {
+  /** A sandbox of its own, for as long as `work` takes. */
+  const withSandbox = async (work: (other: string) => Promise<void>): Promise<void> => {
     const other = randomUUID();
-    await daemon.create(other);
-    await daemon.code(
-      other,
-      'x = 1\nimport os\ng = open("/workspace/gone", "w"); g.write("z"); g.flush(); os.unlink("/workspace/gone")\nopen("kept", "w").write("k")',
+    assert.equal((await daemon.create(other)).status, 200);
+    await work(other);
+    assert.equal((await daemon.call('DELETE', at('', other))).status, 204);
+  };
+  const pauseOf = (of: string, body: object = {}) =>
+    daemon.call<{ memory: boolean; snapshot_bytes: number; error: { code: string; message: string } }>(
+      'POST',
+      at('/pause', of),
+      body,
     );
-    await daemon.exec(other, { shell: 'head -c 3000000 /dev/urandom > blob; sync' });
-    const paused = await daemon.call<{ memory: boolean; snapshot_bytes: number }>('POST', at('/pause', other));
-    assert.deepEqual([paused.status, paused.body.memory], [200, false]);
-    // The files are what it takes of the disk.
-    assert.ok(paused.body.snapshot_bytes >= 3_000_000, String(paused.body.snapshot_bytes));
-    assert.equal((await stateOf(other))['snapshot_bytes'], paused.body.snapshot_bytes);
-    const resumed = await daemon.call<{ restored: boolean }>('POST', `/v1/sandboxes/${other}/resume`, later());
-    assert.deepEqual([resumed.status, resumed.body.restored], [200, false]);
-    assert.equal((await daemon.exec(other, { cmd: ['cat', 'kept'] })).stdout, 'k');
-    await daemon.call('DELETE', `/v1/sandboxes/${other}`);
+  const resumeOf = async (of: string): Promise<unknown> => {
+    const { status, body } = await daemon.call('POST', at('/resume', of), later());
+    assert.equal(status, 200, JSON.stringify(body));
+    return body['restored'];
+  };
+
+  /** What no snapshot can bring back, as a cell that makes it, what the refusal names, and a cell that lets go of it. */
+  const lost: Record<string, [make: string, named: RegExp, letGo: string]> = {
+    'a file that is open and deleted': [
+      'g = open("gone", "w"); g.write("z"); g.flush(); os.unlink("gone")',
+      /\/workspace\/gone \(python3?[^)]*, process \d+\)/,
+      'g.close()',
+    ],
+    'a file that is open and was replaced by another': [
+      'g = open("log", "w"); open("log.new", "w").close(); os.rename("log.new", "log")',
+      /\/workspace\/log \(/,
+      'g.close()',
+    ],
+    'a file that is mapped and deleted': [
+      'import mmap\nwith open("map", "w+b") as f:\n  f.write(bytes(4096)); f.flush(); m = mmap.mmap(f.fileno(), 4096)\nos.unlink("map")',
+      /\/workspace\/map \(/,
+      'm.close()',
+    ],
+    'a directory that a process stands in and that is removed': [
+      'import subprocess\nos.mkdir("d"); p = subprocess.Popen(["sleep", "4800"], cwd="d"); os.rmdir("d")',
+      /\/workspace\/d \(sleep/,
+      'p.kill(); p.wait()',
+    ],
+  };
+  for (const [what, [make, named, letGo]] of Object.entries(lost)) {
+    test(`${what}: a pause says so and changes nothing, until it is let go of`, async () => {
+      await withSandbox(async (other) => {
+        assert.equal((await daemon.code(other, `import os; x = 1\n${make}`)).error, null);
+        const refused = await pauseOf(other);
+        assert.deepEqual(
+          [refused.status, refused.body.error?.code],
+          [409, 'memory_not_saved'],
+          JSON.stringify(refused),
+        );
+        assert.match(refused.body.error.message, named);
+        assert.equal((await stateOf(other))['status'], 'running');
+        assert.deepEqual([(await daemon.code(other, letGo)).error, (await pauseOf(other)).body.memory], [null, true]);
+        assert.equal(await resumeOf(other), true);
+        assert.equal((await daemon.code(other, 'x')).result, '1');
+      });
+    });
+  }
+
+  test('with files_only a pause gives memory up and keeps the files, which resume and the next cell say', async () => {
+    await withSandbox(async (other) => {
+      await daemon.code(
+        other,
+        'x = 1\nimport os\ng = open("gone", "w"); os.unlink("gone")\nopen("kept", "w").write("k")',
+      );
+      await daemon.exec(other, { shell: 'head -c 3000000 /dev/urandom > blob; sync' });
+      const paused = await pauseOf(other, { files_only: true });
+      assert.deepEqual([paused.status, paused.body.memory], [200, false]);
+      // The files are what it takes of the disk.
+      assert.ok(paused.body.snapshot_bytes >= 3_000_000, String(paused.body.snapshot_bytes));
+      assert.equal((await stateOf(other))['snapshot_bytes'], paused.body.snapshot_bytes);
+      assert.equal(await resumeOf(other), false);
+      assert.equal((await daemon.exec(other, { cmd: ['cat', 'kept'] })).stdout, 'k');
+      const cell = await daemon.code(other, 'x');
+      assert.deepEqual([cell.error?.name, cell.kernel_restarted], ['NameError', true]);
+      assert.match(cell.restart_reason ?? '', /memory was not kept/);
+      assert.equal((await daemon.code(other, '1')).kernel_restarted, false);
+    });
+  });
+
+  test('what a pause can keep it keeps: a file that was uploaded anew while open, sockets, pipes, mapped libraries', async () => {
+    await withSandbox(async (other) => {
+      const put = (text: string) => daemon.call('PUT', `${at('/files', other)}?path=log`, text);
+      assert.equal((await put('before')).status, 200);
+      const made = await daemon.code(
+        other,
+        `import os, socket, subprocess, threading, mmap, shutil, ctypes, glob
+log = open('/workspace/log')
+a, b = socket.socketpair()
+server = socket.create_server(('127.0.0.1', 4810))
+client = socket.create_connection(('127.0.0.1', 4810)); peer, _ = server.accept()
+named = socket.socket(socket.AF_UNIX); named.bind('/tmp/named'); named.listen()
+pipe = os.pipe(); os.write(pipe[1], b'in the pipe')
+cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+os.mkfifo('/tmp/fifo'); fifo = os.open('/tmp/fifo', os.O_RDWR)
+library = shutil.copy(glob.glob('/usr/lib/x86_64-linux-gnu/libz.so*')[0], '/workspace/lib.so')
+z = ctypes.CDLL(library)
+deleted = open('/tmp/deleted', 'w+'); os.unlink('/tmp/deleted'); deleted.write('here'); deleted.flush()
+out = open('/workspace/out/lines', 'a', buffering=1)
+def tick():
+    import time
+    for number in range(10**9):
+        print(number, file=out); time.sleep(0.001)
+threading.Thread(target=tick, daemon=True).start()`,
+      );
+      assert.equal(made.error, null);
+      assert.equal((await put('after')).status, 200);
+      assert.deepEqual([(await pauseOf(other)).body.memory, await resumeOf(other)], [true, true]);
+      const all = await daemon.code(
+        other,
+        `cat.stdin.write(b'to the child'); cat.stdin.close(); a.send(b'1'); client.send(b'2'); os.write(fifo, b'3')
+deleted.seek(0)
+time.sleep(0.05)
+(log.read(), b.recv(9), peer.recv(9), os.read(pipe[0], 99), cat.stdout.read(), os.read(fifo, 9), z.zlibVersion() != 0, deleted.read())`.replace(
+          'time.sleep',
+          '__import__("time").sleep',
+        ),
+      );
+      const value = `('"after"', b'1', b'2', b'in the pipe', b'to the child', b'3', True, 'here')`;
+      assert.equal(all.result, value, JSON.stringify(all));
+      // What ran on while its memory was written would have left lines that its memory does not know of.
+      const lines = await daemon.exec(other, {
+        language: 'python',
+        code: 'n = [int(x) for x in open("out/lines").read().splitlines()[:-1]]\nprint(n == list(range(len(n))), len(n) > 2)',
+      });
+      assert.equal(lines.stdout, 'True True\n');
+    });
   });
 
   test('children of a fork have what the parent had, apart from it and from each other', async () => {
@@ -211,9 +323,13 @@ ${draw}`;
     const paused = daemon.call('POST', at('/pause'));
     await until(() => readdirSync(join(daemon.dir, 'snapshots')).length > 0, 'the pause to be begun');
     // Whether the record or the full disk came first.
-    await withDisk('sandboxes', 'nr_inodes=1', async () => assert.ok([200, 500].includes((await paused).status)));
-    assert.equal((await stateOf())['status'], 'paused');
-    assert.equal((await daemon.call('POST', at('/resume'), later())).body['restored'], true);
+    let status = 0;
+    await withDisk('sandboxes', 'nr_inodes=1', async () => {
+      status = (await paused).status;
+      assert.ok([200, 500].includes(status));
+    });
+    assert.equal((await stateOf())['status'], status === 200 ? 'paused' : 'running');
+    if (status === 200) assert.equal((await daemon.call('POST', at('/resume'), later())).body['restored'], true);
     assert.equal((await daemon.code(id, 'history[-1]')).result, '10');
   });
 

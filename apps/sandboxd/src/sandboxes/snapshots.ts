@@ -3,15 +3,20 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Forked, Paused, Resumed } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
+import { hearAftermath } from './aftermath.ts';
 import { type Context, type Entry, enter, entryOf, liveOf, needSlots, occupy, serially, watch } from './context.ts';
 import { inTime, type Live } from './instances.ts';
 import type { SandboxRecord } from './record.ts';
 import { needRoom } from './room.ts';
+import { look, needNoneDeleted, notSaved } from './saveable.ts';
 
 const askMs = 10_000;
 
-/** Saves memory and processes, and ends the sandbox; where they cannot be saved, the files alone are kept. */
-export async function pause(context: Context, id: string): Promise<Paused> {
+/**
+ * Saves memory and processes, and ends the sandbox once all of it is on disk; until then it lives, and goes on when it
+ * cannot be saved: `memory_not_saved` says why. `filesOnly` keeps the files alone.
+ */
+export async function pause(context: Context, id: string, filesOnly = false): Promise<Paused> {
   const entry = entryOf(context, id);
   return await serially(entry, async () => {
     const { record } = entry;
@@ -20,20 +25,22 @@ export async function pause(context: Context, id: string): Promise<Paused> {
       return { memory: record.snapshot?.memory ?? false, snapshot_bytes: record.snapshot?.bytes ?? 0 };
     const live = liveOf(entry);
     const release = occupy(entry, 'pause');
+    const target = join(context.snapshots, record.instance);
     try {
-      await needRoom(context.snapshots, (await live.group.memoryBytes()) || 0);
+      await needRoom(context.snapshots, filesOnly ? 0 : (await live.group.memoryBytes()) || 0);
+      if (!filesOnly) await look(live);
       const pausing: SandboxRecord = { ...record, status: 'pausing' };
       await context.records.save(pausing);
       entry.record = pausing;
-      const target = join(context.snapshots, record.instance);
-      const [memory, files] = await Promise.all([
-        save(context, entry, live, target, false),
-        filesOf(context, record.instance),
-      ]);
-      return await settle(context, entry, live, memory, files).catch(async (error: unknown) => {
-        if (entry.record.status === 'pausing') await goOn(context, entry, record, live);
-        throw error;
-      });
+      const counted = filesOf(context, record.instance);
+      if (!filesOnly) await save(context, entry, live, target);
+      return await settle(context, entry, live, !filesOnly, await counted);
+    } catch (error) {
+      if (entry.record.status === 'pausing') {
+        await goOn(context, entry, record, live);
+        await rm(target, { recursive: true, force: true });
+      }
+      throw error;
     } finally {
       release();
     }
@@ -48,19 +55,21 @@ async function goOn(context: Context, entry: Entry, record: SandboxRecord, live:
   watch(context, entry, live);
 }
 
-/** Whether the snapshot is whole. Nothing crosses the agent's channels while it is taken: a torn frame would stay torn. */
-async function save(context: Context, entry: Entry, live: Live, target: string, leave: boolean): Promise<boolean> {
+/**
+ * Writes a whole snapshot and leaves the sandbox standing still: what ran on would write files that its memory does not
+ * know of. Nothing crosses the agent's channels meanwhile: a torn frame would stay torn. Throws `memory_not_saved`.
+ */
+async function save(context: Context, entry: Entry, live: Live, target: string): Promise<void> {
   for (const stream of entry.ports) stream.destroy();
   try {
     const { deleted } = await inTime(live.client.ask({ kind: 'freeze' }), askMs);
-    // gVisor would write a snapshot that cannot be read.
-    if (!deleted || deleted.length > 0) throw new Error(`open but deleted: ${String(deleted)}`);
-    await context.drivers[entry.record.backend].checkpoint(live.instance, target, leave);
-    return true;
+    if (!deleted) throw notSaved('the sandbox did not say what is open in it');
+    needNoneDeleted(deleted);
+    await context.drivers[entry.record.backend].checkpoint(live.instance, target, true);
   } catch (error) {
     context.log('memory not saved', { id: entry.record.id, err: error });
     await rm(target, { recursive: true, force: true });
-    return false;
+    throw error instanceof NodeError ? error : notSaved('the runtime failed', error);
   }
 }
 
@@ -78,11 +87,11 @@ export async function settle(
   const bytes = (images ?? 0) + (files ?? (await filesOf(context, instance)));
   const paused: SandboxRecord = { ...entry.record, status: 'paused', snapshot: { memory, bytes } };
   try {
-    // First of all: why the shim ended, which tells whether the memory was saved, goes with the instance.
+    // First of all: once it is written down the sandbox may end.
     await context.records.save(paused);
   } catch (error) {
     // What ended is paused all the same; from why it ended the next sandboxd comes to that, too.
-    if (isSaved || !live) Object.assign(entry, { record: paused, live: undefined });
+    if (!live) Object.assign(entry, { record: paused, live: undefined });
     throw error;
   }
   entry.live = undefined;
@@ -114,13 +123,14 @@ export async function resume(context: Context, id: string, expiresAt: number): P
 
 async function wake(context: Context, entry: Entry, expiresAt: number): Promise<Resumed> {
   const began = performance.now();
-  const { snapshot: saved, ...record } = entry.record;
+  const { snapshot: saved, ended: _told, ...record } = entry.record;
   const { instance, backend } = record;
   // What a pause left there that could not be written down, or not be ended.
   if ((await context.instances.list()).includes(instance)) await context.instances.end(instance, backend);
   const snapshot = join(context.snapshots, instance);
   const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
-  const running: SandboxRecord = { ...record, status: 'running', restored, expires_at: expiresAt };
+  const heard = restored && { ended: null };
+  const running: SandboxRecord = { ...record, ...heard, status: 'running', restored, expires_at: expiresAt };
   try {
     await context.records.save(running);
   } catch (error) {
@@ -130,6 +140,7 @@ async function wake(context: Context, entry: Entry, expiresAt: number): Promise<
   entry.record = running;
   entry.live = live;
   watch(context, entry, live);
+  if (restored) hearAftermath(context, entry, live);
   await rm(snapshot, { recursive: true, force: true });
   return { restored, ready_ms: Math.round(performance.now() - began) };
 }
@@ -145,8 +156,13 @@ async function revive(context: Context, record: SandboxRecord, expiresAt: number
       context.log('not restored', { id: record.id, err: error });
     }
   }
-  return { live: await context.instances.start(start), restored: false };
+  const live = await context.instances.start(start);
+  // Its Python kernel is another one, which its next cell says.
+  await inTime(live.client.ask({ kind: 'lost', reason: startedAnew }), askMs).catch(() => {});
+  return { live, restored: false };
 }
+
+const startedAnew = 'the sandbox was started anew from its files: its memory was not kept';
 
 /** Makes children that are what the parent is now; the parent is held until its state is copied. */
 export async function fork(
@@ -200,7 +216,11 @@ async function duplicate(
   places: readonly { instance: string }[],
 ) {
   const from = entry.record.instance;
-  const memory = await save(context, entry, live, target, true);
+  // Children without memory start cold, which their answer says.
+  const memory = await save(context, entry, live, target).then(
+    () => true,
+    () => false,
+  );
   const copied = await Promise.allSettled(places.map(({ instance }) => context.workspaces.clone(from, instance)));
   try {
     await inTime(live.client.ask({ kind: 'unfreeze' }), askMs);
@@ -234,11 +254,13 @@ async function born(
   try {
     if (failed !== undefined) throw new Error(failed);
     if (context.entries.has(id)) throw new Error('the id is taken');
-    const record: SandboxRecord = { ...parent, id, instance, expires_at };
+    const { ended: _told, ...inherited } = parent;
+    const record: SandboxRecord = { ...inherited, id, instance, expires_at };
     const { live, restored } = await revive(context, record, expires_at, snapshot);
-    const saved: SandboxRecord = { ...record, status: 'running', restored };
+    const saved: SandboxRecord = { ...record, ...(restored && { ended: null }), status: 'running', restored };
     await context.records.save(saved);
-    enter(context, saved, live);
+    const entry = enter(context, saved, live);
+    if (restored) hearAftermath(context, entry, live);
     return { restored, ready_ms: Math.round(performance.now() - began) };
   } catch (error) {
     context.log('child of a fork', { id, err: error });

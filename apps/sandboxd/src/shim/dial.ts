@@ -31,11 +31,18 @@ export function isAllowed(host: string, egress: Egress, rules: EgressRules): boo
   });
 }
 
+/** Why a sandbox's own rules keep it from a host, and what would let it. */
+function whyNot(host: string, egress: Egress): string {
+  if (egress.mode === 'none') return `${host} is not reached: this sandbox was created without egress`;
+  const by = egress.mode === 'preset' ? `the preset ${egress.preset}` : 'the allowlist';
+  return `${host} is not in ${by} that this sandbox was created with`;
+}
+
 /** Connects to a host by name (lower case): its rules, the operator's, and every address that it has are judged first. */
 export async function dial(name: string, port: number, egress: Egress, rules: EgressRules): Promise<Dialed> {
   const host = name.replace(/\.$/, '');
   if (!nameForm.test(host) && isIP(host) === 0) return { reason: 'this is no host name', failed: false };
-  if (!isAllowed(host, egress, rules)) return { reason: `${host} is not allowed`, failed: false };
+  if (!isAllowed(host, egress, rules)) return { reason: whyNot(host, egress), failed: false };
   try {
     const outbound = { fetchAllowHosts: rules.allowHosts, fetchPorts: rules.ports };
     const target = checkUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}/`, outbound, ['http:']);

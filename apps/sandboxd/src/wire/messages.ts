@@ -10,7 +10,7 @@
  * code, so what it says is read with the schemas here: a field that is missing or wrong gets its default. The shim
  * imports types alone from here, since each library costs memory in every sandbox.
  */
-import { codeResult } from '@svc/contract';
+import { codeResult, endedProcess } from '@svc/contract';
 import type { CodeRequest, Egress, ExecRequest } from '@svc/sandboxd-api';
 import { z } from 'zod';
 
@@ -24,16 +24,24 @@ export interface GuestRequests {
   port: { port: number };
   /** Start the Python kernel anew. */
   reset: object;
+  /** Say with the next cell that the variables of those before are gone, and why. */
+  lost: { reason: string };
   /** Import modules in the Python kernel before its first cell. */
   warm: { modules: readonly string[] };
-  /** Close every connection to the outside, before a snapshot. */
+  /** Say what stands in the way of a snapshot, and stop nothing for it. */
+  look: object;
+  /** Stop every process and close every connection to the outside, before a snapshot. */
   freeze: object;
-  /** Take connections again, after a snapshot. */
+  /** Let them go on, and take connections again, after a snapshot. */
   unfreeze: object;
   /** Go on after a restore: close what was open, give the Python kernel new random numbers. */
   thaw: object;
+  /** Some seconds after a restore: say which processes of the snapshot ended since. At once when there was none. */
+  ended: object;
   /** Answer once the program of the image that starts with the sandbox serves. */
   started: object;
+  /** Tell watchers inside of a file that was written from outside: a fresh one by renaming it from where it lies. */
+  announce: { path: string; from?: string };
   /** Answer at once. */
   ping: object;
 }
@@ -52,8 +60,15 @@ const cellError = codeResult.shape.error.unwrap();
 export type CellError = z.output<typeof cellError>;
 /** The end of what answers nothing but that it is done. */
 const done = z.looseObject({ error: guestError.optional().catch(undefined) });
+/** Files in use though they are deleted or replaced: a snapshot cannot bring them back. Undefined when it says nothing. */
+const deleted = done.extend({ deleted: z.array(z.unknown()).optional().catch(undefined) });
 const stream = z.enum(['stdout', 'stderr']);
 
+const mostEnded = 20;
+const toldProcess = endedProcess.extend({
+  command: z.string().max(64),
+  signal: z.string().max(16).optional(),
+});
 /** What the agent says in `close`, the end of a request. */
 export const guestEnds = {
   exec: done.extend({
@@ -70,15 +85,19 @@ export const guestEnds = {
     duration_ms: number,
     execution_count: number,
     kernel_restarted: z.boolean().catch(false),
+    restart_reason: z.string().optional().catch(undefined),
   }),
   port: done,
   reset: done,
+  lost: done,
   warm: done,
-  /** Files that are open though deleted: a snapshot cannot bring them back. Undefined when the agent said none of it. */
-  freeze: done.extend({ deleted: z.array(z.unknown()).optional().catch(undefined) }),
+  look: deleted,
+  freeze: deleted,
   unfreeze: done,
   thaw: done,
+  ended: done.extend({ ended: z.array(toldProcess).max(mostEnded).catch([]) }),
   started: done,
+  announce: done.extend({ announced: z.boolean().catch(false) }),
   ping: done,
 } as const satisfies Record<GuestKind, z.ZodType>;
 export type GuestEnd<K extends GuestKind> = z.output<(typeof guestEnds)[K]>;

@@ -8,8 +8,8 @@ import { btrfsHolder, directoryHolder, type Holder, unlock, type Usage, type Vol
 import { createSizes } from './usage.ts';
 import { mountVolume, unmountVolume, type VolumeOptions } from './volume.ts';
 
-/** More than this is `workspace_too_large` (spec). */
-export const mostBytes = 2 * 1024 ** 3;
+/** More than this is `workspace_too_large` (spec), unless the node is told otherwise. */
+export const usualBytes = 2 * 1024 ** 3;
 
 /** The directories of workspaces, and how they are held. */
 export interface WorkspaceStore extends Workspaces {
@@ -28,13 +28,17 @@ export interface WorkspaceOptions {
   volume?: Partial<VolumeOptions>;
   /** Hard limits of one workspace; the blocks' is a little above what is allowed, so that going over can be seen. */
   limits?: Usage;
+  /** What one may have, if it is not 2 GiB. */
+  mostBytes?: number;
   /** Plain directories also where the volume could be mounted. */
   plain?: boolean;
   /** Hears of what could not be removed. */
   log?(message: string, details: object): void;
 }
 
-const defaultLimits = { bytes: mostBytes + 64 * 1024 ** 2, inodes: 200_000 };
+/** What a file system lets one take beyond that, so that going over can be seen. */
+const margin = 64 * 1024 ** 2;
+const mostInodes = 200_000;
 
 /** Opens the workspaces of a machine: on a volume with quotas and shared blocks where it can be had, else plain. */
 export async function openWorkspaces(given: WorkspaceOptions): Promise<WorkspaceStore> {
@@ -42,7 +46,8 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
   // As the list of mounts in /proc says it.
   const options = { ...given, dir: await realpath(given.dir) };
   const volume = options.plain ? { reason: 'plain directories were asked for' } : await mountVolume(options);
-  const limits = options.limits ?? defaultLimits;
+  const { mostBytes = usualBytes } = options;
+  const limits = options.limits ?? { bytes: mostBytes + margin, inodes: mostInodes };
   const mounted = 'path' in volume ? volume : undefined;
   const limited = mounted?.limited === true;
   const holder = !limited
@@ -58,6 +63,7 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
   return {
     kind: mounted?.kind ?? 'plain',
     limited,
+    most,
     ...('reason' in volume && { reason: volume.reason }),
     ...(mounted && !limited && { reason: 'this kernel has XFS without quotas, and no btrfs or no btrfs-progs' }),
     path: (id) => places.path(id),

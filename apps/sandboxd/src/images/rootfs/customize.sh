@@ -17,10 +17,11 @@ rm -rf "$modules"/node-linux-* "$modules/.bin" "$modules/.package-lock.json"
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 ln -s ../lib/node_modules/npm/bin/npx-cli.js "$root/usr/local/bin/npx"
 chmod 0755 "$modules"/npm/bin/*.js
-# `prefix` in npm's own file: `npm install -g` of the user lands below HOME.
-printf '%s\n' 'prefix=${HOME}/.local' 'update-notifier=false' 'fund=false' 'audit=false' > "$modules/npm/npmrc"
-# Both require() and import find it, from any directory: NODE_PATH does not count for import.
-ln -s usr/local/lib/node_modules "$root/node_modules"
+# `prefix` in npm's own file: `npm install -g` of the user lands in the workspace.
+printf '%s\n' 'prefix=/workspace/.local' 'update-notifier=false' 'fund=false' 'audit=false' > "$modules/npm/npmrc"
+# The agent sets NODE_PATH for require(), and imports.cjs for import. No link at the root: npm would take that for the
+# directory of a package, and install there what a workspace without package.json asks for.
+ln -s /usr/bin/python3 "$root/usr/local/bin/python"
 
 step 'python-pptx'
 # Not in Debian. Where the index cannot be reached the image goes without; PowerPoint files are written by pptxgenjs.
@@ -42,7 +43,11 @@ for layer in base "$template"; do
   [ -d "$here/$layer" ] || continue
   (cd "$here/$layer" && find . -type f) | while read -r file; do
     mode=0644
-    case $file in ./usr/local/bin/*) mode=0755 ;; esac
+    case $file in
+      ./usr/local/bin/*) mode=0755 ;;
+      ./opt/svc/skills/*.md) ;;
+      ./opt/svc/skills/*) mode=0755 ;;
+    esac
     rm -f "$root/$file"
     install -D -m $mode "$here/$layer/$file" "$root/$file"
   done
@@ -63,8 +68,9 @@ step 'font caches'
 # fontconfig believes its cache while the directory keeps its mtime, and the tar clamps what is newer than the epoch.
 find "$root/usr/share/fonts" "$root/usr/local/share/fonts" -newermt "@$epoch" -exec touch -h -d "@$epoch" {} + 2>/dev/null || true
 inside fc-cache -f -s
-# HOME starts empty: who sets it up copies /etc/skel, and the first plot takes 0.4 s less.
-inside env MPLCONFIGDIR=/etc/skel/.cache/matplotlib python3 -c 'import matplotlib.font_manager'
+# HOME starts empty: who sets it up copies /etc/skel, and the first plot takes 0.4 s less. The list is written in the order
+# of a set of names: with a seed of its own each build would differ.
+inside env PYTHONHASHSEED=0 MPLCONFIGDIR=/etc/skel/.cache/matplotlib python3 -c 'import matplotlib.font_manager'
 mkdir -p "$root/etc/skel/.config/matplotlib"
 
 step 'Python byte code'
