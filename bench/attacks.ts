@@ -48,8 +48,8 @@ function startFlood({ url, keys, slow }: World, name: Flood): () => Promise<void
   const child = spawn(process.execPath, [join(import.meta.dirname, 'peers/flood.ts'), argument], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  const ended = once(child, 'exit');
   return async () => {
-    const ended = once(child, 'exit');
     child.kill();
     await ended;
     slow.answer();

@@ -7,7 +7,7 @@ import { until } from '../apps/server/src/testing.ts';
 import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Each takes 2 s; `SVC_TEST_KILLS=200` for more. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
 
 describe('two gateway processes on one database', () => {
   const folder = temporaryFolder();

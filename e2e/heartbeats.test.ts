@@ -5,7 +5,7 @@ import { createClient } from '@svc/sdk';
 import { freePort, killAll, startPlatform, temporaryFolder } from './platform.ts';
 
 /** `SVC_TEST_KILLS=5` for more. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
 
 describe('kill -9 in a burst of pings', () => {
   const folder = temporaryFolder();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
@@ -297,6 +297,21 @@ describe('the platform as a person runs it', () => {
     const malformed = await run(['up'], { SVC_PORT: 'eighty' });
     assert.equal(malformed.code, 2);
     assert.match(malformed.stderr, /^svc: SVC_PORT: .+\n$/);
+    const providers = join(folder.path, 'providers.json');
+    for (const [text, said] of [
+      [undefined, 'ENOENT'],
+      ['{', 'JSON'],
+      ['{"lanes":[{"kind":"openai"}]}', 'lanes.0.id'],
+      ['{"lans":[]}', 'lans'],
+    ] as const) {
+      if (text !== undefined) writeFileSync(providers, text);
+      const { code, stderr } = await run(['up', '--data-dir', join(folder.path, 'other')], {
+        SVC_PROVIDERS: providers,
+      });
+      assert.equal(code, 2);
+      assert.match(stderr, /^svc: SVC_PROVIDERS: .+\n$/);
+      assert.ok(stderr.includes(said), stderr);
+    }
     const warned = start(['up', '--port', '0', '--data-dir', dataDir], { ...ownSandboxes, SVC_PROT: '1' });
     await warned.printed(/SVC_PROT is no setting/);
     await warned.printed(/svc is ready/);

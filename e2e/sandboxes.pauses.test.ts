@@ -5,7 +5,7 @@ import { killAll } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes as skip } from './sandboxes.ts';
 
 /** Times that it sleeps and wakes; `SVC_TEST_CYCLES=50` for more. */
-const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 5);
+const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 3);
 
 /** Memory whose hash is known, and a file that stays open and grows. */
 const prepare = `

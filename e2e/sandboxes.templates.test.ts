@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { until } from '../apps/server/src/testing.ts';
 import { killAll } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 
@@ -77,6 +78,20 @@ describe('the templates', { skip: withoutSandboxes }, () => {
     const { result, error } = await p.cell(box, textOfPdf);
     assert.equal(error, null);
     assert.ok(result.includes(sentence), result);
+    await p.clear();
+  });
+
+  test('office-acte starts from a snapshot that has converted a document before', async () => {
+    // The first one has it made.
+    await p.create({ template: 'office-acte' });
+    const golden = join(p.nodeDir, 'golden');
+    const isMade = (name: string): boolean => name.startsWith('office-acte-') && !name.endsWith('.new');
+    await until(() => existsSync(golden) && readdirSync(golden).some(isMade), 240_000);
+    const box = await p.create({ template: 'office-acte' });
+    assert.equal(box.restored, true);
+    const profile = await p.exec(box, 'ls ~/.config/libreoffice/4/user/registrymodifications.xcu; ls -A . /tmp');
+    assert.match(profile.stdout, /^\/home\/user\/\.config/, profile.stderr);
+    assert.doesNotMatch(profile.stdout, /first\./);
     await p.clear();
   });
 

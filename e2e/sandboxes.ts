@@ -46,11 +46,16 @@ export interface SandboxPlatform {
 }
 
 /** Starts `svc up` on a data directory of its own; waits until its node holds `warm` sandboxes in store. */
-export async function startSandboxPlatform(warm = 1): Promise<SandboxPlatform> {
+export async function startSandboxPlatform(warm = 1, settings: Record<string, string> = {}): Promise<SandboxPlatform> {
   const folder = temporaryFolder();
   const dataDir = join(folder.path, 'data');
   const nodeDir = join(dataDir, 'sandboxd');
-  const environment = { SVC_SANDBOX_IMAGES: images ?? '', SVC_SANDBOX_WARM: String(warm), SVC_LOG_LEVEL: 'warn' };
+  const environment = {
+    SVC_SANDBOX_IMAGES: images ?? '',
+    SVC_SANDBOX_WARM: String(warm),
+    SVC_LOG_LEVEL: 'warn',
+    ...settings,
+  };
   const golden = process.env['SVC_TEST_GOLDEN'];
   if (golden) cpSync(golden, join(nodeDir, 'golden'), { recursive: true });
   let platform: Platform = await startPlatform(dataDir, await freePort(), environment);

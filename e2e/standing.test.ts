@@ -8,7 +8,7 @@ import { withoutSandboxes } from './sandboxes.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Each takes some seconds; `SVC_TEST_STEPS=60` for more. */
-const steps = Number(process.env['SVC_TEST_STEPS'] ?? 10);
+const steps = Number(process.env['SVC_TEST_STEPS'] ?? 4);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
 const sandboxd = withoutSandboxes ? undefined : testSandboxes();
 

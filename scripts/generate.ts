@@ -1,11 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
+import { z } from 'zod';
 import { settingRows } from '../apps/server/src/config.ts';
+import { type PromptMove, promptMoves } from '../apps/server/src/features/prompts/prompts.states.ts';
 import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
 import { runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
+import type { RouteRow } from '../packages/sdk/src/routes.ts';
 import { openApiDocument } from '../apps/server/src/kernel/http/openapi.ts';
+import { pythonClient } from './generate-python.ts';
 import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/rules.ts';
 
@@ -53,6 +57,41 @@ A device serves with one key, the first that did: another key gets 403 until tha
 ${scopes.join('\n')}
 `;
 
+/** What the SDK has to know of a route at run time: the schemas stay here. */
+function routeRow({ method, path, takes, answers, query, idempotent }: Route): RouteRow {
+  const statuses = answers.kind === 'json' ? Object.keys(answers.statuses).map(Number) : [];
+  const records = statuses.filter((status) => status >= 300);
+  const items = query && 'cursor' in query.shape && answers.kind === 'json' ? itemsOf(answers.schema) : undefined;
+  return {
+    method,
+    path,
+    ...(takes && { takes: takes.kind }),
+    answers: answers.kind === 'relayed' || answers.kind === 'socket' ? 'json' : answers.kind,
+    ...(answers.kind === 'json' && answers.frames && { frames: true }),
+    ...(answers.kind === 'bytes' && 'schemas' in answers && { events: true }),
+    ...(records.length > 0 && { records }),
+    ...(items !== undefined && { items }),
+    ...(idempotent && { idempotent }),
+  };
+}
+
+/** The name of a page's only list. */
+function itemsOf(schema: z.ZodType): string | undefined {
+  const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
+  return Object.keys(shape).find((name) => shape[name] instanceof z.ZodArray);
+}
+
+const routeRows = Object.entries(contract).map(([feature, verbs]) => [
+  feature,
+  Object.fromEntries(
+    Object.entries(verbs as Record<string, Route>)
+      // A WebSocket is opened by the client of its own protocol.
+      .filter(([, { answers }]) => answers.kind !== 'socket')
+      .map(([verb, row]) => [verb, routeRow(row)]),
+  ),
+]);
+files['packages/sdk/src/routes.json'] = `${JSON.stringify(Object.fromEntries(routeRows), undefined, 2)}\n`;
+
 /** A README of a feature, with its table of moves between the markers. */
 function withMoves(feature: string, [head = [], ...rows]: string[][]): [path: string, text: string] {
   const path = `apps/server/src/features/${feature}/README.md`;
@@ -78,6 +117,7 @@ function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
   const { from, to, guards = [], lifetime, snapshot, ends = [], endsInThePast, begins, audit } = move;
   const effects = [
     lifetime === 'freeze' ? 'lifetime frozen' : lifetime === 'thaw' ? 'lifetime goes on' : undefined,
+    lifetime === 'extend' && 'lifetime at least as long as wanted',
     snapshot && (snapshot === 'kept' ? 'snapshot bytes' : 'no snapshot'),
     ends.length > 0 && `ends ${ends.join(', ')}`,
     endsInThePast && 'ran no longer than its lifetime, or than it was seen',
@@ -88,21 +128,30 @@ function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
   return [name, from.join(', ') || '(none)', to, condition, effects.filter(Boolean).join('; ')];
 }
 
+function promptLine([name, { from, to, guard, says = '' }]: [string, PromptMove<never>]): string[] {
+  return [name, from.join(', ') || '(none)', to, guard?.says ?? '', says];
+}
+
 const head = ['move', 'from', 'to', 'if', 'changes'];
 const tables = {
   scheduler: Object.entries<Move<never, never>>(runMoves).flatMap(runLines),
   sandboxes: Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine),
+  prompts: Object.entries<PromptMove<never>>(promptMoves).map(promptLine),
 };
 for (const [feature, lines] of Object.entries(tables)) {
   const [path, text] = withMoves(feature, [head, ...lines]);
   files[path] = text;
 }
 
+for (const [name, text] of Object.entries(pythonClient(openApiDocument() as never))) {
+  files[`packages/sdk-python/src/svc_sdk/${name}`] = text;
+}
+
 const check = process.argv.includes('--check');
 for (const [path, text] of Object.entries(files)) {
   const file = join(root, path);
   if (!check) writeFileSync(file, text);
-  else if (readFileSync(file, 'utf8') !== text) {
+  else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     console.error(`${path} is out of date; run: npm run generate`);
     process.exitCode = 1;
   }

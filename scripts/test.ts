@@ -15,7 +15,7 @@ import { startTestNode } from './test-node.ts';
 
 /**
  * The test suite: four lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
- * what was left open, what this machine could not run, and a line that counts.
+ * what was left open, what this machine could not run, each failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
@@ -71,20 +71,26 @@ const node = lanes.needsNode ? await startTestNode(options['system-packages']) :
 if (node && 'missing' in node) missing.push(node.missing);
 
 const families = new Set<Family>();
-const total: Outcome = { passed: 0, failed: 0, skips: [], faults: [] };
+const total: Outcome = { passed: 0, failed: 0, failures: [], skips: [], faults: [] };
 
-/** A lane runs what is first in its queue, list after list, each in a process of its own. Two lanes may share a queue. */
+/** Files of one process, and what each of their tests may take. */
+interface Work {
+  files: string[];
+  testMs: number;
+}
+
+/** A lane runs its own work, and then what is first in the queue that lanes share. */
 interface Lane {
   name: string;
-  queue: string[][];
-  testMs: number;
+  own: Work | undefined;
   out: Writable;
 }
 
-async function runLane({ queue, testMs, out }: Lane): Promise<number> {
+async function runLane({ own, out }: Lane): Promise<number> {
   const begun = performance.now();
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const { passed, failed, skips, faults } = await runFiles(next, {
+  for (let next = own ?? outside.shift(); next !== undefined; next = outside.shift()) {
+    const { testMs } = next;
+    const { passed, failed, failures, skips, faults } = await runFiles(next.files, {
       root,
       out,
       families,
@@ -92,6 +98,7 @@ async function runLane({ queue, testMs, out }: Lane): Promise<number> {
     });
     total.passed += passed;
     total.failed += failed;
+    total.failures.push(...failures);
     total.skips.push(...skips);
     total.faults.push(...faults);
   }
@@ -108,12 +115,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const inside = lanes.inside.filter((list) => list.length > 0);
-const outside = lanes.outside.map((file) => [file]);
+const inside = lanes.inside.filter((list) => list.length > 0).map((list) => ({ files: list, testMs: insideMs }));
+const outside: Work[] = lanes.outside.map((file) => ({ files: [file], testMs: outsideMs }));
 const all = [
-  ...inside.map((list, at) => ({ name: `inside ${at + 1}`, queue: [list], testMs: insideMs })),
-  // Two files of whole programs at a time: most of what they do is waiting.
-  ...[1, 2].map((at) => ({ name: `outside ${at}`, queue: outside, testMs: outsideMs })),
+  ...inside.map((own, at) => ({ name: `inside ${at + 1}`, own })),
+  // Files of whole programs: most of what they do is waiting.
+  ...[1, 2].map((at) => ({ name: `outside ${at}`, own: undefined })),
 ].map((lane): Lane & { out: PassThrough } => ({ ...lane, out: keptReport() }));
 const done = all.map(async (lane) => {
   const seconds = await runLane(lane);
@@ -129,6 +136,7 @@ total.failed += total.faults.length;
 console.log(`lanes: ${times.join(', ')}`);
 for (const line of total.skips) console.log(`not run here: ${line}`);
 for (const line of missing) console.log(`missing here: ${line}`);
+for (const text of total.failures) console.log(`✖ ${text}`);
 for (const line of total.faults) console.log(`failed: ${line}`);
 const skipped = total.skips.length > 0 ? `, ${total.skips.length} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);

@@ -1,6 +1,10 @@
--- Prints what the run saw as one line of JSON. The argument is the mean pause of a connection between two requests, ms.
+-- Prints what the run saw as one line of JSON. Arguments: the mean pause of a connection between two requests, ms; a body to POST.
 function init(args)
   local pause = tonumber(args[1])
+  if args[2] then
+    wrk.method = 'POST'
+    wrk.body = args[2]
+  end
   if pause > 0 then
     math.randomseed(os.time())
     function delay()

@@ -19,17 +19,29 @@ export interface LoadOptions {
   readonly headers?: Record<string, string>;
   /** Requests a second over all connections, at random distances; undefined: as many as are answered. */
   readonly rate?: number;
+  /** What is sent by POST; undefined: GET. */
+  readonly body?: string;
 }
 
 const script = join(import.meta.dirname, 'wrk.lua');
 
 /** Loads `url` from one thread of wrk. */
 export async function wrk(url: string, options: LoadOptions): Promise<Load> {
-  const { seconds, connections, headers = {}, rate } = options;
+  const { seconds, connections, headers = {}, rate, body } = options;
   const pause = rate === undefined ? 0 : Math.round((connections / rate) * 1000);
   const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const size = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`];
-  const args = [...size, '--latency', ...given, '-s', script, url, '--', String(pause)];
+  const args = [
+    ...size,
+    '--latency',
+    ...given,
+    '-s',
+    script,
+    url,
+    '--',
+    String(pause),
+    ...(body === undefined ? [] : [body]),
+  ];
   const { stdout } = await promisify(execFile)('wrk', args);
   const result = /^result (.*)$/m.exec(stdout)?.[1];
   if (result === undefined) throw new Error(`wrk said:\n${stdout}`);

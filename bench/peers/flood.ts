@@ -13,5 +13,7 @@ process.once('SIGTERM', () => {
   setTimeout(() => process.exit(0), 2_000).unref();
 });
 process.stdout.write('begun\n');
+// The platform may end every connection of a flood; who attacks stays, and tries nothing else.
+setInterval(() => {}, 60_000);
 await floods[name]({ url, keys, slow: { url: slow, answer: () => {}, asked: () => 0 } }, stop.signal);
 process.exit(0);

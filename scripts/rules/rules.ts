@@ -72,8 +72,8 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (!path.startsWith('apps/server/src/')) return undefined;
   const inKernel = path.startsWith('apps/server/src/kernel/');
   if (specifier === 'postgres' && !inKernel) return 'postgres.js only in kernel';
-  if (specifier === 'undici' && !path.startsWith('apps/server/src/kernel/outbound.')) {
-    return 'undici only in kernel/outbound';
+  if (specifier === 'undici' && !/^apps\/server\/src\/kernel\/(?:outbound\.|upstream\.ts$)/.test(path)) {
+    return 'undici only in kernel/outbound and kernel/upstream';
   }
   if (specifier === 'fastify' && !inKernel && path !== 'apps/server/src/app.ts' && !path.endsWith('.stream.ts')) {
     return 'only kernel, app.ts and *.stream.ts import fastify';
@@ -218,6 +218,7 @@ function checkMigrations(sources: readonly Source[], features: ReadonlySet<strin
 
 /** Operations whose URL does not begin with their feature's name, as the documents say them. */
 const otherUrls: Readonly<Record<string, string>> = {
+  'mcp.call': 'document 3: {base_url}/mcp',
   'health.live': 'probes stand at the root',
   'health.ready': 'probes stand at the root',
   'health.status': 'probes stand at the root',
@@ -231,6 +232,9 @@ const otherUrls: Readonly<Record<string, string>> = {
   'scheduler.decide': 'runs are the work of the scheduler',
   'scheduler.cancel': 'runs are the work of the scheduler',
   'scheduler.runs': 'runs are the work of the scheduler',
+  'scheduler.getRun': 'runs are the work of the scheduler',
+  'scheduler.log': 'runs are the work of the scheduler',
+  'scheduler.appendLog': 'runs are the work of the scheduler',
   'scheduler.fire': 'an event starts runs',
 };
 
@@ -249,6 +253,7 @@ export function checkUrls(paths: Readonly<Record<string, string>>): Violation[] 
 /** Tables with a state machine, and the file that has its moves. */
 const machines = [
   { table: 'scheduler.runs', moves: 'apps/server/src/features/scheduler/scheduler.states.ts' },
+  { table: 'prompts.prompts', moves: 'apps/server/src/features/prompts/prompts.states.ts' },
   { table: 'sandboxes.sandboxes', moves: 'apps/server/src/features/sandboxes/sandboxes.moves.ts' },
 ];
 

@@ -11,7 +11,7 @@ export type Message =
   | { type: 'alive' }
   | { type: 'start'; name: string; file: string }
   | { type: 'pass' }
-  | { type: 'fail' }
+  | { type: 'fail'; text: string }
   | { type: 'skip'; text: string }
   /** The last test is over. */
   | { type: 'over' }
@@ -22,6 +22,8 @@ export type Message =
 export interface Outcome {
   passed: number;
   failed: number;
+  /** Each failed test with its error: a reader of the last lines alone sees why. */
+  failures: string[];
   /** A line for each test that was not run. */
   skips: string[];
   /** A line for each thing that failed beside the tests: what was left open, a process that hung or broke. */
@@ -71,7 +73,7 @@ export async function runFiles(
 
 /** Hears a lane's process until it ended, and ends it when it hangs. */
 async function follow(child: ChildProcess, limits: Limits, only: string | undefined) {
-  const outcome: Outcome = { passed: 0, failed: 0, skips: [], faults: [] };
+  const outcome: Outcome = { passed: 0, failed: 0, failures: [], skips: [], faults: [] };
   let at = only ?? 'before the first test';
   let overAt: number | undefined;
   let named: number[] = [];
@@ -89,8 +91,10 @@ async function follow(child: ChildProcess, limits: Limits, only: string | undefi
     if (overAt === undefined) deaf();
     if (message.type === 'start') at = `${message.file}: ${message.name}`;
     else if (message.type === 'pass') outcome.passed += 1;
-    else if (message.type === 'fail') outcome.failed += 1;
-    else if (message.type === 'skip') outcome.skips.push(message.text);
+    else if (message.type === 'fail') {
+      outcome.failed += 1;
+      outcome.failures.push(message.text);
+    } else if (message.type === 'skip') outcome.skips.push(message.text);
     else if (message.type === 'over') {
       overAt = performance.now();
       expect(limits.endMs + lastWordsMs, 'the process did not end after its last test');

@@ -3,6 +3,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import type { Message } from './files.ts';
 import { type Open, watchOpen } from './open.ts';
 
@@ -13,6 +14,8 @@ import { type Open, watchOpen } from './open.ts';
 const [root = '', endMs = '', ...files] = process.argv.slice(2);
 const { stdout } = process;
 const openNow = watchOpen();
+/** An error's message, and of its stack where it was thrown. */
+const mostErrorLetters = 1_500;
 
 const tell = (message: Message): Promise<void> =>
   new Promise((resolve) => {
@@ -35,10 +38,14 @@ stream.on('test:pass', ({ name, skip, details, file }) => {
   if (skip === undefined) void tell({ type: 'pass' });
   else void tell({ type: 'skip', text: `${pathOf(file)}: ${name}: ${String(skip)}` });
 });
-stream.on('test:fail', ({ details }) => {
+stream.on('test:fail', ({ name, details, file }) => {
   // A suite fails with its tests, which are counted; on its own it fails by its hooks.
-  const { failureType } = details.error as { failureType?: string };
-  if (details.type !== 'suite' || failureType !== 'subtestsFailed') void tell({ type: 'fail' });
+  const { failureType, cause } = details.error as { failureType?: string; cause?: unknown };
+  if (details.type === 'suite' && failureType === 'subtestsFailed') return;
+  const why = inspect(cause ?? details.error)
+    .slice(0, mostErrorLetters)
+    .replaceAll('\n', '\n  ');
+  void tell({ type: 'fail', text: `${pathOf(file)}: ${name}\n  ${why}` });
 });
 stream.on('test:complete', ({ nesting }) => {
   if (nesting === 0) waiting -= 1;

@@ -21,6 +21,10 @@ const sandboxHelpers = new Set([
 /** Starts a node agent for each file. */
 const ownNode = 'apps/sandboxd/src/testing.ts';
 
+/** Two minutes and more: begun late, one lane would still run them when the others have ended. */
+const longest = ['platform', 'attacks', 'scheduler', 'afternoon', 'escapes', 'overlaps', 'looking'];
+const weightOf = (file: string): number => (longest.some((name) => file === `e2e/${name}.test.ts`) ? 1 : 0);
+
 /** Chooses lanes for test files by where they are and by what they import, directly or not. */
 export function lanesOf(root: string, files: readonly string[]): Lanes {
   const reached = new Map<string, Set<string>>();
@@ -40,10 +44,11 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
   };
   const isOutside = (file: string): boolean => file.startsWith('e2e/') || reach(file).has(ownNode);
   const inside = files.filter((file) => !isOutside(file));
-  const isServer = (file: string): boolean => file.startsWith('apps/server/');
+  // Halves of about the same length.
+  const isOfFeature = (file: string): boolean => file.startsWith('apps/server/src/features/');
   return {
-    inside: [inside.filter(isServer), inside.filter((file) => !isServer(file))],
-    outside: files.filter(isOutside).sort().toReversed(),
+    inside: [inside.filter(isOfFeature), inside.filter((file) => !isOfFeature(file))],
+    outside: files.filter(isOutside).sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1)),
     needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
   };
 }

@@ -1,15 +1,19 @@
 import { accountsData, type DeletionParts } from './features/accounts/index.ts';
+import { agentData } from './features/agent/index.ts';
 import { artifactsData } from './features/artifacts/index.ts';
 import { devicesData } from './features/devices/index.ts';
 import { heartbeatsData } from './features/heartbeats/index.ts';
 import { hostsData } from './features/hosts/index.ts';
+import { inferenceData } from './features/inference/index.ts';
 import { isLastOwner, keysData } from './features/keys/index.ts';
 import { meteringData } from './features/metering/index.ts';
 import { notificationsData } from './features/notifications/index.ts';
 import { orgsData, orgsOwnedAlone } from './features/orgs/index.ts';
+import { promptsData } from './features/prompts/index.ts';
 import { sandboxesData } from './features/sandboxes/index.ts';
 import { schedulerData } from './features/scheduler/index.ts';
 import { schedulesData } from './features/schedules/index.ts';
+import { sessionsData } from './features/sessions/index.ts';
 import { walletData } from './features/wallet/index.ts';
 import { type AccountData, kernelData } from './kernel/deletion.ts';
 
@@ -18,16 +22,20 @@ import { type AccountData, kernelData } from './kernel/deletion.ts';
  * about it after it, keys next to last. A test compares it with every table of the database.
  */
 export const accountData: readonly AccountData[] = [
+  agentData,
   sandboxesData,
   artifactsData,
   schedulesData,
   schedulerData,
   heartbeatsData,
+  promptsData,
+  sessionsData,
   hostsData,
   notificationsData,
   devicesData,
   orgsData,
   meteringData,
+  inferenceData,
   walletData,
   kernelData,
   keysData,

@@ -2,27 +2,51 @@ import type { FastifyInstance } from 'fastify';
 import { artifactsFeature } from './features/artifacts/feature.ts';
 import { accountData } from './account-data.ts';
 import { deleteOn } from './features/accounts/index.ts';
+import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { createDeviceTouch } from './features/devices/index.ts';
 import { healthFeature } from './features/health/feature.ts';
 import { heartbeatsFeature } from './features/heartbeats/feature.ts';
 import { hostsFeature } from './features/hosts/feature.ts';
+import { hostProgram } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
+import { tokensFeature } from './features/tokens/feature.ts';
+import { createAuthentication } from './features/tokens/index.ts';
 import { usageFeature } from './features/usage/feature.ts';
 import { notificationsFeature } from './features/notifications/feature.ts';
+import { chatFeature } from './features/chat/feature.ts';
+import { agentFeature } from './features/agent/feature.ts';
+import { Agent } from './features/agent/index.ts';
+import { mcpFeature } from './features/mcp/feature.ts';
+import { withoutStreams } from './features/mcp/index.ts';
+import { messagesFeature } from './features/messages/feature.ts';
+import { responsesFeature } from './features/responses/feature.ts';
+import { embeddingsFeature } from './features/embeddings/feature.ts';
+import { modelsFeature } from './features/models/feature.ts';
+import { receiptFeature } from './features/receipt/feature.ts';
+import { inferenceFeature } from './features/inference/feature.ts';
+import { Inference } from './features/inference/index.ts';
+import type { Spending } from './features/keys/index.ts';
+import { promptsFeature } from './features/prompts/feature.ts';
+import { Prompts } from './features/prompts/index.ts';
+import { realtimeFeature } from './features/realtime/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
 import { schedulerFeature } from './features/scheduler/feature.ts';
 import { Scheduler } from './features/scheduler/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
+import { sessionsFeature } from './features/sessions/feature.ts';
+import { Sessions } from './features/sessions/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature, Role } from './kernel/feature.ts';
 import { mount } from './kernel/http/mount.ts';
 import { mountHome } from './kernel/http/home.ts';
+import { mountInstall } from './kernel/http/install.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
+import { refuseMethods } from './kernel/http/methods.ts';
 import { mountReference } from './kernel/http/reference.ts';
 import { sweepKernel, sweepUsage } from './kernel/sweep.ts';
 
@@ -37,26 +61,74 @@ export interface App {
   drain(): Promise<void>;
 }
 
+/** Sandboxes by their own routes, what they hand out, and with prompts as tools of the Model Context Protocol. */
+function sandboxFeatures(kernel: Kernel, sandboxes: Sandboxes, prompts: Feature): Feature[] {
+  const feature = sandboxesFeature(kernel, sandboxes);
+  return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts })];
+}
+
+/** Sessions that devices share, and the prompts that are found in them. */
+function sessionFeatures(kernel: Kernel, inference: Inference): { sessions: Feature; prompts: Feature } {
+  const sessions = new Sessions(kernel);
+  const prompts = new Prompts(kernel, sessions);
+  return {
+    sessions: sessionsFeature(kernel, sessions, (tx, turn) => prompts.onTurn(tx, turn)),
+    prompts: promptsFeature(kernel, prompts, { sessions, inference }),
+  };
+}
+
+/** What asks models, and what stands behind it. */
+function modelFeatures(kernel: Kernel, { spending }: { spending: Spending }, sandboxes: Sandboxes) {
+  const inference = new Inference(kernel, spending);
+  const agent = new Agent(kernel, inference, sandboxes);
+  const { sessions, prompts } = sessionFeatures(kernel, inference);
+  const features: Feature[] = [
+    inferenceFeature(inference),
+    modelsFeature(inference),
+    agentFeature,
+    chatFeature(agent),
+    messagesFeature(agent),
+    responsesFeature(inference),
+    embeddingsFeature(inference),
+    audioFeature(inference),
+    realtimeFeature(kernel, inference),
+    receiptFeature,
+    tokensFeature,
+    sessions,
+    prompts,
+  ];
+  return { agent, prompts, features };
+}
+
+/** What is answered besides the operations. */
+function mountPages(http: FastifyInstance): void {
+  mountHome(http);
+  mountReference(http);
+  mountInstall(http, hostProgram);
+  refuseMethods(http, withoutStreams);
+}
+
 /** Builds the server: the list of features is the whole of the API. */
 export function buildApp(kernel: Kernel): App {
   const keys = keysFeature(kernel);
   const scheduler = new Scheduler(kernel);
   const sandboxes = new Sandboxes(kernel);
+  const { agent, prompts, features: models } = modelFeatures(kernel, keys, sandboxes);
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
-    devicesFeature,
+    devicesFeature({ onRemoved: (tx, device) => scheduler.forgetDevice(tx, device) }),
     hostsFeature(kernel),
     schedulesFeature(scheduler),
-    schedulerFeature(scheduler, sandboxes),
+    schedulerFeature(scheduler, { sandboxes, agent }),
     notificationsFeature(kernel),
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
-    sandboxesFeature(kernel, sandboxes),
-    artifactsFeature,
+    ...sandboxFeatures(kernel, sandboxes, prompts),
     meteringFeature,
     auditFeature,
+    ...models,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
 
@@ -66,14 +138,13 @@ export function buildApp(kernel: Kernel): App {
     http,
     kernel,
     {
-      authenticate: keys.lookup.authenticate,
+      authenticate: createAuthentication(kernel, keys.lookup),
       touchDevice: createDeviceTouch(kernel),
       isDraining: () => draining,
     },
     features,
   );
-  mountHome(http);
-  mountReference(http);
+  mountPages(http);
   kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 

@@ -94,7 +94,14 @@ export const settings = {
     .describe('socket of a sandbox node that runs by itself; default: `svc up` starts one in the data dir'),
   SVC_SANDBOX_SLOTS: integer(1, 10_000)
     .optional()
-    .describe('sandboxes that may run on this machine at once; default: one for each 1.5 GiB of memory'),
+    .describe(
+      'sandboxes that may run on this machine at once; default: one for each 512 MiB more than `SVC_SANDBOX_MEMORY_MB`',
+    ),
+  SVC_SANDBOX_MEMORY_MB: integer(256, 1_048_576)
+    .default(1024)
+    .describe('memory of user code in one sandbox, MiB; paused ones keep what they were started with'),
+  SVC_SANDBOX_CPUS: integer(1, 256).default(1).describe('cores of one sandbox'),
+  SVC_SANDBOX_WORKSPACE_MB: integer(64, 1_048_576).default(2048).describe('size of one workspace, MiB'),
   SVC_SANDBOX_WARM: integer(0, 100)
     .default(2)
     .describe('restored v2 sandboxes of `svc-base` that wait for their first user; 60 MiB each'),
@@ -109,6 +116,14 @@ export const settings = {
   SVC_SANDBOX_NPM_HOSTS: list
     .optional()
     .describe("what the egress preset `npm` reaches; default: the registry of npm's configuration on this machine"),
+  SVC_AGENT_SECONDS: integer(1, 86_400)
+    .default(900)
+    .describe(
+      'longest answer in which a model uses tools of the server, seconds; runs of a schedule have a time of their own',
+    ),
+  SVC_AGENT_COST_MICRO_USD: integer(0, 1_000_000_000)
+    .default(5_000_000)
+    .describe('spend after which such an answer, or a run of an agent, asks the model no more, micro-USD'),
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list
@@ -126,7 +141,27 @@ export const settings = {
     .describe("bytes that the specs of an account's schedules may take, as they are stored"),
   SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
   SVC_QUOTA_WEBHOOKS: quota.default(20).describe('webhooks for notifications an account may have'),
+  SVC_QUOTA_RUN_LOG_BYTES: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that the logs of an account's scheduled runs may take; each is kept for 30 days"),
+  SVC_QUOTA_SESSIONS: quota.default(10_000).describe('shared sessions an account may have'),
+  SVC_QUOTA_SESSION_BYTES: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that events and controls of an account's sessions may take, each session in blocks of 16 KiB"),
+  SVC_QUOTA_PROMPTS: quota.default(20_000).describe('prompts an account may keep, closed ones among them'),
+  SVC_QUOTA_PROMPT_BYTES: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that the texts of an account's prompts may take"),
+  SVC_QUOTA_SANDBOX_MEMORY_MB: quota
+    .optional()
+    .describe(
+      "MiB that an account's running sandboxes may have together; default: ten times `SVC_SANDBOX_MEMORY_MB`, which the " +
+        'number of them does not exceed',
+    ),
   SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
+  SVC_RUN_DAYS: integer(1, 36_500).default(90).describe('days that runs of schedules are kept once they are over'),
+  SVC_NOTIFICATION_DAYS: integer(1, 36_500).default(90).describe('days that notifications are kept'),
+  SVC_USAGE_DAYS: integer(1, 36_500).default(90).describe('days that records of requests are kept; by whole months'),
   SVC_DATA_REGION: z.string().min(1).max(64).default('eu-local').describe('value of `x-svc-data-region`'),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM certificate chain; with SVC_TLS_KEY serves HTTPS directly'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM private key of SVC_TLS_CERT'),

@@ -29,6 +29,9 @@ function valueOf(given: Given, name: keyof typeof settings): string | undefined 
   }
 }
 
+/** A variable of the environment that a file names, such as the key of a provider; undefined when it is not there. */
+export const environmentValue = (name: string, environment = process.env): string | undefined => environment[name];
+
 /** What says where the data dir is, and with it the settings file: read before all other settings. */
 export function loadPlace(flags: Given, environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const names = ['SVC_DATA_DIR', 'SVC_DATABASE_URL', 'SVC_DATABASE_URL_FILE'] as const;
@@ -81,6 +84,9 @@ const s3Of = (values: z.output<typeof schema>) =>
         secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
       };
 
+/** Sandboxes that an account may run at once (document 3 and `sandboxes.create.ts`): as many have memory by default. */
+const runningSandboxes = 10;
+
 /** What an account may have unless it has limits of its own. */
 const quotasOf = (values: z.output<typeof schema>) => ({
   keys: values.SVC_QUOTA_KEYS,
@@ -89,6 +95,12 @@ const quotasOf = (values: z.output<typeof schema>) => ({
   schedule_bytes: values.SVC_QUOTA_SCHEDULE_BYTES,
   heartbeats: values.SVC_QUOTA_HEARTBEATS,
   webhooks: values.SVC_QUOTA_WEBHOOKS,
+  run_log_bytes: values.SVC_QUOTA_RUN_LOG_BYTES,
+  sessions: values.SVC_QUOTA_SESSIONS,
+  session_bytes: values.SVC_QUOTA_SESSION_BYTES,
+  prompts: values.SVC_QUOTA_PROMPTS,
+  prompt_bytes: values.SVC_QUOTA_PROMPT_BYTES,
+  sandbox_memory_mb: values.SVC_QUOTA_SANDBOX_MEMORY_MB ?? values.SVC_SANDBOX_MEMORY_MB * runningSandboxes,
 });
 
 function complete(values: z.output<typeof schema>) {
@@ -99,6 +111,7 @@ function complete(values: z.output<typeof schema>) {
   const baseUrl = values.SVC_BASE_URL ?? `${scheme}://127.0.0.1:${values.SVC_PORT}`;
   return {
     port: values.SVC_PORT,
+    agent: { seconds: values.SVC_AGENT_SECONDS, costMicroUsd: values.SVC_AGENT_COST_MICRO_USD },
     host: values.SVC_HOST,
     /** Undefined: the place is chosen by `postgres/datadir.ts`. */
     dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
@@ -121,6 +134,9 @@ function complete(values: z.output<typeof schema>) {
     sandboxes: {
       slots: values.SVC_SANDBOX_SLOTS,
       warm: values.SVC_SANDBOX_WARM,
+      memoryMb: values.SVC_SANDBOX_MEMORY_MB,
+      cpus: values.SVC_SANDBOX_CPUS,
+      workspaceMb: values.SVC_SANDBOX_WORKSPACE_MB,
       imagesDir: values.SVC_SANDBOX_IMAGES === undefined ? undefined : resolve(values.SVC_SANDBOX_IMAGES),
       pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
       npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
@@ -131,6 +147,9 @@ function complete(values: z.output<typeof schema>) {
     rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
     quotas: quotasOf(values),
     auditDays: values.SVC_AUDIT_DAYS,
+    runDays: values.SVC_RUN_DAYS,
+    notificationDays: values.SVC_NOTIFICATION_DAYS,
+    usageDays: values.SVC_USAGE_DAYS,
     dataRegion: values.SVC_DATA_REGION,
     tls:
       values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined

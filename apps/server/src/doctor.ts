@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { access, constants, readFile, statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
-import { parseProviders } from './features/health/index.ts';
+import { readProviders } from './features/health/index.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import type { Blobs } from './kernel/blobs.ts';
@@ -42,7 +42,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     await opened?.close();
   }
   const running = findRunningProcesses(findDataDir(config));
-  checks.push(await gatewayPort(config, running), await providers(config), ...(await sandboxes(config, running)));
+  checks.push(await gatewayPort(config, running), providers(config), ...(await sandboxes(config, running)));
   return checks;
 }
 
@@ -174,13 +174,13 @@ async function listenError({ port, host }: Config): Promise<string | undefined> 
   return promise;
 }
 
-async function providers(config: Config): Promise<Check> {
+function providers(config: Config): Check {
   const name = 'providers';
-  if (config.providersFile === undefined) return { name, ok: true, found: 'none configured' };
   try {
-    const list = parseProviders(await readFile(config.providersFile, 'utf8'));
-    return { name, ok: true, found: `${list.length} configured` };
+    const { length } = readProviders({ config, dataDir: findDataDir(config) });
+    if (length > 0) return { name, ok: true, found: `${length} configured` };
+    return { name, ok: true, found: 'none: no model answers', fix: 'add one with: ./svc providers add' };
   } catch (error) {
-    return { name, ok: false, found: (error as Error).message, fix: 'mend the file that SVC_PROVIDERS names' };
+    return { name, ok: false, found: (error as Error).message, fix: 'mend the providers file' };
   }
 }

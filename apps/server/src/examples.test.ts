@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
 import { testClock } from './kernel/clock.ts';
-import { exampleIds, type Makers, notSent, type Preparation, Scene, sendExample } from './testing.examples.ts';
+import { bodyIds, exampleIds, type Makers, notSent, type Preparation, Scene, sendExample } from './testing.examples.ts';
+import { replies, streams, TestProvider } from './features/inference/inference.testing.ts';
 import { TestPushService } from './features/notifications/notifications.testing.ts';
 import { shared } from './testing.shared.ts';
 import { trustCertificate } from './testing.tls.ts';
@@ -15,7 +16,44 @@ import { createAccount, http, openHost, openTest, until } from './testing.ts';
 /** The instant at which the examples play. */
 const now = Date.parse('2026-11-02T09:00:00Z');
 
-const { schedules, scheduler, keys, heartbeats, notifications, hosts } = docs;
+const { schedules, scheduler, keys, heartbeats, notifications, hosts, sessions, prompts } = docs;
+
+const stopped = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+
+/** A provider that answers each route of models with its example, and judges prompts as theirs shows. */
+const provider = new TestProvider();
+const { chat, messages, responses, embeddings, audio } = docs;
+const exampleAnswers: Readonly<Record<string, object>> = {
+  '/v1/chat/completions': chat.completions.example.response,
+  '/v1/messages': messages.create.example.response,
+  '/v1/responses': responses.create.example.response,
+  '/v1/embeddings': embeddings.create.example.response,
+  '/v1/audio/transcriptions': audio.transcriptions.example.response,
+  '/v1/audio/translations': audio.translations.example.response,
+};
+const verdict = {
+  choices: [{ index: 0, delta: { content: JSON.stringify(prompts.verify.example.response.prompt.report) } }],
+};
+provider.script = (response, taken) =>
+  taken.path === '/judge/chat/completions'
+    ? streams(`data: ${JSON.stringify(verdict)}\n\n`, stopped)(response, taken)
+    : replies(exampleAnswers[taken.path] ?? {})(response, taken);
+/** Lanes of the models that the examples name. */
+const lanes = (url: string) => [
+  {
+    id: 'main',
+    kind: 'openai',
+    label: 'Main provider',
+    base_url: `${url}/v1`,
+    models: ['small-1'],
+    prices: { 'small-1': { input: 1, output: 2 } },
+  },
+  { id: 'writer', kind: 'anthropic', base_url: url, models: ['writer-1'] },
+  { id: 'thinker', kind: 'responses', base_url: `${url}/v1`, models: ['thinker-1'] },
+  { id: 'vectors', kind: 'openai', base_url: `${url}/v1`, models: ['vectors-1'] },
+  { id: 'judge', kind: 'openai', base_url: `${url}/judge`, models: ['judge-1'] },
+  { id: 'sound', kind: 'openai', base_url: `${url}/v1`, models: ['ears-1', 'voice-1'] },
+];
 
 /** Starts a run of a schedule now; answers its id. */
 const runNow = async (scene: Scene, schedule: string): Promise<string> =>
@@ -53,6 +91,7 @@ const makers: Makers = {
     return id;
   },
   host: () => Promise.resolve(randomUUID()),
+  invite: async (scene) => (await scene.call('POST', '/v1/hosts/invites', hosts.invite.example.body)).code,
   async call(scene) {
     const host = await openHost(scene.gateway, scene.account, await scene.id('host'));
     // The host leaves first, which ends the call.
@@ -103,6 +142,33 @@ const makers: Makers = {
     return scene.id('pingToken');
   },
   rid: () => Promise.resolve(randomUUID()),
+  async trace({ gateway, account }) {
+    const id = randomUUID();
+    const { body } = chat.completions.example;
+    const { key } = account;
+    await http(gateway.url, '/v1/chat/completions', { key, body, headers: { 'x-request-id': id } });
+    clock.advance(1_000);
+    await until(async () => (await http(gateway.url, `/v1/receipt?trace_id=${id}`, { key })).status === 200);
+    return id;
+  },
+  async session(scene) {
+    const { id } = await scene.call('POST', '/v1/sessions', sessions.create.example.body);
+    const device = await scene.id('device');
+    const events = sessions.events.example.response.events.map(({ type, turn_id, role, text }) => ({
+      type,
+      turn_id,
+      role,
+      text,
+    }));
+    await scene.call('POST', `/v1/sessions/${id}/events`, { expected_seq: 0, events }, device);
+    await scene.call('DELETE', `/v1/sessions/${id}/lease`, undefined, device);
+    return id;
+  },
+  async control(scene) {
+    const body = { ...sessions.sendControl.example.body, target_device_id: await scene.id('device') };
+    return (await scene.call('POST', `/v1/sessions/${await scene.id('session')}/controls`, body)).id;
+  },
+  prompt: async (scene) => (await scene.call('POST', '/v1/prompts', prompts.create.example.body)).id,
 };
 
 /** Waits for a call that may fail when its host leaves. */
@@ -151,7 +217,19 @@ const preparations: Record<string, Preparation> = {
     },
   },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
+  'sessions.stream': { whenOpen: (scene) => scene.id('control') },
+  'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },
   'schedules.stream': { whenOpen: (scene) => createSchedule(scene) },
+  'scheduler.log': {
+    async before(scene) {
+      const { query, body } = scheduler.appendLog.example;
+      const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+      const path = `/v1/schedule-runs/${await scene.id('run')}/log?${search.toString()}`;
+      const { key } = scene.account;
+      const headers = { 'x-svc-device': await scene.id('host'), 'content-type': 'application/octet-stream' };
+      await http(scene.gateway.url, path, { method: 'POST', key, headers, raw: body });
+    },
+  },
   'scheduler.claim': { before: async (scene) => runNow(scene, await scene.id('schedule')) },
   'scheduler.reportNative': {
     before: async (scene) => scene.set('schedule', await createSchedule(scene, { native: true })),
@@ -162,20 +240,24 @@ const preparations: Record<string, Preparation> = {
   },
 };
 
+const clock = testClock(now);
+
 describe('the example of an operation is answered as it says:', () => {
   const { gateway } = shared(async () => {
     await using opening = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), 'svc-examples-'));
     opening.defer(() => rmSync(folder, { recursive: true, force: true }));
     const providers = join(folder, 'providers.json');
-    writeFileSync(providers, JSON.stringify({ lanes: [{ id: 'main', kind: 'openai', label: 'Main provider' }] }));
+    const { url } = await opening.use(provider).listen();
+    const aliases = { svc: ['main'], 'svc-fast': ['judge'], 'svc-embed': ['vectors'] };
+    writeFileSync(providers, JSON.stringify({ lanes: lanes(url), aliases }));
     await opening.use(receiver).listen(opening.use(trustCertificate()));
     const settings = {
       SVC_PROVIDERS: providers,
       SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
       SVC_FETCH_PORTS: `443,${receiver.port}`,
     };
-    const opened = opening.use(await openTest({ clock: testClock(now), settings }));
+    const opened = opening.use(await openTest({ clock, settings }));
     const stack = opening.move();
     return { gateway: opened.gateway, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
@@ -184,6 +266,13 @@ describe('the example of an operation is answered as it says:', () => {
     test(id, async () => {
       await using scene = new Scene(gateway, await createAccount(gateway), makers);
       await sendExample(scene, id, preparations[id]);
+    });
+  }
+
+  for (const id of bodyIds(false)) {
+    test(`${id}, with null for every optional field that its body does not set`, async () => {
+      await using scene = new Scene(gateway, await createAccount(gateway), makers);
+      await sendExample(scene, id, preparations[id], { nulls: true });
     });
   }
 });

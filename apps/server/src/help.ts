@@ -5,11 +5,9 @@ They are listed by: svc settings
 
 Examples:
   svc up                                       run the platform here, until Ctrl-C
-  svc status                                   what runs on this data dir, and where
   svc doctor                                   what this machine lacks, and what to do about it
   svc keys create --name phone                 another API key for the only account
   svc accounts set --new-email me@example.com  where alerts go
   svc host run --name box                      make this machine a host
   svc host exec box -- uname -a                run a command on it, from any machine
-  svc images build svc-base                    build now what sandboxes start from
 `;

@@ -8,6 +8,14 @@ import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { accountsCommands, deletionCommands } from './features/accounts/index.ts';
 import { auditCommands } from './features/audit/index.ts';
+import {
+  addProvider,
+  checkProviders,
+  findLocalProviders,
+  listProviders,
+  type NewProvider,
+  providerKinds,
+} from './features/inference/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
@@ -69,7 +77,13 @@ const warnings = unknownSettings().map((name) => `${name} is no setting of this 
 const camelCase = (flag: string): string =>
   flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 const json = (): boolean => program.opts()['json'] === true;
-const print = (result: unknown): void => void process.stdout.write(`${format(result, json())}\n`);
+function print(result: unknown): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever reads it has seen enough, as after `| head`.
+    if (error.code !== 'EPIPE') throw error;
+  });
+  process.stdout.write(`${format(result, json())}\n`);
+}
 
 const run: Run =
   (work) =>
@@ -128,7 +142,42 @@ program
   .command('rotate-master-key')
   .description('put a new master key in place of the old')
   .option('--new-key-file <path>', 'file with the new key; default: one is made and put into the data dir')
-  .action(async ({ newKeyFile }: { newKeyFile?: string }) => print(await rotateMasterKey(config(), newKeyFile)));
+  .option('--skip-broken', 'leave what cannot be opened as it is, and name it')
+  .action(async ({ newKeyFile, skipBroken }: { newKeyFile?: string; skipBroken?: boolean }) =>
+    print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true })),
+  );
+const providers = program.command('providers').description('where models are asked: list, check, add');
+const place = () => {
+  const settings = config();
+  return { config: settings, dataDir: findDataDir(settings) };
+};
+providers
+  .command('list')
+  .description('every lane, its models and aliases')
+  .action(() => print(listProviders(place())));
+providers
+  .command('check')
+  .description('ask every lane for a word; exit code 1 when one does not answer')
+  .action(async () => {
+    const { ok, lanes } = await checkProviders(place());
+    print(json() ? { ok, lanes } : lanes);
+    if (!ok) process.exitCode = 1;
+  });
+providers
+  .command('add [kind]')
+  .description(
+    'add a lane: openai, anthropic, responses, ollama, lmstudio, llamacpp, vllm; without a kind: what listens here',
+  )
+  .option('--id <name>', 'what the lane is called; default: its kind')
+  .option('--url <url>', 'where it is, when that is not the usual place')
+  .option('--key-env <name>', "variable of the platform's environment that holds its key")
+  .option('--key-file <path>', 'file that holds its key')
+  .option('--model <name...>', 'its models; default: all that it lists')
+  .action(async (kind: string | undefined, options: NewProvider) => {
+    if (kind !== undefined) return print(await addProvider(place(), oneOf(providerKinds)(kind), options));
+    const found = await findLocalProviders();
+    print(found.length > 0 ? found : 'nothing listens here; add one by its kind: svc providers add --help');
+  });
 program.commandsGroup('Machines and sandboxes:');
 program
   .command('host')
@@ -136,6 +185,13 @@ program
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('the host daemon is started by ./svc host, in the clone');
+  });
+program
+  .command('session')
+  .description('sessions that devices share: session list | show | tail | send')
+  .allowUnknownOption()
+  .action(() => {
+    throw new CommandError('sessions are looked into by ./svc session, in the clone');
   });
 program
   .command('images [words...]')

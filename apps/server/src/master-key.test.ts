@@ -1,20 +1,33 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { PassThrough } from 'node:stream';
+import { describe, mock, test } from 'node:test';
 import { glob } from 'node:fs/promises';
 import { loadConfig } from './config.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { allSealed, masterKeyFile, openKeyring, rotateMasterKey } from './master-key.ts';
-import { openDatabase } from './kernel/db/db.ts';
-import { http, masterKey, openTest, startGateway, type TestDatabase, testDatabase } from './testing.ts';
+import { inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
+import { testClock } from './kernel/clock.ts';
+import { createKeyring } from './kernel/crypto.ts';
+import { sealedWebhook } from './features/notifications/index.ts';
+import { asOwner, http, masterKey, openTest, startGateway, type TestDatabase, testDatabase, until } from './testing.ts';
 
 /** What reaches a test's database as the settings of a platform do. */
 function urlOf({ target }: TestDatabase): string {
   if (!('embedded' in target)) throw new Error('test databases are embedded');
   const { socketDir, user } = target.embedded;
   return `postgres://${user}@${encodeURIComponent(socketDir)}/${target.database}`;
+}
+
+/** How many wait for a lock on a table. */
+async function waitingFor(sql: Sql, table: string): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n from pg_locks where not granted and relation = ${`kernel.${table}`}::regclass
+      and database = (select oid from pg_database where datname = current_database())`;
+  return row?.n ?? 0;
 }
 
 describe('rotation of the master key', () => {
@@ -41,6 +54,7 @@ describe('rotation of the master key', () => {
     const headers = { 'idempotency-key': 'rotated' };
     let first = '';
     let vapid = '';
+    let ping = '';
     const hook = { name: 'x', url: 'https://93.184.215.14/x' };
     const hooks = '/v1/notifications/webhooks';
     {
@@ -51,6 +65,8 @@ describe('rotation of the master key', () => {
       first = answer.body.id;
       vapid = (await http(own.gateway.url, '/v1/push/vapid-key', { key })).body.public_key;
       assert.equal((await http(own.gateway.url, hooks, { key, body: hook })).status, 201);
+      const monitor = await http(own.gateway.url, '/v1/heartbeats', { key, body: { name: 'job', period_s: 60 } });
+      ping = new URL(monitor.body.ping_url).pathname;
       const run = await http(own.gateway.url, `/v1/schedules/${first}/run`, { method: 'POST', key });
       assert.equal(run.body.queued, true);
       await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /stop every part/);
@@ -71,6 +87,7 @@ describe('rotation of the master key', () => {
     assert.deepEqual([again.status, again.body.id], [201, first]);
     assert.equal((await http(gateway.url, '/v1/push/vapid-key', { key })).body.public_key, vapid);
     assert.equal((await http(gateway.url, hooks, { key })).body.webhooks[0].url, hook.url);
+    assert.equal((await http(gateway.url, ping)).status, 200, 'the address of a monitor is known to its job alone');
     const rows = await gateway.kernel.sql<{ sealed_headers: Buffer }[]>`
       select sealed_headers from schedules.schedules union all select sealed_headers from scheduler.runs`;
     const opened = rows.map((row) => gateway.kernel.keyring.open(sealedScheduleHeaders, row.sealed_headers).toString());
@@ -96,9 +113,147 @@ describe('rotation of the master key', () => {
     const sql = openDatabase(database.target, 1);
     await assert.rejects(openKeyring(sql, masterKey, { dataDir }), /interrupted; finish it: .\/svc rotate-master-key/);
     await sql.end({ timeout: 1 });
+    // Whoever brings another key is not told to remove the only one that opens anything.
+    const mine = join(dataDir, 'mine');
+    writeFileSync(mine, 'm'.repeat(40), { mode: 0o600 });
+    await assert.rejects(rotateMasterKey(config(database, dataDir), mine), /finish it .*never remove/);
+    rmSync(mine);
     assert.equal((await rotateMasterKey(config(database, dataDir), undefined)).sealed, 0);
     assert.equal(readFileSync(keyFile, 'utf8').trim(), 'n'.repeat(40));
     assert.deepEqual(readdirSync(dataDir), [masterKeyFile]);
+  });
+
+  test('the next key is on disk with its name before anything is sealed with it, and so is the change of names', async (t) => {
+    const dataDir = folder();
+    t.after(() => rmSync(dataDir, { recursive: true }));
+    writeFileSync(join(dataDir, masterKeyFile), masterKey);
+    await using database = await testDatabase();
+    await (await startGateway(database)).close();
+    const synced: string[][] = [];
+    const sync = mock.method(fs, 'fsyncSync', (open: number) => {
+      if (readlinkSync(`/proc/self/fd/${open}`) === dataDir) synced.push(readdirSync(dataDir).sort());
+    });
+    syncBuiltinESMExports();
+    try {
+      await rotateMasterKey(config(database, dataDir), undefined);
+    } finally {
+      sync.mock.restore();
+      syncBuiltinESMExports();
+    }
+    assert.deepEqual(synced, [[masterKeyFile, 'master.key.next'], [masterKeyFile]]);
+  });
+
+  test('a gateway that starts while a rotation runs does not start without its lease, nor with the key before', async (t) => {
+    const dataDir = folder();
+    t.after(() => rmSync(dataDir, { recursive: true }));
+    await using database = await testDatabase();
+    await (await startGateway(database)).close();
+    const settings = { SVC_DATABASE_TIMEOUT_MS: '1000' };
+    await asOwner(database, (sql) =>
+      inTransaction(sql, async (db) => {
+        // As a rotation that takes longer than a gateway waits for its database.
+        await db`lock table kernel.gateways in share row exclusive mode`;
+        await assert.rejects(startGateway(database, { settings }), { code: '57014' });
+      }),
+    );
+    let starting: Promise<unknown> = Promise.resolve();
+    await asOwner(database, (sql) =>
+      inTransaction(sql, async (db) => {
+        await db`lock table kernel.gateways in share row exclusive mode`;
+        starting = assert.rejects(startGateway(database), /set up with another master key/);
+        await until(() => asOwner(database, async (other) => (await waitingFor(other, 'gateways')) > 0));
+        await db`update kernel.facts set value = '\\x00' where name = 'master_key'`;
+      }),
+    );
+    await starting;
+  });
+
+  test('a gateway that was frozen while the key was rotated seals and opens nothing, and ends with the reason', async (t) => {
+    const dataDir = folder();
+    t.after(() => rmSync(dataDir, { recursive: true }));
+    writeFileSync(join(dataDir, masterKeyFile), masterKey);
+    const clock = testClock();
+    const log = new PassThrough();
+    const lines: string[] = [];
+    log.setEncoding('utf8').on('data', (line: string) => lines.push(line));
+    await using own = await openTest({ clock, log, settings: { SVC_LOG_LEVEL: 'fatal' } });
+    const { gateway, account, database } = own;
+    const { kernel, url } = gateway;
+    const hook = { name: 'x', url: 'https://93.184.215.14/x' };
+    const hooks = '/v1/notifications/webhooks';
+    assert.equal((await http(url, hooks, { key: account.key, body: hook })).status, 201);
+    // Its time stands still and its lease runs out, as when it was stopped.
+    await kernel.sql`update kernel.gateways set lease_until = now() - interval '1 second'`;
+    assert.equal((await rotateMasterKey(config(database, dataDir), undefined)).sealed, 1);
+    clock.leap(11_000);
+    assert.throws(() => kernel.keyring.seal({ purpose: 'x' }, Buffer.from('x')), { code: 'unavailable' });
+    assert.equal((await http(url, hooks, { key: account.key, body: hook })).status, 503);
+    assert.equal((await http(url, hooks, { key: account.key })).status, 503);
+    await until(() => lines.some((line) => line.includes('the master key was rotated while this process was frozen')));
+    assert.throws(() => kernel.keyring.open({ purpose: 'x' }, Buffer.alloc(40)), { code: 'unavailable' });
+    assert.equal(kernel.gateways.cachesAreTrusted(), false);
+    const rows = await kernel.sql<{ sealed: Buffer; enabled: boolean }[]>`
+      select sealed, enabled from notifications.webhooks`;
+    const keyring = createKeyring(readFileSync(join(dataDir, masterKeyFile), 'utf8').trim());
+    const opened = rows.map(({ sealed }) => JSON.parse(keyring.open(sealedWebhook, sealed).toString()).url);
+    assert.deepEqual([opened, rows[0]?.enabled], [[hook.url], true]);
+  });
+
+  test('a gateway whose bus comes back after a rotation ends at once, before its next renewal', async () => {
+    const clock = testClock();
+    await using own = await openTest({ clock, settings: { SVC_LOG_LEVEL: 'silent' } });
+    const { bus, gateways } = own.gateway.kernel;
+    await asOwner(own.database, async (sql) => {
+      await sql`update kernel.facts set value = '\\x00' where name = 'master_key'`;
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`;
+    });
+    await until(() => !bus.isUp());
+    // No renewal is due so early; the bus tries again.
+    clock.advance(1_000);
+    await until(() => !gateways.isProven());
+  });
+
+  test('a value that cannot be opened is named by its table and id, and skipped when that is asked for', async (t) => {
+    const dataDir = folder();
+    t.after(() => rmSync(dataDir, { recursive: true }));
+    writeFileSync(join(dataDir, masterKeyFile), masterKey);
+    await using own = await openTest();
+    const { gateway, account, database } = own;
+    const hooks = '/v1/notifications/webhooks';
+    const ids: string[] = [];
+    for (const name of ['broken', 'fine']) {
+      const body = { name, url: 'https://93.184.215.14/x' };
+      const headers = { 'idempotency-key': name };
+      ids.push((await http(gateway.url, hooks, { key: account.key, body, headers })).body.id);
+    }
+    const body = {
+      name: 'kept',
+      kind: 'http',
+      spec: { url: 'https://a.test' },
+      trigger: { type: 'event', trigger_id: 'x' },
+    };
+    await http(gateway.url, '/v1/schedules', { key: account.key, body, headers: { 'idempotency-key': 'answer' } });
+    await gateway.kernel.sql`update notifications.webhooks set sealed = '\\x00' where id = ${ids[0] as string}`;
+    await gateway.kernel.sql`update kernel.idempotency set response = ${Buffer.alloc(40)} where key = 'answer'`;
+    await gateway.close();
+    const named = `notifications.webhooks (id ${ids[0]})`;
+    await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), (error: Error) => {
+      assert.ok(error.message.includes(named), error.message);
+      assert.match(error.message, /kernel\.idempotency \(account_id .*, key answer\).*--skip-broken/);
+      return true;
+    });
+    await (await startGateway(database)).close();
+    const done = await rotateMasterKey(config(database, dataDir), undefined, { skipBroken: true });
+    assert.deepEqual([done.sealed, done.skipped?.length, done.skipped?.includes(named)], [1, 2, true]);
+    const after = readFileSync(join(dataDir, masterKeyFile), 'utf8').trim();
+    await using again = await startGateway(database, { settings: { SVC_MASTER_KEY: after } });
+    const repeat = await http(again.url, '/v1/schedules', {
+      key: account.key,
+      body,
+      headers: { 'idempotency-key': 'answer' },
+    });
+    assert.equal(repeat.body.error.code, 'answer_not_kept');
   });
 
   test('a key that is short, missing, or the one in use is refused, and nothing is changed', async (t) => {

@@ -7,13 +7,13 @@ import { sealedRunHeaders } from './features/scheduler/index.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { byCommand, writeAct } from './kernel/audit.ts';
 import { CommandError } from './kernel/commands.ts';
-import { createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
+import { BrokenSeal, createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
 import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';
 import { requireSchema } from './kernel/db/migrate.ts';
 import { sealedAnswers } from './kernel/http/idempotency.ts';
 import { liveGateways } from './kernel/peers/gateways.ts';
-import { findDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
+import { findDataDir, readOrCreateSecret, readSecret, syncFolder } from './postgres/datadir.ts';
 
 /** Where the master key is kept that no setting names; while it is rotated, the next one. */
 export const masterKeyFile = 'master.key';
@@ -50,6 +50,16 @@ export async function openKeyring(
   return createKeyring(masterKey, await firstKeyOf(sql, masterKey));
 }
 
+/**
+ * Why a process that holds `masterKey` must not go on: the key was rotated while it was frozen, or cut off from its
+ * database. Undefined when the key is still the one of the database.
+ */
+export async function reasonToEnd(sql: Sql, masterKey: string): Promise<string | undefined> {
+  const known = await readFact(sql, markFact);
+  if (known === undefined || known.equals(markOf(masterKey))) return undefined;
+  return 'the master key was rotated while this process was frozen or cut off, and it has the old one; start it again';
+}
+
 async function firstKeyOf(db: Db, masterKey: string): Promise<string> {
   const sealed = await readFact(db, firstKeyFact);
   return sealed ? createKeyring(masterKey).open(sealedFirstKey, sealed).toString() : masterKey;
@@ -67,6 +77,8 @@ function otherKey(known: Buffer, dataDir: string): string {
 export interface Rotation {
   /** Values that were sealed anew. */
   sealed: number;
+  /** Values that could not be opened, where `skipBroken` was asked for; they stay as they are. */
+  skipped?: string[];
   /** Where the new key is. */
   master_key: string;
   next: string;
@@ -74,9 +86,14 @@ export interface Rotation {
 
 /**
  * Seals everything with a new master key, in one transaction, and puts the key in place: the one in `newKeyFile`, or a
- * generated one. Needs the platform stopped. Killed at any point it is finished by running it again.
+ * generated one. Needs the platform stopped. Killed at any point it is finished by running it again. A value that cannot be
+ * opened fails it and is named, unless `skipBroken`.
  */
-export async function rotateMasterKey(config: Config, newKeyFile: string | undefined): Promise<Rotation> {
+export async function rotateMasterKey(
+  config: Config,
+  newKeyFile: string | undefined,
+  { skipBroken = false }: { skipBroken?: boolean } = {},
+): Promise<Rotation> {
   const dataDir = findDataDir(config);
   const isSetting = config.masterKey !== undefined;
   if (isSetting && newKeyFile === undefined) {
@@ -97,19 +114,27 @@ export async function rotateMasterKey(config: Config, newKeyFile: string | undef
   const next = join(dataDir, nextKeyFile);
   const after = isSetting && given !== undefined ? given : readOrCreateSecret(next, given);
   if (given !== undefined && after !== given) {
-    throw new CommandError(`a rotation to another key was begun; finish it without --new-key-file, or remove ${next}`);
+    // Once everything is sealed with it, the file holds the only key there is.
+    const isSealed = (await readFact(sql, markFact))?.equals(markOf(after)) ?? false;
+    const other = isSealed ? `; never remove ${next}: everything is sealed with it` : `, or remove ${next}`;
+    throw new CommandError(`a rotation to another key was begun; finish it without --new-key-file${other}`);
   }
   if (after === before) throw new CommandError('the new master key is the one in use');
-  const sealed = await inTransaction(sql, (db) => reseal(db, { before, after, dataDir }));
+  const { count: sealed, broken } = await inTransaction(sql, (db) =>
+    reseal(db, { before, after, dataDir, skipBroken }),
+  );
+  const skipped = broken.length > 0 && { skipped: broken };
   if (isSetting) {
     const next = 'set SVC_MASTER_KEY (or the file it is read from) to the new key, then start the platform';
-    return { sealed, master_key: newKeyFile as string, next };
+    return { sealed, ...skipped, master_key: newKeyFile as string, next };
   }
   const file = join(dataDir, masterKeyFile);
   // By a rename: the file holds the one key or the other.
   renameSync(next, file);
+  syncFolder(dataDir);
   return {
     sealed,
+    ...skipped,
     master_key: file,
     next: `keep a copy of ${file} apart from the database's, then start the platform`,
   };
@@ -131,46 +156,95 @@ async function refuseRunning(db: Db): Promise<void> {
   );
 }
 
-/** Answers how many values it sealed anew; 0 when an earlier run had done all of it. */
+/** What became of the sealed values: how many were sealed anew, and which could not be opened. */
+interface Resealed {
+  count: number;
+  broken: string[];
+}
+
+/** Seals everything anew; nothing when an earlier run had done all of it. */
 async function reseal(
   db: Db,
-  { before, after, dataDir }: { before: string; after: string; dataDir: string },
-): Promise<number> {
+  { before, after, dataDir, skipBroken }: { before: string; after: string; dataDir: string; skipBroken: boolean },
+): Promise<Resealed> {
   // A gateway that starts waits here, and then fails: it has read the key before.
   await db`lock table kernel.gateways in share row exclusive mode`;
   await refuseRunning(db);
   const known = await readFact(db, markFact);
-  if (known?.equals(markOf(after))) return 0;
+  if (known?.equals(markOf(after))) return { count: 0, broken: [] };
   if (known && !known.equals(markOf(before))) throw new CommandError(otherKey(known, dataDir));
   const [from, to] = [createKeyring(before), createKeyring(after)];
   let count = 0;
-  for (const each of allSealed) count += await resealColumn(db, each, from, to);
+  const broken: string[] = [];
+  for (const each of allSealed) {
+    const done = await resealColumn(db, each, from, to);
+    count += done.count;
+    broken.push(...done.broken);
+  }
+  if (broken.length > 0 && !skipBroken) throw new CommandError(cannotOpen(broken));
   await writeFact(db, firstKeyFact, to.seal(sealedFirstKey, Buffer.from(await firstKeyOf(db, before))));
   await writeFact(db, markFact, markOf(after));
   await writeAct(db, {
     accountId: null,
     by: byCommand,
     action: 'platform.rotateMasterKey',
-    details: { sealed: count },
+    details: { sealed: count, ...(broken.length > 0 && { skipped: broken.slice(0, mostNamed) }) },
   });
-  return count;
+  return { count, broken };
+}
+
+/** As many are named in a message. */
+const mostNamed = 20;
+
+function cannotOpen(broken: readonly string[]): string {
+  const more = broken.length > mostNamed ? ` and ${broken.length - mostNamed} more` : '';
+  return (
+    `cannot be opened with the master key of now, so nothing was changed: ${broken.slice(0, mostNamed).join(', ')}${more}. ` +
+    'Restore them from a backup, or give --skip-broken: what is in them is lost'
+  );
 }
 
 const batch = 500;
 
-async function resealColumn(db: Db, each: Sealed, from: Keyring, to: Keyring): Promise<number> {
+async function resealColumn(db: Db, each: Sealed, from: Keyring, to: Keyring): Promise<Resealed> {
   const [table, column] = [db(each.table), db(each.column)];
   const rows = await db<{ at: string }[]>`
     select ctid::text as at from ${table} where ${column} is not null and ${db.unsafe(each.where ?? 'true')}`;
+  const broken: string[] = [];
   for (let first = 0; first < rows.length; first += batch) {
     const places = rows.slice(first, first + batch).map(({ at }) => at);
     const values = await db<{ at: string; sealed: Buffer }[]>`
       select ctid::text as at, ${column} as sealed from ${table} where ctid = any(${places}::text[]::tid[])`;
-    const anew = values.map(({ sealed }) => to.seal(each, from.open(each, sealed)).toString('hex'));
+    const opened = values.map(({ at, sealed }) => ({ at, plain: openedOf(from, each, sealed) }));
+    const anew = opened.flatMap(({ at, plain }) =>
+      plain ? [{ at, sealed: to.seal(each, plain).toString('hex') }] : [],
+    );
+    const unread = opened.filter(({ plain }) => !plain).map(({ at }) => at);
+    if (unread.length > 0) broken.push(...(await namesOf(db, each.table, unread)));
     await db`
       update ${table} as t set ${column} = decode(v.sealed, 'hex')
-      from unnest(${values.map(({ at }) => at)}::text[], ${anew}::text[]) as v(at, sealed)
+      from unnest(${anew.map(({ at }) => at)}::text[], ${anew.map(({ sealed }) => sealed)}::text[]) as v(at, sealed)
       where t.ctid = v.at::tid`;
   }
-  return rows.length;
+  return { count: rows.length - broken.length, broken };
+}
+
+/** Undefined for a value that cannot be opened. */
+function openedOf(keyring: Keyring, each: Sealed, sealed: Buffer): Buffer | undefined {
+  try {
+    return keyring.open(each, sealed);
+  } catch (error) {
+    if (error instanceof BrokenSeal) return undefined;
+    throw error;
+  }
+}
+
+/** Rows by table and primary key: `notifications.webhooks (id 0198…)`. */
+async function namesOf(db: Db, table: string, places: readonly string[]): Promise<string[]> {
+  const keys = await db<{ name: string }[]>`
+    select a.attname as name from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+    where i.indrelid = ${table}::regclass and i.indisprimary order by array_position(i.indkey, a.attnum)`;
+  const rows = await db<Record<string, unknown>[]>`
+    select ${db(keys.map(({ name }) => name))} from ${db(table)} where ctid = any(${[...places]}::text[]::tid[])`;
+  return rows.map((row) => `${table} (${keys.map(({ name }) => `${name} ${String(row[name])}`).join(', ')})`);
 }

@@ -7,12 +7,12 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import { type Admin, CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Keyring } from './kernel/crypto.ts';
-import { masterKeyFile, openKeyring } from './master-key.ts';
+import { masterKeyFile, openKeyring, reasonToEnd } from './master-key.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { asApplication, prepareApplicationRole } from './kernel/db/role.ts';
-import { Gateways } from './kernel/peers/gateways.ts';
+import { Gateways, notProven } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/jobs.ts';
 import { createRateLimiter } from './kernel/http/limits.ts';
 import type { Log } from './kernel/log.ts';
@@ -20,6 +20,7 @@ import { createMetrics } from './kernel/metrics.ts';
 import { migrate, requireSchema } from './kernel/db/migrate.ts';
 import { createOutbound } from './kernel/outbound.ts';
 import { createEventStreams } from './kernel/http/sse.ts';
+import { createUpstream } from './kernel/upstream.ts';
 import { createUsageRecorder } from './kernel/usage.ts';
 
 /** Resources that a command or a gateway opens, and how they are closed. */
@@ -59,15 +60,18 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
   return { value: { config, log, sql, bus, gateways, clock, keyring, blobs }, close: () => stack.disposeAsync() };
 }
 
-/** Opens everything a gateway or worker needs. Tests turn `clock` and give a database of their own. */
+/**
+ * Opens everything a gateway or worker needs. Tests turn `clock` and give a database of their own. `ended` is called when
+ * the process must not go on: nothing is sealed or opened any more then.
+ */
 export async function openKernel(
   config: Config,
   log: Log,
-  { clock = systemClock, database }: { clock?: Clock; database?: DatabaseTarget } = {},
+  { clock = systemClock, database, ended = () => {} }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
   // Whatever fails in here ends what was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
-  const base = await openBase(config, log, { clock, database, opening });
+  const base = await openBase(config, log, { clock, database, ended, opening });
   const { sql, dataDir, target } = base;
   const usage = opening.adopt(createUsageRecorder(sql, clock, log), (open) => open.close());
   const audit = opening.adopt(createAuditRecorder(sql, clock, log), (open) => open.close());
@@ -85,10 +89,18 @@ export async function openKernel(
     jobs,
     limiter: createRateLimiter(sql, clock),
     outbound: createOutbound(config, clock),
+    upstream: opening.adopt(createUpstream(), (open) => open.close()),
     blobs: await openBlobs(config, dataDir, clock),
   };
   const stack = opening.move();
   return { value: kernel, close: () => stack.disposeAsync() };
+}
+
+/** See `openKernel`. */
+interface KernelOptions {
+  clock?: Clock;
+  database?: DatabaseTarget;
+  ended?: (reason: string) => void;
 }
 
 /** What `doctor` looks at. */
@@ -141,9 +153,12 @@ async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
 async function openBase(
   config: Config,
   log: Log,
-  options: { clock: Clock; database: DatabaseTarget | undefined; opening: AsyncDisposableStack },
+  options: Required<Pick<KernelOptions, 'clock' | 'ended'>> & {
+    database: DatabaseTarget | undefined;
+    opening: AsyncDisposableStack;
+  },
 ) {
-  const { clock, opening } = options;
+  const { clock, ended, opening } = options;
   const dataDir = await orNamed('SVC_DATA_DIR', config.dataDir, () => openDataDir(config));
   const database: OpenTarget = options.database
     ? { target: options.database, close: () => Promise.resolve() }
@@ -159,8 +174,29 @@ async function openBase(
   opening.defer(() => gateways.close());
   // With its lease: a rotation of the key waits for none that starts, and starts none that has the key before.
   const masterKey = config.masterKey ?? readOrCreateSecret(join(dataDir, masterKeyFile));
-  const keyring = await openKeyring(sql, masterKey, { dataDir, isFirst: true });
-  return { sql, bus, gateways, clock, keyring, dataDir, target };
+  const opened = await openKeyring(sql, masterKey, { dataDir, isFirst: true });
+  // A process that was frozen while the key was rotated comes back with the one before in its memory.
+  await gateways.guard(
+    () => reasonToEnd(sql, masterKey),
+    (reason) => {
+      log.fatal(reason);
+      ended(reason);
+    },
+  );
+  return { sql, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir, target };
+}
+
+/** Seals and opens nothing while the process may hold another key than the database: callers `prove` before. */
+function guarded(keyring: Keyring, gateways: Gateways): Keyring {
+  const proven = (): Keyring => {
+    if (!gateways.isProven()) throw notProven();
+    return keyring;
+  };
+  return {
+    mac: (purpose, data) => keyring.mac(purpose, data),
+    seal: (as, plain) => proven().seal(as, plain),
+    open: (as, sealed) => proven().open(as, sealed),
+  };
 }
 
 async function openBus(config: Config, target: DatabaseTarget, clock: Clock, log: Log): Promise<Bus> {

@@ -11,7 +11,8 @@ const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
 const againAfterMs = { least: 500, most: 30_000 };
 /** One that ran this long was well. */
 const wellAfterMs = 10_000;
-const stopMs = 5_000;
+/** It lets commands end that somebody waits for. */
+const stopMs = 9_000;
 
 /** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */
 export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
@@ -94,6 +95,9 @@ function argumentsOf(
     images: imagesDirOf(config, places.dir),
     slots: sandboxes.slots,
     warm: sandboxes.warm,
+    memory: sandboxes.memoryMb,
+    cpus: sandboxes.cpus,
+    workspace: sandboxes.workspaceMb,
     ports: fetchPorts.join(','),
     'allow-hosts': fetchAllowHosts.join(',') || undefined,
     'pypi-hosts': sandboxes.pypiHosts.join(','),

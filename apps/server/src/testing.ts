@@ -222,7 +222,7 @@ export async function http(
 
 /** A client of the SDK for an account, optionally as a device. */
 export function clientOf(gateway: Pick<TestGateway, 'url'>, key: string, deviceId?: string): Client {
-  return createClient({ baseUrl: gateway.url, apiKey: key, ...(deviceId && { device: { id: deviceId } }) });
+  return createClient({ baseUrl: gateway.url, apiKey: key, retries: 0, ...(deviceId && { device: { id: deviceId } }) });
 }
 
 /** A host in this process: a stream and the frames that came. */

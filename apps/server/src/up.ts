@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
-import { instanceHeader, readinessOf } from './features/health/index.ts';
+import { readRegistry } from './features/inference/index.ts';
+import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
+import { CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Probes } from './kernel/metrics.ts';
-import { makeDataDir } from './postgres/datadir.ts';
+import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
@@ -36,8 +38,9 @@ export async function up(
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
   // a handler that stays, the second one would end the process in the middle of its drain.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
+  const failure = Promise.withResolvers<never>();
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-  void stopped.then(limitShutdown);
+  void stopped.then(() => limitShutdown(0));
   if (part === 'sandboxd') {
     const dataDir = makeDataDir(config);
     const forget = writeRunning(dataDir, { part, ...aboutOf(config), instance_id: randomUUID() });
@@ -47,9 +50,16 @@ export async function up(
     forget();
     return;
   }
+  checkProvidersFile(config);
   // A start that fails ends what it began, whatever it failed at: the node agent, the embedded database.
   await using running = new AsyncDisposableStack();
-  const opened = await openKernel(config, log);
+  const ended = (reason: string): void => {
+    limitShutdown(1);
+    failure.reject(new CommandError(reason));
+  };
+  // It may come before anybody waits for it.
+  failure.promise.catch(() => {});
+  const opened = await openKernel(config, log, { ended });
   running.defer(opened.close);
   const kernel = opened.value;
   let node: Supervised | undefined;
@@ -79,16 +89,23 @@ export async function up(
   );
   served?.greet();
   if (!served) process.stdout.write(workerGreeting(probed));
-  await stopped;
+  await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
+}
+
+/** Throws `ConfigError` for a file that cannot be used: a start does not run without what it names. */
+function checkProvidersFile(config: Config): void {
+  const place = { config, dataDir: findDataDir(config) };
+  checkProviders(place);
+  readRegistry(place);
 }
 
 /**
  * Ends the process some time after the first signal, whatever hangs then: a start that waits for its database, a
  * connection that says nothing. It keeps no process that is done.
  */
-function limitShutdown(): void {
-  setTimeout(() => process.exit(0), shutdownLimitMs).unref();
+function limitShutdown(exitCode: number): void {
+  setTimeout(() => process.exit(exitCode), shutdownLimitMs).unref();
   const impatient = performance.now() + repeatedSignalMs;
   process.on('SIGINT', () => {
     if (performance.now() > impatient) process.exit(130);

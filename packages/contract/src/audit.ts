@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, text, uuid } from './fields.ts';
+import { dateTime, instant, limit, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** A line of the audit log. */
@@ -19,9 +19,6 @@ export const act = z
     trace_id: z.string().optional(),
   })
   .meta({ id: 'Act' });
-
-/** Any offset is taken. */
-const instant = z.iso.datetime({ offset: true });
 
 /** Who did what in the caller's account (additive). */
 export const audit = {

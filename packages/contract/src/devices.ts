@@ -23,4 +23,13 @@ export const devices = {
     query: z.object(page),
     answers: json(z.object({ devices: z.array(device), ...nextCursor })),
   }),
+  // Not in the documents.
+  remove: route({
+    method: 'DELETE',
+    path: '/v1/devices/{id}',
+    summary: 'Forget a device, with what it is as a machine of the scheduler and the commands approved for it',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
+  }),
 };

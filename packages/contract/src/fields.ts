@@ -8,10 +8,42 @@ export function text(max: number) {
     .refine((value) => !value.includes('\u0000') && value.isWellFormed(), 'must be well-formed text without NUL');
 }
 
+/** Half of a character: readers of JSON that are strict refuse a whole page for it. */
+const loneSurrogate = /(?<!\\)(?:\\\\)*\\ud[89a-f]/i;
+
+/** An object of a client's own, kept as it is given: at most `max` characters of JSON, without halves of characters. */
+export function jsonObject(max: number) {
+  return z
+    .record(z.string(), z.unknown())
+    .refine((value) => JSON.stringify(value).length <= max, {
+      message: `must be at most ${max.toLocaleString('en-US')} characters of JSON`,
+      abort: true,
+    })
+    .refine((value) => !loneSurrogate.test(JSON.stringify(value)), 'must be well-formed text');
+}
+
+/** Headers of the connection: whoever makes the request sets them. */
+export const headersOfConnection =
+  /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
+
+/** Names that differ by case only are one header: the ones that another has before them. */
+export function repeatedNames(headers: Readonly<Record<string, unknown>>): string[] {
+  const names = Object.keys(headers);
+  const lower = names.map((name) => name.toLowerCase());
+  return names.filter((_, i) => lower.indexOf(lower[i] as string) < i);
+}
+
 /** A UUID of any version, answered in lower case. */
 export const uuid = z.guid().toLowerCase();
 /** RFC 3339 UTC instant in responses. */
 export const dateTime = z.iso.datetime();
+/** An instant of a request: RFC 3339 with any offset. */
+export const instant = z.iso
+  .datetime({ offset: true })
+  .refine(
+    (value) => !(Date.parse(value) < -62_135_596_800_000 || Date.parse(value) >= 253_370_764_800_000),
+    'must lie in the years 1 to 9998',
+  );
 /** Milliseconds since the Unix epoch. */
 export const epochMs = z.int().nonnegative();
 /** `limit` of a list's query: 1 to `most`, `fallback` when absent. A client gives a number, the query carries its digits. */
@@ -23,6 +55,9 @@ export const limit = (most: number, fallback: number) =>
     .pipe(z.int().min(1).max(most))
     .default(fallback)
     .describe(`1 to ${most}, default ${fallback}`) as unknown as z.ZodDefault<z.ZodType<number, number>>;
+
+/** A field of a change: `null` sets it back to what a creation that leaves it out gives. */
+export const resettable = <S extends z.ZodType>(field: S) => field.nullable().optional();
 
 /** Query of a list that has pages (additive): without it a list answers its first 1,000. */
 export const page = {

@@ -38,6 +38,7 @@ export const health = {
         ok: z.boolean(),
         aliases: z.array(z.string()),
         providers: z.array(z.object({ id: z.string(), kind: z.string(), label: z.string(), healthy: z.boolean() })),
+        message: z.string().optional().describe('What to do when there is no provider (additive)'),
       }),
     ),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { anything, json, plain, route } from './route.ts';
 
 /** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
@@ -84,8 +84,8 @@ export const heartbeats = {
         .object({
           name: name.optional(),
           period_s: period.optional(),
-          grace_s: grace.optional(),
-          tz: timeZone.optional(),
+          grace_s: resettable(grace),
+          tz: resettable(timeZone),
           paused: z.boolean().optional(),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { epochMs, text, uuid } from './fields.ts';
+import { dateTime, epochMs, text, uuid } from './fields.ts';
 import { events, json, route } from './route.ts';
 
 /** A device that is present right now (document 1, Host record). */
@@ -117,5 +117,39 @@ export const hosts = {
     params: z.object({ req_id: uuid }),
     takes: json(z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() })),
     answers: json(z.object({ ok: z.literal(true) })),
+  }),
+  // Not in the documents: how a machine that has only Node.js becomes a host.
+  invite: route({
+    method: 'POST',
+    path: '/v1/hosts/invites',
+    summary: 'Make a code with which one machine gets a key to be a host, within ten minutes',
+    auth: 'key',
+    scopes: ['hosts'],
+    shownOnce: true,
+    takes: json(z.object({ name: text(100).min(1).optional().describe('Of the host; default: its hostname') })),
+    answers: json(
+      z.object({
+        code: z.string().describe('For one use'),
+        expires_at: dateTime,
+        path: z.string().describe('Of the program on this gateway, which the code is given to'),
+        sha256: z.string().describe('Of the program, in hex'),
+      }),
+      201,
+    ),
+    errors: ['quota_exceeded'],
+  }),
+  redeemInvite: route({
+    method: 'POST',
+    path: '/v1/hosts/invites/redeem',
+    summary: 'Exchange a code for a key with which one device is a host and may do nothing else',
+    auth: 'open',
+    takes: json(
+      z.object({
+        code: text(64).min(1),
+        device: z.object({ id: uuid, name: text(100).min(1) }),
+      }),
+    ),
+    answers: json(z.object({ key: z.string(), name: z.string(), device_id: uuid }), 201),
+    errors: ['bad_request', 'forbidden', 'rate_limit_exceeded', 'quota_exceeded', 'unavailable'],
   }),
 };

@@ -1,18 +1,31 @@
-import { artifacts } from './artifacts.ts';
+import { artifactErrors, artifacts } from './artifacts.ts';
 import { audit } from './audit.ts';
+import { audio } from './audio.ts';
 import { devices } from './devices.ts';
 import { type ErrorKind, sharedErrors } from './errors.ts';
 import { health } from './health.ts';
 import { heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
 import { keyErrors, keys } from './keys.ts';
-import { notifications } from './notifications.ts';
+import { notificationErrors, notifications } from './notifications.ts';
 import type { Route } from './route.ts';
 import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { runErrors, scheduler } from './scheduler.ts';
 import { scheduleErrors, schedules } from './schedules.ts';
 import type { ScopedFeature } from './scopes.ts';
+import { chat } from './chat.ts';
+import { messages } from './messages.ts';
+import { responses } from './responses.ts';
+import { embeddings } from './embeddings.ts';
+import { models } from './models.ts';
+import { promptErrors, prompts } from './prompts.ts';
+import { realtime } from './realtime.ts';
+import { receipt } from './receipt.ts';
+import { sessionErrors, sessions } from './sessions.ts';
+import { inferenceErrors } from './inference.ts';
+import { mcp } from './mcp.ts';
+import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
@@ -22,7 +35,12 @@ export const errorCodes = {
   ...hostErrors,
   ...scheduleErrors,
   ...runErrors,
+  ...notificationErrors,
   ...sandboxErrors,
+  ...artifactErrors,
+  ...inferenceErrors,
+  ...sessionErrors,
+  ...promptErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -40,13 +58,25 @@ export const contract = {
   artifacts,
   usage,
   audit,
+  chat,
+  messages,
+  responses,
+  embeddings,
+  models,
+  receipt,
+  audio,
+  realtime,
+  tokens,
+  sessions,
+  prompts,
+  mcp,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
 export { act } from './audit.ts';
 export { device } from './devices.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
-export { dateTime, epochMs, limit, text, uuid } from './fields.ts';
+export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
 export { heartbeat } from './heartbeats.ts';
 export {
   type HostOp,
@@ -57,9 +87,11 @@ export {
   systemText,
 } from './hosts.ops.ts';
 export { host } from './hosts.ts';
-export { key, scope } from './keys.ts';
+export { defaultKeyName, key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
+export { formOf, isOptional, withoutNulls } from './nulls.ts';
+export { prompt, promptReport, promptStates } from './prompts.ts';
 export * from './route.ts';
 export {
   artifact,
@@ -68,6 +100,7 @@ export {
   defaultTemplate,
   egress,
   egressPreset,
+  endedProcess,
   execFrame,
   execResult,
   fileEntry,
@@ -87,7 +120,7 @@ export {
   templateNames,
   templates,
 } from './sandboxes.shapes.ts';
-export { hostKinds, run, runStates, schedulerHost } from './scheduler.ts';
+export { hostKinds, run, runStates, schedulerHost, waitReasons } from './scheduler.shapes.ts';
 export {
   agentSpec,
   chainSpec,
@@ -101,4 +134,6 @@ export {
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';
+export { session, sessionControl, sessionEvent } from './sessions.ts';
 export { wordsFor } from './words.ts';
+export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';

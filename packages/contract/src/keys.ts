@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, nextCursor, page, text, uuid } from './fields.ts';
+import { dateTime, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
 import { scopeNames } from './scopes.ts';
 
@@ -36,6 +36,8 @@ export const key = z
   .meta({ id: 'Key' });
 
 const name = text(120).min(1);
+/** What a key is called that is given no name. */
+export const defaultKeyName = 'API key';
 const scopes = z.array(scope).min(1).max(64);
 /** Any offset is taken; the rest of the server sees UTC. A year of five digits no RFC 3339 instant has. */
 const futureInstant = z.iso
@@ -69,7 +71,7 @@ export const keys = {
     shownOnce: true,
     takes: json(
       z.object({
-        name: name.default('API key'),
+        name: name.default(defaultKeyName),
         scopes: scopes.optional().describe("Default: the calling key's scopes"),
         tool_level: z.enum(toolLevels).optional().describe("Default: the calling key's tool level"),
         models: models.optional().describe("Model allow-list; absent: the calling key's"),
@@ -91,13 +93,13 @@ export const keys = {
     takes: json(
       z
         .object({
-          name: name.optional(),
+          name: resettable(name),
           status: z.enum(['active', 'paused']).optional(),
           scopes: scopes.optional(),
           tool_level: z.enum(toolLevels).optional(),
-          models: models.nullable().optional(),
-          spend_cap_micro_usd: spendCap.nullable().optional(),
-          expires_at: futureInstant.nullable().optional(),
+          models: resettable(models),
+          spend_cap_micro_usd: resettable(spendCap),
+          expires_at: resettable(futureInstant),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
     ),

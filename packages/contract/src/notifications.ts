@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTime, limit, text, uuid } from './fields.ts';
 import { webhooks } from './notifications.webhooks.ts';
+export { notificationErrors } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
 
 /** An entry of the account's inbox (design: kernel, notifications). */

@@ -1,11 +1,22 @@
 import { z } from 'zod';
-import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
+import {
+  dateTime,
+  headersOfConnection,
+  limit,
+  nextCursor,
+  page,
+  repeatedNames,
+  resettable,
+  text,
+  uuid,
+} from './fields.ts';
+import type { ErrorKind } from './errors.ts';
 import { json, route } from './route.ts';
 
 /** What stands in an answer in place of a value that is only written. In a change it keeps the stored value. */
 export const hiddenValue = '***';
 
-/** How a webhook is told: as Standard Webhooks says, as Slack takes it, or as an ntfy topic takes it. */
+/** How a webhook is told, the default first: as Standard Webhooks says, as Slack takes it, or as an ntfy topic takes it. */
 export const webhookFormats = ['svc', 'slack', 'ntfy'] as const;
 
 const name = text(120).refine((value) => value.trim() !== '', 'must not be blank');
@@ -16,8 +27,8 @@ const types = z
       .string()
       .max(200)
       .regex(
-        /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i,
-        'must be a type, such as heartbeat.down, or its beginning, such as heartbeat',
+        /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/,
+        'must be a type, such as heartbeat.down, or its beginning, such as heartbeat; in lower case',
       ),
   )
   .min(1)
@@ -29,7 +40,7 @@ const headers = z
       .string()
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'must be a header name')
       .refine(
-        (value) => !/^(?:webhook-.*|content-.*|host|connection|transfer-encoding|user-agent)$/i.test(value),
+        (value) => !/^(?:webhook-.*|content-.*|user-agent)$/i.test(value) && !headersOfConnection.test(value),
         'is set by the platform',
       ),
     z
@@ -38,7 +49,13 @@ const headers = z
       .regex(/^[\t\x20-\x7e]*$/, 'must be a header value'),
   )
   .refine((value) => Object.keys(value).length <= 20, 'must have at most 20 headers')
+  .refine((value) => repeatedNames(value).length === 0, 'names a header twice: upper and lower case are the same')
   .describe('Sent with each delivery. Only written: answers show names, and `***` for each value');
+/** Codes of notifications' own. */
+export const notificationErrors = {
+  too_many_secrets: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
+
 const secret = z.string().describe('`whsec_…`: signs what is sent (Standard Webhooks). In this response only');
 
 /** An address that is sent the account's notifications (additive). */
@@ -46,12 +63,13 @@ export const webhook = z
   .object({
     id: uuid,
     name: z.string(),
-    url: z.string().describe('A key that may only read sees its origin'),
+    url: z.string().describe('A key that may only read sees its origin; empty when `broken`'),
+    broken: z.literal(true).optional().describe('Its stored address and secrets cannot be opened any more (additive)'),
     format: z.enum(webhookFormats),
     types: z.array(z.string()).optional(),
     headers: z.record(z.string(), z.string()).optional().describe('Each value is `***`'),
     enabled: z.boolean(),
-    /** Why the platform switched it off: `gone` (it answered 410) or `failing` (nothing arrived for days). */
+    /** Why the platform switched it off: `gone` (it answered 410), `failing` (nothing arrived for days) or `broken`. */
     disabled_reason: z.string().optional(),
     /** Since when nothing arrived; absent while it works. */
     failing_since: dateTime.optional(),
@@ -85,7 +103,7 @@ export const webhooks = {
       z.object({
         name,
         url,
-        format: z.enum(webhookFormats).default('svc'),
+        format: z.enum(webhookFormats).default(webhookFormats[0]),
         types: types.nullable().optional(),
         headers: headers.nullable().optional(),
         enabled: z.boolean().default(true),
@@ -112,10 +130,10 @@ export const webhooks = {
         .object({
           name: name.optional(),
           url: url.optional(),
-          format: z.enum(webhookFormats).optional(),
+          format: resettable(z.enum(webhookFormats)),
           types: types.nullable().optional().describe('`null`: all'),
           headers: headers.nullable().optional().describe('Replace the stored ones; `***` keeps a value; `null`: none'),
-          enabled: z.boolean().optional(),
+          enabled: resettable(z.boolean()),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
     ),
@@ -138,6 +156,7 @@ export const webhooks = {
     shownOnce: true,
     params: byId,
     answers: json(withSecret.extend({ previous_until: dateTime }).meta({ id: 'RotatedWebhook' })),
+    errors: ['too_many_secrets'],
   }),
   testWebhook: route({
     method: 'POST',

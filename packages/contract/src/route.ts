@@ -8,6 +8,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const toolLevels = ['l0', 'l1', 'l2', 'l3_sandbox'] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 
+/** Kinds of media routes that a token may be for (document 1, Authentication 3). */
+export const tokenScopes = ['realtime', 'audio', 'embeddings'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
 /** A JSON body, of a request or of an answer. */
 export class Json<S extends z.ZodType = z.ZodType, F extends z.ZodType | undefined = z.ZodType | undefined> {
   readonly kind = 'json';
@@ -58,12 +62,24 @@ export const plain = <S extends z.ZodType<string>>(schema: S) => ({ kind: 'text'
 
 /**
  * Bytes, of a media type. `most` bounds those of a request, which the operation reads as they come; past it the answer
- * is 413.
+ * is 413. `ranges`: an answer may be a part, with 206.
  */
-export const bytes = (most = 0, type = 'application/octet-stream') => ({ kind: 'bytes', most, type }) as const;
+export const bytes = (most = 0, type = 'application/octet-stream', ranges = false) =>
+  ({ kind: 'bytes', most, type, ranges }) as const;
+
+/** Bytes of a media type; with `Accept: text/event-stream` named SSE events in their place, until there is no more. */
+export const bytesOrEvents = <const E extends Readonly<Record<string, z.ZodType>>>(type: string, schemas: E) =>
+  ({ kind: 'bytes', most: 0, type, ranges: false, schemas }) as const;
 
 /** A body of any content type, or none; the operation sees its first `kept` bytes, unparsed. */
 export const anything = (kept: number) => ({ kind: 'anything', kept }) as const;
+
+/** What an upstream says, passed on: JSON, or the stream of its protocol when the body asks for one; or bytes of a type. */
+export const relayed = <S extends z.ZodType>(schema: S, type = 'application/json') =>
+  ({ kind: 'relayed', schema, type }) as const;
+
+/** A WebSocket: the messages are those of a protocol that the operation knows. */
+export const socket = { kind: 'socket' } as const;
 
 /** Named SSE events without end, by name (document 1, Events). */
 export const events = <const E extends Readonly<Record<string, z.ZodType>>>(schemas: E) =>
@@ -75,8 +91,17 @@ export type Takes = Json<z.ZodType, undefined> | ReturnType<typeof bytes> | Retu
 export type Answers =
   | Json
   | typeof nothing
+  | typeof socket
   | { readonly kind: 'text'; readonly schema: z.ZodType<string> }
+  | { readonly kind: 'relayed'; readonly schema: z.ZodType; readonly type: string }
   | ReturnType<typeof bytes>
+  | {
+      readonly kind: 'bytes';
+      readonly most: number;
+      readonly type: string;
+      readonly ranges: boolean;
+      readonly schemas: Readonly<Record<string, z.ZodType>>;
+    }
   | { readonly kind: 'events'; readonly schemas: Readonly<Record<string, z.ZodType>> };
 
 /** What one operation of the HTTP API takes and answers. `operationId` is `<feature>.<verb>`. */
@@ -105,6 +130,12 @@ export interface Route<Code extends string = string> {
   readonly toolLevel?: ToolLevel;
   /** Costs money: refused with `quota_exceeded` once the key's spend cap is reached. */
   readonly metered?: boolean;
+  /** The operation gets the bytes of the JSON body too, to pass them on as they came. */
+  readonly verbatim?: boolean;
+  /** Tokens of this scope may call it in place of a key. */
+  readonly tokenScope?: TokenScope;
+  /** A header that may hold the key in place of `Authorization` (document 1, Authentication 2). Lower case. */
+  readonly keyHeader?: 'x-api-key';
   /** Still served while the gateway drains, so that work in flight can finish. */
   readonly whileDraining?: boolean;
   /** A second method that does the same; of open routes, as scopes know one method a route. */
@@ -160,7 +191,9 @@ type Body<R extends Route, Side extends 'in' | 'out'> = R extends { takes: infer
       ? Side extends 'in'
         ? { body: Uint8Array }
         : unknown
-      : unknown
+      : Side extends 'in'
+        ? { body?: string | Uint8Array }
+        : unknown
   : unknown;
 type RouteParts<R extends Route, Side extends 'in' | 'out'> = Part<R, 'params', 'params', Side> &
   Query<R, Side> &
@@ -177,11 +210,15 @@ type Success<A, Side extends 'in' | 'out'> =
     ? Side extends 'in'
       ? z.input<S>
       : z.output<S>
-    : A extends { kind: 'text' }
-      ? string
-      : A extends { kind: 'bytes' }
-        ? Uint8Array
-        : undefined;
+    : A extends { kind: 'relayed'; schema: infer S }
+      ? Side extends 'in'
+        ? undefined
+        : z.output<Schema<S>>
+      : A extends { kind: 'text' }
+        ? string
+        : A extends { kind: 'bytes' }
+          ? Uint8Array
+          : undefined;
 /** What a caller gets back: the union of the success bodies. */
 export type RouteOutput<R extends Route> = Success<R['answers'], 'out'>;
 /** What an operation may return, before the response schema is applied. */

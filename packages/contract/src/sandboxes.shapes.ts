@@ -9,6 +9,8 @@ export const sandboxErrors = {
   insufficient_balance: { status: 402, type: 'permission_error' },
   sandbox_busy: { status: 409, type: 'conflict_error' },
   sandbox_not_running: { status: 409, type: 'conflict_error' },
+  memory_not_saved: { status: 409, type: 'conflict_error' },
+  command_interrupted: { status: 409, type: 'conflict_error' },
   not_supported_on_v1: { status: 409, type: 'conflict_error' },
   not_supported_on_v2: { status: 409, type: 'conflict_error' },
   workspace_too_large: { status: 413, type: 'invalid_request_error' },
@@ -64,6 +66,15 @@ export const metadata = z
   .record(text(128).min(1), text(1024))
   .refine((labels) => Object.keys(labels).length <= 64, 'at most 64 labels');
 
+/** A process that was there when a snapshot was made, and ended right after it was restored. */
+export const endedProcess = z
+  .object({
+    pid: z.int(),
+    command: z.string(),
+    signal: z.string().optional().describe('What ended it, such as `SIGSEGV`; absent when only its parent knows'),
+  })
+  .meta({ id: 'EndedProcess' });
+
 /** An isolated `/workspace` with the processes that run in it (document 3, Sandbox). */
 export const sandbox = z
   .object({
@@ -75,10 +86,16 @@ export const sandbox = z
     template,
     egress: storedEgress,
     created_at: dateTime,
-    expires_at: dateTime,
+    expires_at: dateTime.describe('While it is paused: when it would end if it were resumed now'),
     last_exec_at: dateTime.nullable(),
     metadata: z.record(z.string(), z.string()),
     usage: z.object({ exec_count: z.int(), exec_seconds: z.number() }),
+    ended_after_resume: z
+      .array(endedProcess)
+      .optional()
+      .describe(
+        'v2, while it runs: processes of its snapshot that crashed or went within 5 s of the restore, at most 20; told some seconds later, absent when there were none',
+      ),
   })
   .meta({ id: 'Sandbox' });
 
@@ -102,7 +119,13 @@ const inputPath = text(1024)
 
 /** A command: exactly one of `cmd`, `shell`, and `language` with `code` (document 3, Exec request). */
 export const commandFields = {
-  cmd: z.array(text(131_072)).min(1).max(256).optional().describe('Program and arguments; no shell'),
+  cmd: z
+    .array(text(131_072))
+    .min(1)
+    .max(256)
+    .refine(([program]) => program !== '', { path: [0], message: 'must not be empty: it names the program' })
+    .optional()
+    .describe('Program and arguments; no shell'),
   shell: text(65_536).min(1).optional().describe('Run with a login bash'),
   language: language.optional(),
   code: text(1_048_576).min(1).optional(),
@@ -161,6 +184,10 @@ export const receipt = z
   })
   .meta({ id: 'Receipt' });
 
+/** An output of a command. */
+const stream = z.enum(['stdout', 'stderr']);
+const truncated = z.array(stream).describe('The outputs that were cut at 1 MiB');
+
 /** What the antivirus says of a file. */
 export const scanVerdict = z.enum(['clean', 'infected', 'error']);
 /** A file of `/workspace/out`, scanned and stored (document 3, Artifact). */
@@ -185,14 +212,13 @@ export const execResult = z
       .describe('128 + n when ended by signal n; null on timeout or when it could not start'),
     stdout: z.string(),
     stderr: z.string(),
+    truncated,
     timed_out: z.boolean(),
     duration_ms: z.int(),
     receipt,
   })
   .meta({ id: 'ExecResult' });
 
-/** An output of a command. */
-const stream = z.enum(['stdout', 'stderr']);
 /** Frames of an exec (document 3, Events): `start`, chunks, then one `exit` or `error`. */
 export const execFrame = z
   .discriminatedUnion('type', [
@@ -212,11 +238,16 @@ export const execFrame = z
 
 /** The frames that tell a whole result again, for a repeat of an idempotent exec. */
 export function framesOf(result: z.output<typeof execResult>): z.input<typeof execFrame>[] {
-  const { stdout, stderr, ...exit } = result;
+  const { stdout, stderr, truncated: cut, ...exit } = result;
+  // One that an older version stored does not say.
+  const cuts = (name: 'stdout' | 'stderr') =>
+    (cut as typeof cut | undefined)?.includes(name) ? [{ type: 'truncated' as const, stream: name }] : [];
   return [
     { type: 'start' },
     ...(stdout === '' ? [] : [{ type: 'stdout' as const, data: stdout }]),
+    ...cuts('stdout'),
     ...(stderr === '' ? [] : [{ type: 'stderr' as const, data: stderr }]),
+    ...cuts('stderr'),
     { type: 'exit', ...exit },
   ];
 }
@@ -226,11 +257,15 @@ export const codeResult = z
   .object({
     stdout: z.string(),
     stderr: z.string(),
+    truncated,
     result: z.string().nullable().describe('`repr` of the last expression, at most 64 KiB'),
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
     duration_ms: z.int(),
     execution_count: z.int(),
-    kernel_restarted: z.boolean().describe('Every variable is gone'),
+    kernel_restarted: z
+      .boolean()
+      .describe('Every variable is gone: this cell ended the kernel, or it was lost since the cell before'),
+    restart_reason: z.string().optional().describe('Why, when `kernel_restarted`'),
     images: z.array(z.string()).describe('Figures that the cell drew, relative to /workspace'),
   })
   .meta({ id: 'CodeResult' });

@@ -27,6 +27,8 @@ import {
 
 const params = z.object({ id: uuid });
 const onRunning = ['sandbox_not_running', 'sandbox_busy', 'sandbox_capacity'] as const;
+/** Of what runs code: it may be cut short by the end of the platform. */
+const running = [...onRunning, 'command_interrupted'] as const;
 const paid = ['insufficient_balance', 'sandbox_concurrency_limit', 'sandbox_capacity'] as const;
 
 /** Isolated workspaces: their life, and the commands and cells that run in them (document 3, Sandboxes). */
@@ -88,7 +90,7 @@ export const sandboxes = {
     params,
     takes: json(z.object(commandFields).refine(isOneCommand, oneCommand).meta({ id: 'Command' })),
     answers: json(execResult).orFrames(execFrame, framesOf),
-    errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
+    errors: [...running, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
   }),
   run: route({
     ...onSandboxes,
@@ -110,7 +112,14 @@ export const sandboxes = {
         .meta({ id: 'OneShot' }),
     ),
     answers: json(execResult.extend({ artifacts: z.array(artifact) }).meta({ id: 'RunResult' })),
-    errors: [...paid, 'sandbox_not_running', 'sandbox_daily_limit', 'workspace_too_large', 'quota_exceeded'],
+    errors: [
+      ...paid,
+      'sandbox_not_running',
+      'sandbox_daily_limit',
+      'workspace_too_large',
+      'quota_exceeded',
+      'command_interrupted',
+    ],
   }),
   runCode: route({
     ...onSandboxes,
@@ -121,13 +130,13 @@ export const sandboxes = {
     params,
     takes: json(z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds })),
     answers: json(codeResult),
-    errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
+    errors: [...running, 'insufficient_balance', 'sandbox_daily_limit', 'workspace_too_large'],
   }),
   resetKernel: route({
     ...onSandboxes,
     method: 'POST',
     path: '/v1/sandboxes/{id}/kernel/reset',
-    summary: 'Restart the Python kernel; files stay',
+    summary: 'Restart the Python kernel, also while a cell runs; files stay',
     params,
     answers: json(z.object({ id: uuid, reset: z.literal(true) })),
     errors: [...onRunning],
@@ -138,8 +147,16 @@ export const sandboxes = {
     path: '/v1/sandboxes/{id}/pause',
     summary: 'Keep memory, processes and workspace in a snapshot, and stop; v2',
     params,
+    takes: json(
+      z.object({
+        files_only: z
+          .boolean()
+          .default(false)
+          .describe('Give memory and processes up; else what cannot be saved is 409 `memory_not_saved`, and goes on'),
+      }),
+    ),
     answers: json(sandbox),
-    errors: [...onRunning, 'not_supported_on_v1', 'sandbox_paused_limit'],
+    errors: [...onRunning, 'memory_not_saved', 'not_supported_on_v1', 'sandbox_paused_limit'],
   }),
   resume: route({
     ...onSandboxes,

@@ -1,62 +1,8 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
-import { json, route } from './route.ts';
-import { instant } from './schedules.shapes.ts';
-
-/** States of a run; the last six are final (design: schedules, Runs). */
-export const runStates = [
-  'pending',
-  'awaiting_approval',
-  'running',
-  'succeeded',
-  'failed',
-  'timed_out',
-  'skipped',
-  'cancelled',
-  'expired',
-] as const;
-
-/** One run of a schedule (document 2, Run). */
-export const run = z
-  .object({
-    id: uuid,
-    schedule_id: uuid,
-    scheduled_for: dateTime,
-    state: z.enum(runStates),
-    attempt: z.int().min(1),
-    device_id: uuid.optional(),
-    started_at: dateTime.optional(),
-    finished_at: dateTime.optional(),
-    exit_code: z.int().optional(),
-    cost_micro_usd: z.int(),
-    log_tail: z.string().optional(),
-    session_id: uuid.optional(),
-    error: z.string().optional(),
-    created_at: dateTime,
-  })
-  .meta({ id: 'Run' });
-
-/** Work that a host may take; chains belong to the cloud. */
-export const hostKinds = ['agent', 'shell', 'http', 'phone_action'] as const;
-const tags = z.array(text(60).min(1)).max(50);
-
-/** A machine that claims runs. */
-export const schedulerHost = z
-  .object({
-    id: uuid,
-    device_id: uuid,
-    name: z.string(),
-    platform: z.string(),
-    tags: z.array(z.string()),
-    kinds: z.array(z.enum(hostKinds)),
-    online: z.boolean().describe('It claimed, or held a run, in the last 45 s'),
-    last_seen: dateTime,
-    paused: z.boolean(),
-    max_parallel: z.int().optional().describe('Unset: the host decides'),
-    running: z.int(),
-  })
-  .meta({ id: 'SchedulerHost' });
+import { dateTime, instant, nextCursor, page, resettable, text, uuid } from './fields.ts';
+import { bytes, bytesOrEvents, json, route } from './route.ts';
+import { hostKinds, hostTags, run, runList, runPage, runStates, schedulerHost } from './scheduler.shapes.ts';
 
 const byId = z.object({ id: uuid });
 const optionalDevice = z.object({ 'x-svc-device': uuid.optional() });
@@ -64,6 +10,14 @@ const attempt = z.int().min(1).max(1_000_000);
 /** Tail of a run's output; longer text is refused, so that a host cuts it where it makes sense. */
 const logTail = text(65_536);
 const cost = z.int().nonnegative().max(1_000_000_000_000);
+/** A whole number of a query: its digits. */
+const position = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number)
+  .pipe(z.int()) as unknown as z.ZodType<number, number> & {
+  default(value: number): z.ZodDefault<z.ZodType<number, number>>;
+};
 const exitCode = z.int().min(-2_147_483_648).max(4_294_967_295);
 
 /** Codes of runs' own. */
@@ -85,7 +39,11 @@ export const scheduler = {
       z.object({
         device_id: uuid.optional().describe('In place of x-svc-device'),
         kinds: z.array(z.enum(hostKinds)).max(4).optional().describe('default: all'),
-        tags: tags.optional().describe('Tags that the host has by itself'),
+        tags: hostTags.optional().describe('Tags that the host has by itself'),
+        again: z
+          .boolean()
+          .optional()
+          .describe('Something was approved on the host: offer what it handed back once more (additive)'),
         wait_s: z.number().min(0).max(25).default(0),
       }),
     ),
@@ -139,6 +97,12 @@ export const scheduler = {
         log_tail: logTail.optional(),
         cost_micro_usd: cost.optional(),
         session_id: uuid.optional(),
+        not_started: z
+          .enum(['not_approved'])
+          .optional()
+          .describe(
+            'The host did not start it: a person at the host has to approve it there. The run waits, and the account is told (additive)',
+          ),
         output_hash: text(128).optional().describe('Hash of the whole normalised output, for notify on_change'),
       }),
     ),
@@ -170,10 +134,54 @@ export const scheduler = {
     summary: "The account's runs, newest first",
     auth: 'key',
     query: z.object({
-      limit: limit(200, 50),
+      ...runPage,
       state: z.enum(runStates).optional(),
+      schedule_id: uuid.optional().describe('Runs of one schedule, a deleted one too (additive)'),
     }),
-    answers: json(z.object({ runs: z.array(run) })),
+    answers: json(runList),
+  }),
+  getRun: route({
+    method: 'GET',
+    path: '/v1/schedule-runs/{id}',
+    summary: 'One run (additive)',
+    auth: 'key',
+    params: byId,
+    answers: json(run),
+  }),
+  log: route({
+    method: 'GET',
+    path: '/v1/schedule-runs/{id}/log',
+    summary:
+      'What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)',
+    auth: 'key',
+    params: byId,
+    query: z.object({ from: position.default(0).describe('First byte that is wanted') }),
+    answers: bytesOrEvents('text/plain', {
+      log: z.object({ from: z.int().describe('Bytes of the log before this'), text: z.string() }),
+      end: z.object({ state: z.string(), bytes: z.int() }),
+    }),
+  }),
+  appendLog: route({
+    method: 'POST',
+    path: '/v1/schedule-runs/{id}/log',
+    summary: 'Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days (additive)',
+    auth: 'key',
+    scopes: ['scheduler:serve'],
+    whileDraining: true,
+    params: byId,
+    headers: optionalDevice,
+    query: z.object({
+      attempt: position.describe('The attempt that wrote it'),
+      offset: position.describe('How many bytes this attempt wrote before'),
+    }),
+    takes: bytes(1024 * 1024),
+    answers: json(
+      z.object({
+        bytes: z.int().describe('How many bytes of the attempt are here: where to go on'),
+        full: z.boolean().describe('No more is kept'),
+      }),
+    ),
+    errors: ['lease_held', 'quota_exceeded'],
   }),
   hosts: route({
     method: 'GET',
@@ -191,13 +199,22 @@ export const scheduler = {
     params: byId,
     takes: json(
       z.object({
-        name: text(120).min(1).optional(),
-        tags: tags.optional().describe('Replaces the tags that the host reports'),
+        name: resettable(text(120).min(1)).describe("`null`: the device's name"),
+        tags: resettable(hostTags).describe('Replaces the tags that the host reports; `null`: those again'),
         paused: z.boolean().optional(),
-        max_parallel: z.int().min(1).max(10_000).nullable().optional(),
+        max_parallel: resettable(z.int().min(1).max(10_000)).describe('`null`: the host decides'),
       }),
     ),
     answers: json(schedulerHost),
+  }),
+  // Not in the documents.
+  removeHost: route({
+    method: 'DELETE',
+    path: '/v1/scheduler/hosts/{id}',
+    summary: 'Forget a machine, with the commands approved for it; its device stays',
+    auth: 'key',
+    params: byId,
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
   reportNative: route({
     method: 'POST',

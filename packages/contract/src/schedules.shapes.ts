@@ -1,17 +1,10 @@
 import { z } from 'zod';
-import { text, uuid } from './fields.ts';
+import { instant, text, uuid } from './fields.ts';
 
 /** A span in seconds, up to a day. */
 export const seconds = (min: number) => z.int().min(min).max(86_400);
 /** A label of a machine. */
 export const tag = text(60).min(1);
-/** An instant of a request: RFC 3339 with any offset. */
-export const instant = z.iso
-  .datetime({ offset: true })
-  .refine(
-    (value) => !(Date.parse(value) < -62_135_596_800_000 || Date.parse(value) >= 253_370_764_800_000),
-    'must lie in the years 1 to 9998',
-  );
 const tz = text(64).min(1).describe('IANA time zone');
 const microUsd = z.int().nonnegative();
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable');

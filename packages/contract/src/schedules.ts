@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, nextCursor, page, text, uuid } from './fields.ts';
+import { dateTime, instant, nextCursor, page, text, uuid } from './fields.ts';
 import { events, json, nothing, route } from './route.ts';
-import { run } from './scheduler.ts';
-import { instant, kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
+import { runList, runPage } from './scheduler.shapes.ts';
+import { kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
 
 const fields = {
   name: text(120).refine((value) => value.trim() !== '', 'must not be blank'),
@@ -39,11 +39,19 @@ export const newSchedule = z
   ])
   .meta({ id: 'NewSchedule' });
 
+type Optional = Omit<typeof fields, 'name' | 'trigger'>;
+type Resettable = { [K in keyof Optional]: z.ZodNullable<Optional[K]> };
 const { name, trigger: _trigger, ...optionalFields } = fields;
-/** Any fields of a schedule; `spec` and `trigger` replace the whole of theirs, and the merged record is validated. */
+const resettableFields = Object.fromEntries(
+  Object.entries(optionalFields).map(([field, type]) => [field, type.nullable()]),
+) as unknown as Resettable;
+/**
+ * Any fields of a schedule; `spec` and `trigger` replace the whole of theirs, and the merged record is validated. `null`
+ * sets an optional field back to its default.
+ */
 const scheduleChanges = z
   .object({
-    ...optionalFields,
+    ...resettableFields,
     name: name.optional(),
     trigger: trigger.optional(),
     kind: z.enum(kinds).optional(),
@@ -157,8 +165,8 @@ export const schedules = {
     summary: 'Runs of a schedule, newest first',
     auth: 'key',
     params: byId,
-    query: z.object({ limit: limit(200, 50) }),
-    answers: json(z.object({ runs: z.array(run) })),
+    query: z.object(runPage),
+    answers: json(runList),
   }),
   approveCommand: route({
     method: 'POST',

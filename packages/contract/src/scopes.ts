@@ -10,6 +10,18 @@ export const scopedFeatures = [
   'sandboxes',
   'usage',
   'audit',
+  'chat',
+  'messages',
+  'responses',
+  'embeddings',
+  'models',
+  'receipt',
+  'audio',
+  'realtime',
+  'tokens',
+  'sessions',
+  'prompts',
+  'mcp',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];
 
@@ -17,7 +29,7 @@ export type ScopedFeature = (typeof scopedFeatures)[number];
  * Scopes of single routes, which name them in `scopes`. To serve as a host is another right than to command hosts: no
  * `<feature>` includes a `:serve`, only `*` does.
  */
-export const ownScopes = ['hosts:exec', 'hosts:serve', 'scheduler:serve'] as const;
+export const ownScopes = ['hosts:exec', 'hosts:serve', 'scheduler:serve', 'sessions:serve'] as const;
 
 /** Everything, a feature, a feature for reading (GET), or one of the scopes above. */
 export type Scope = '*' | ScopedFeature | `${ScopedFeature}:read` | (typeof ownScopes)[number];

@@ -50,6 +50,7 @@ export function wordsFor(issue: Issue): string | undefined {
     case 'invalid_union':
       return 'has none of the documented forms';
     case 'invalid_key':
+      return `has a name that is not allowed: ${nameOf(issue.input)} ${issue.issues[0]?.message ?? 'is none'}`;
     case 'invalid_element':
       return 'holds an entry that is not allowed';
     case 'custom':
@@ -57,6 +58,8 @@ export function wordsFor(issue: Issue): string | undefined {
       return undefined;
   }
 }
+
+const nameOf = (name: unknown): string => JSON.stringify(String(name).slice(0, 64));
 
 const list = (values: readonly unknown[]): string => values.map(String).join(', ');
 

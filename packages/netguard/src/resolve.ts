@@ -46,17 +46,17 @@ export async function addressesOf(
   const late = Promise.withResolvers<never>();
   const cancel = clock.after(dnsMs, () => {
     limit.abort();
-    late.reject(new OutboundError('timeout', 'name look-up'));
+    late.reject(new OutboundError('timeout', 'name look-up', 'name'));
   });
   try {
     const asked = target.isAllowedHost ? resolve.here : resolve.public;
     const answers = await Promise.race([asked(target.host, limit.signal), late.promise]);
     const addresses = answers.flatMap((answer) => canonicalAddress(answer) ?? []);
-    if (addresses.length === 0) throw new OutboundError('failed', 'the name has no address');
+    if (addresses.length === 0) throw new OutboundError('failed', 'the name has no address', 'name');
     if (!target.isAllowedHost && !addresses.every(isPublicAddress)) throw refused('address');
     return addresses;
   } catch (error) {
-    throw error instanceof OutboundError ? error : new OutboundError('failed', error);
+    throw error instanceof OutboundError ? error : new OutboundError('failed', error, 'name');
   } finally {
     cancel();
   }

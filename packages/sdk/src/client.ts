@@ -1,40 +1,9 @@
-import {
-  type Contract,
-  contract,
-  type Route,
-  type RouteEvent,
-  type RouteFrame,
-  type RouteInput,
-  type RouteOutput,
-  restParameter,
-} from '@svc/contract';
+import type { Contract, Route, RouteEvent, RouteFrame, RouteInput, RouteOutput } from '@svc/contract';
 import { SvcError } from './error.ts';
 import { parseData, parseEvents } from './events.ts';
-
-/** How a client reaches the gateway and who it is. */
-export interface ClientOptions {
-  /** `{base_url}` of the gateway, without a trailing slash. */
-  baseUrl: string;
-  /** API key (`svc_…`); not needed for open routes. */
-  apiKey?: string;
-  /** Identity of this device, sent as `x-svc-device` with name and platform (document 1, Shared request headers). */
-  device?: { id: string; name?: string; platform?: string };
-  /** Replaces the global `fetch`, for proxies and tests. */
-  fetch?: typeof fetch;
-}
-
-/** Per-call settings. */
-export interface CallOptions {
-  signal?: AbortSignal;
-  /** Sent as `Idempotency-Key`: a repeat within 24 h answers the stored response. */
-  idempotencyKey?: string;
-  /** Further request headers, such as `x-request-id`; they win over the client's own. */
-  headers?: Readonly<Record<string, string>>;
-  /** Called with status and headers of the answer, before its body is read. */
-  onResponse?: (response: { status: number; headers: Headers }) => void;
-  /** Called for every chunk of a stream, heartbeats included. */
-  onActivity?: () => void;
-}
+import { type RouteRow, routes } from './routes.ts';
+import { type CallOptions, type Input, send } from './send.ts';
+import { type ClientOptions, type Settings, settingsOf } from './settings.ts';
 
 type Parameters<R extends Route> =
   unknown extends RouteInput<R>
@@ -45,125 +14,102 @@ type Parameters<R extends Route> =
 type Returned<R extends Route> = R['answers']['kind'] extends 'events'
   ? AsyncGenerator<RouteEvent<R>>
   : Promise<RouteOutput<R>>;
-type Operation<R extends Route> = ((...call: Parameters<R>) => Returned<R>) &
-  ([RouteFrame<R>] extends [never]
-    ? unknown
-    : {
-        /** The answer in frames, as they come (`Accept: text/event-stream`). */
-        frames(...call: Parameters<R>): AsyncGenerator<RouteFrame<R>>;
-      });
+type Framed<R extends Route> = [RouteFrame<R>] extends [never]
+  ? unknown
+  : {
+      /** The answer in frames, as they come (`Accept: text/event-stream`). */
+      frames(...call: Parameters<R>): AsyncGenerator<RouteFrame<R>>;
+    };
+type ItemOf<O> = { [K in keyof O]-?: NonNullable<O[K]> extends readonly (infer I)[] ? I : never }[keyof O];
+type Paged<R extends Route> =
+  RouteInput<R> extends { query?: { cursor?: unknown } | undefined }
+    ? {
+        /** Every item, page after page. */
+        all(...call: Parameters<R>): AsyncGenerator<ItemOf<RouteOutput<R>>>;
+      }
+    : unknown;
+type Followed<R extends Route> = R['answers'] extends { kind: 'bytes'; schemas: object }
+  ? {
+      /** The answer in events, as they come (`Accept: text/event-stream`). */
+      events(...call: Parameters<R>): AsyncGenerator<RouteEvent<R>>;
+    }
+  : unknown;
+type Operation<R extends Route> = ((...call: Parameters<R>) => Returned<R>) & Framed<R> & Followed<R> & Paged<R>;
 
 /** `client.<feature>.<verb>(input)` for every route of the contract. */
 export type Client = {
   [F in keyof Contract]: { [V in keyof Contract[F]]: Contract[F][V] extends Route ? Operation<Contract[F][V]> : never };
 };
 
-interface Input {
-  params?: Record<string, unknown>;
-  query?: Record<string, unknown>;
-  body?: unknown;
-}
-
 /** Makes a client whose operations are derived from the route table; failures throw `SvcError`. */
-export function createClient(options: ClientOptions): Client {
-  const features = Object.entries(contract).map(([feature, routes]) => [
+export function createClient(options: ClientOptions = {}): Client {
+  const settings = settingsOf(options);
+  const features = Object.entries(routes).map(([feature, verbs]) => [
     feature,
-    Object.fromEntries(
-      Object.entries(routes as Record<string, Route>).map(([verb, route]) => [verb, operation(options, route)]),
-    ),
+    Object.fromEntries(Object.entries(verbs).map(([verb, route]) => [verb, operation(settings, route)])),
   ]);
   return Object.fromEntries(features) as Client;
 }
 
-function operation(options: ClientOptions, route: Route) {
-  if (route.answers.kind === 'events') {
-    return (input: Input = {}, call: CallOptions = {}) => events(options, route, input, call);
+function operation(settings: Settings, route: RouteRow) {
+  if (route.answers === 'events') {
+    return (input: Input = {}, call: CallOptions = {}) => events(settings, route, input, call);
   }
-  const ask = (input: Input = {}, call: CallOptions = {}) => request(options, route, input, call);
-  if (route.answers.kind !== 'json' || !route.answers.frames) return ask;
+  const ask = (input: Input = {}, call: CallOptions = {}) => request(settings, route, input, call);
   return Object.assign(ask, {
-    frames: (input: Input = {}, call: CallOptions = {}) => frames(options, route, input, call),
+    ...(route.frames && {
+      frames: (input: Input = {}, call: CallOptions = {}) => frames(settings, route, input, call),
+    }),
+    ...(route.events && {
+      events: (input: Input = {}, call: CallOptions = {}) =>
+        events(settings, route, input, { ...call, headers: { ...call.headers, accept: 'text/event-stream' } }),
+    }),
+    ...(route.items !== undefined && {
+      all: (input: Input = {}, call: CallOptions = {}) => all(ask, route.items as string, input, call),
+    }),
   });
 }
 
-async function request(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<unknown> {
-  const response = await send(options, route, input, call);
-  const { kind } = route.answers;
-  if (kind === 'bytes') return new Uint8Array(await response.arrayBuffer());
-  if (kind === 'text') return response.text();
-  return kind === 'json' ? response.json() : undefined;
-}
-
-async function* events(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
-  yield* parseEvents(await openBody(options, route, input, call), call.onActivity);
-}
-
-async function* frames(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
-  const headers = { ...call.headers, accept: 'text/event-stream' };
-  yield* parseData(await openBody(options, route, input, { ...call, headers }), call.onActivity);
-}
-
-async function openBody(options: ClientOptions, route: Route, input: Input, call: CallOptions) {
-  const { body } = await send(options, route, input, call);
-  if (!body) throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
-  return body;
-}
-
-function headersOf({ apiKey, device }: ClientOptions): Record<string, string> {
-  return {
-    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-    ...(device && { 'x-svc-device': device.id }),
-    ...(device?.name && { 'x-svc-device-name': encodeHeader(device.name) }),
-    ...(device?.platform && { 'x-svc-device-platform': encodeHeader(device.platform) }),
-  };
-}
-
-async function send(options: ClientOptions, route: Route, input: Input, call: CallOptions): Promise<Response> {
-  const headers = new Headers(headersOf(options));
-  const init: RequestInit = { method: route.method, headers };
-  if (route.takes?.kind === 'bytes') {
-    headers.set('content-type', 'application/octet-stream');
-    init.body = input.body as Uint8Array<ArrayBuffer>;
-  } else if (input.body !== undefined) {
-    headers.set('content-type', 'application/json');
-    init.body = JSON.stringify(input.body);
-  }
-  if (call.idempotencyKey) headers.set('idempotency-key', call.idempotencyKey);
-  for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
-  if (call.signal) init.signal = call.signal;
-  const url = options.baseUrl.replace(/\/+$/, '') + path(route, input.params ?? {}) + search(input.query ?? {});
-  let response: Response;
+async function request(settings: Settings, route: RouteRow, input: Input, call: CallOptions): Promise<unknown> {
+  const { response, done, failure } = await send(settings, route, input, call);
   try {
-    response = await (options.fetch ?? fetch)(url, init);
+    if (route.answers === 'bytes') return new Uint8Array(await response.arrayBuffer());
+    if (route.answers === 'text') return await response.text();
+    return route.answers === 'json' ? await response.json() : undefined;
   } catch (cause) {
-    if (call.signal?.aborted) throw cause;
-    const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    const message = `cannot reach ${options.baseUrl}: ${reason}`;
-    throw new SvcError({ status: 0, code: 'connection_error', message, cause });
+    throw failure(cause);
+  } finally {
+    done();
   }
-  call.onResponse?.(response);
-  if (!response.ok) throw await SvcError.fromResponse(response);
-  return response;
 }
 
-/** Header values are bytes: UTF-8 names travel as Latin-1 bytes of their encoding, which the gateway decodes. */
-function encodeHeader(value: string): string {
-  return Array.from(new TextEncoder().encode(value.replace(/[\r\n\0]/g, ' ')), (byte) =>
-    String.fromCharCode(byte),
-  ).join('');
+async function* all(
+  ask: (input: Input, call: CallOptions) => Promise<unknown>,
+  items: string,
+  input: Input,
+  call: CallOptions,
+): AsyncGenerator {
+  let cursor: unknown;
+  do {
+    const query = { ...input.query, ...(cursor !== undefined && { cursor }) };
+    const page = (await ask({ ...input, query }, call)) as Record<string, unknown>;
+    yield* page[items] as unknown[];
+    cursor = page['next_cursor'];
+  } while (cursor !== undefined && cursor !== null);
 }
 
-function path(route: Route, params: Record<string, unknown>): string {
-  const rest = restParameter(route);
-  return route.path.replace(/\{(\w+)\*?\}/g, (_, name: string) => {
-    const encoded = encodeURIComponent(String(params[name]));
-    // A path within the path keeps its slashes.
-    return name === rest ? encoded.replaceAll('%2F', '/') : encoded;
-  });
+async function* events(settings: Settings, route: RouteRow, input: Input, call: CallOptions) {
+  yield* parseEvents(await openBody(settings, route, input, call), call.onActivity);
 }
 
-function search(query: Record<string, unknown>): string {
-  const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
-  return text === '' ? '' : `?${text}`;
+async function* frames(settings: Settings, route: RouteRow, input: Input, call: CallOptions) {
+  const headers = { ...call.headers, accept: 'text/event-stream' };
+  yield* parseData(await openBody(settings, route, input, { ...call, headers }), call.onActivity);
+}
+
+async function openBody(settings: Settings, route: RouteRow, input: Input, call: CallOptions) {
+  const { response, done } = await send(settings, route, input, call);
+  done();
+  if (!response.body) throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
+  return response.body;
 }

@@ -1,7 +1,9 @@
 import type { ErrorCode } from '@svc/contract';
 
-/** Codes of the envelope; `connection_error`: no answer came; `unknown`: it was none of ours; a newer gateway has more. */
-export type SvcErrorCode = ErrorCode | 'connection_error' | 'unknown' | (string & {});
+/** Codes of this client: no answer came, not in time, the host said no, or the answer was none of ours. */
+type OwnCode = 'connection_error' | 'timeout' | 'host_failed' | 'unknown';
+/** Codes of the envelope, and of this client; a newer gateway has more. */
+export type SvcErrorCode = ErrorCode | OwnCode | (string & {});
 
 /** A failure answered by the gateway, or status 0 when no answer came. */
 export class SvcError extends Error {
@@ -12,6 +14,8 @@ export class SvcError extends Error {
   readonly traceId: string | undefined;
   /** Seconds after which the gateway asks to try again (`Retry-After`). */
   readonly retryAfter: number | undefined;
+  /** False when the gateway says that a repeat is of no use (`x-should-retry`). */
+  readonly mayRepeat: boolean;
 
   constructor(fields: {
     status: number;
@@ -20,6 +24,7 @@ export class SvcError extends Error {
     details?: Record<string, unknown> | undefined;
     traceId?: string | undefined;
     retryAfter?: number | undefined;
+    mayRepeat?: boolean;
     cause?: unknown;
   }) {
     super(fields.message, { cause: fields.cause });
@@ -29,6 +34,7 @@ export class SvcError extends Error {
     this.details = fields.details;
     this.traceId = fields.traceId;
     this.retryAfter = fields.retryAfter;
+    this.mayRepeat = fields.mayRepeat ?? true;
   }
 
   /** Messages of each faulty field of a `bad_request`. */
@@ -48,11 +54,12 @@ export class SvcError extends Error {
       details: error?.['details'] as Record<string, unknown> | undefined,
       traceId: response.headers.get('x-svc-trace-id') ?? undefined,
       retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+      mayRepeat: response.headers.get('x-should-retry') !== 'false',
     });
   }
 }
 
 /** Whether a failure is the gateway's, with one of the codes when some are given. */
-export function isSvcError(error: unknown, ...codes: readonly (ErrorCode | 'connection_error')[]): error is SvcError {
+export function isSvcError(error: unknown, ...codes: readonly (ErrorCode | OwnCode)[]): error is SvcError {
   return error instanceof SvcError && (codes.length === 0 || (codes as readonly string[]).includes(error.code));
 }

@@ -27,7 +27,7 @@ async function* parse(body: ReadableStream<Uint8Array>, onActivity?: () => void)
   let pieces: string[] = [];
   let event = '';
   let data = '';
-  for await (const chunk of body) {
+  for await (const chunk of chunksOf(body)) {
     onActivity?.();
     const lines = decoder.decode(chunk, { stream: true }).split('\n');
     // A 12 MB frame arrives in hundreds of chunks: the unfinished line is joined once, not grown per chunk.
@@ -45,5 +45,16 @@ async function* parse(body: ReadableStream<Uint8Array>, onActivity?: () => void)
         data += line.slice(5).trimStart();
       }
     }
+  }
+}
+
+/** What a stream brings; not every browser iterates it by itself. Who stops reading ends it. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    // A stream that failed says so by itself.
+    await reader.cancel().catch(() => {});
   }
 }

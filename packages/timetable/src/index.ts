@@ -4,4 +4,4 @@ export { type Holiday, romanianHolidays } from './holidays.ts';
 export { hasClockChange, type LostSlotOptions, missedSlots, type SlotOptions, slotsAfter } from './slots.ts';
 export type { QuietHours, SkipDays, TimedTrigger } from './types.ts';
 export { defaultZone, isZone } from './zone.ts';
-export { understand } from './words.ts';
+export { readWords, understand } from './words.ts';

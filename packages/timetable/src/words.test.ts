@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { slotsAfter } from './slots.ts';
 import { lexicon } from './words.lexicon.ts';
-import { understand } from './words.ts';
+import { readWords, understand } from './words.ts';
 
 /** Saturday. */
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -169,6 +169,24 @@ describe('plain words', () => {
       const trigger = understand(phrase, { now, tz });
       if (trigger) assert.ok(slotsAfter(trigger, { after: now, anchor: now, tz, limit: 1 }).length === 1, phrase);
     }
+  });
+
+  test('a time that the clock skips is the end of its gap, as for cron; hours and minutes are counted through it', () => {
+    const saturday = Date.parse('2026-03-28T01:30:00Z');
+    const read = (text: string, at = saturday) => {
+      const { trigger, isMoved } = readWords(text, { now: at, tz }) ?? assert.fail(text);
+      return [trigger.type === 'at' && trigger.at, isMoved];
+    };
+    const gapEnd = '2026-03-29T01:00:00.000Z';
+    for (const text of ['tomorrow at 3:30', 'mâine la 3', 'in 1 day', 'on 29 march at 3:45']) {
+      assert.deepEqual(read(text), [gapEnd, true], text);
+    }
+    assert.deepEqual(read('tomorrow at 4'), [gapEnd, false]);
+    assert.deepEqual(read('in 24 hours'), ['2026-03-29T01:30:00.000Z', false]);
+    assert.deepEqual(read('tomorrow at 3:30', Date.parse('2026-10-24T06:00:00Z')), ['2026-10-25T00:30:00.000Z', false]);
+    const hour = Date.parse('2026-10-02T06:00:00Z');
+    const { trigger } = readWords('on 4 october at 2:15', { now: hour, tz: 'Australia/Lord_Howe' }) ?? assert.fail();
+    assert.deepEqual(trigger, { type: 'at', at: '2026-10-03T15:30:00.000Z' });
   });
 
   test('any text is answered without a throw and within 5 ms', () => {

@@ -4,6 +4,7 @@ import { inPeriod, type Time } from './words.clock.ts';
 import { type Meaning, parse } from './words.grammar.ts';
 import type { Unit } from './words.lexicon.ts';
 import { tokenize } from './words.tokens.ts';
+import { spanAt } from './zone.ts';
 
 /** The last that RFC 3339 can say. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59);
@@ -18,7 +19,24 @@ const seconds: Partial<Record<Unit, number>> = { second: 1, minute: 60, hour: 3_
  * instant in milliseconds since the epoch, `tz` the zone that times are meant in. Undefined when any word is not
  * understood, or when no trigger can say it exactly. Never throws.
  */
-export function understand(text: string, options: { now: number; tz: string }): TimedTrigger | undefined {
+export function understand(text: string, options: WordOptions): TimedTrigger | undefined {
+  return readWords(text, options)?.trigger;
+}
+
+/** When words are read, and in which zone. */
+export interface WordOptions {
+  now: number;
+  tz: string;
+}
+
+/** What words mean; `isMoved`: the clock of that day does not show their time, and the trigger is at the end of its gap. */
+export interface Read {
+  trigger: TimedTrigger;
+  isMoved: boolean;
+}
+
+/** The same as `understand`, and whether a change of clocks moved it. */
+export function readWords(text: string, options: WordOptions): Read | undefined {
   if (text.length > longest) return undefined;
   const tokens = tokenize(text);
   // A number alone may be an hour, a day or a mistake.
@@ -26,7 +44,9 @@ export function understand(text: string, options: { now: number; tz: string }): 
   const meaning = parse(tokens);
   const timed = meaning && withPeriod(meaning);
   if (!timed) return undefined;
-  return once(timed, options) ?? interval(timed) ?? cron(timed, options.tz);
+  const single = once(timed, options);
+  const trigger = single ? undefined : (interval(timed) ?? cron(timed, options.tz));
+  return single ?? (trigger && { trigger, isMoved: false });
 }
 
 /** Lays a part of the day that stands by itself (`duminica seara la 8`) on the times. */
@@ -49,7 +69,7 @@ const only = (meaning: Meaning, ...keys: (keyof Meaning)[]): boolean =>
   (Object.keys(meaning) as (keyof Meaning)[]).every((key) => keys.includes(key));
 
 /** A single instant: `in 45 minutes`, `tomorrow at 8`, `on 24 december at 10:00`, `next friday at 9`. */
-function once(meaning: Meaning, { now, tz }: { now: number; tz: string }): TimedTrigger | undefined {
+function once(meaning: Meaning, { now, tz }: WordOptions): Read | undefined {
   const here = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(tz);
   const { after, dayOffset, date, times, weekdays } = meaning;
   if (times && times.length > 1) return undefined;
@@ -77,13 +97,22 @@ function once(meaning: Meaning, { now, tz }: { now: number; tz: string }): Timed
   return undefined;
 }
 
-function inSpan(
-  here: Temporal.ZonedDateTime,
-  { count, unit }: { count: number; unit: Unit },
-): TimedTrigger | undefined {
+function inSpan(here: Temporal.ZonedDateTime, { count, unit }: { count: number; unit: Unit }): Read | undefined {
   if (count < 1) return undefined;
   const then = here.add({ [`${unit}s`]: count });
-  return { type: 'at', at: new Date(then.epochMilliseconds).toISOString() };
+  // Days and more keep the time of day, hours and less do not.
+  return mostAhead[unit] === undefined ? single(then.epochMilliseconds) : shownAs(then, here.toPlainTime());
+}
+
+const single = (ms: number, isMoved = false): Read => ({
+  trigger: { type: 'at', at: new Date(ms).toISOString() },
+  isMoved,
+});
+
+/** A local time that the clock does not show is its gap's end, as it is for cron. */
+function shownAs(then: Temporal.ZonedDateTime, wanted: Temporal.PlainTime): Read {
+  if (then.toPlainTime().equals(wanted)) return single(then.epochMilliseconds);
+  return single(spanAt(then.epochMilliseconds, then.timeZoneId).from, true);
 }
 
 function plainDate(year: number, month: number, day: number): Temporal.PlainDate | undefined {
@@ -92,14 +121,11 @@ function plainDate(year: number, month: number, day: number): Temporal.PlainDate
 }
 
 /** The instant of a local time; undefined when it is over. */
-function at(date: Temporal.PlainDate, time: Time, tz: string, now: number): TimedTrigger | undefined {
-  const { epochMilliseconds } = date.toZonedDateTime({
-    timeZone: tz,
-    plainTime: new Temporal.PlainTime(time.hour, time.minute),
-  });
-  return epochMilliseconds > now && epochMilliseconds <= lastInstant
-    ? { type: 'at', at: new Date(epochMilliseconds).toISOString() }
-    : undefined;
+function at(date: Temporal.PlainDate, time: Time, tz: string, now: number): Read | undefined {
+  const plainTime = new Temporal.PlainTime(time.hour, time.minute);
+  const then = date.toZonedDateTime({ timeZone: tz, plainTime });
+  const isAhead = then.epochMilliseconds > now && then.epochMilliseconds <= lastInstant;
+  return isAhead ? shownAs(then, plainTime) : undefined;
 }
 
 /** `every 15 minutes`, with nothing that ties it to the clock or the calendar. */

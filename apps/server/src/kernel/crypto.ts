@@ -17,18 +17,27 @@ export interface Keyring {
   mac(purpose: string, data: string | Buffer): Buffer;
   /** AES-256-GCM; the answer holds nonce, tag and ciphertext. */
   seal(as: Pick<Sealed, 'purpose'>, plain: Buffer): Buffer;
-  /** Opens what `seal` made for the same purpose; throws when it was changed. */
+  /** Opens what `seal` made for the same purpose; throws `BrokenSeal` when it was changed, or sealed with another key. */
   open(as: Pick<Sealed, 'purpose'>, sealed: Buffer): Buffer;
+}
+
+/** A sealed value that cannot be opened: it was changed, or another master key sealed it. */
+export class BrokenSeal extends Error {
+  override name = 'BrokenSeal';
+
+  constructor(purpose: string) {
+    super(`a sealed value (${purpose}) cannot be opened with this master key`);
+  }
 }
 
 const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * What is kept for good and cannot be made again under another master key: hashes of API keys, whose texts nobody has. A
- * rotation keeps the key that they were made with, sealed.
+ * What is kept for good and cannot be made again under another master key: hashes of API keys and of the tokens of
+ * monitors, whose texts nobody has. A rotation keeps the key that they were made with, sealed.
  */
-const lasting = new Set(['mac:api-key']);
+const lasting = new Set(['mac:api-key', 'mac:ping-token']);
 
 /**
  * Derives the keyring of a master key (setting `SVC_MASTER_KEY`) with HKDF-SHA-256. `firstKey`: the master key before all
@@ -56,10 +65,16 @@ export function createKeyring(masterKey: string, firstKey = masterKey): Keyring 
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
     },
     open({ purpose }, sealed) {
+      if (sealed.length < nonceBytes + tagBytes) throw new BrokenSeal(purpose);
       const nonce = sealed.subarray(0, nonceBytes);
       const decipher = createDecipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce);
       decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
-      return Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()]);
+      const plain = decipher.update(sealed.subarray(nonceBytes + tagBytes));
+      try {
+        return Buffer.concat([plain, decipher.final()]);
+      } catch {
+        throw new BrokenSeal(purpose);
+      }
     },
   };
 }

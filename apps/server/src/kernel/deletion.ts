@@ -63,7 +63,10 @@ export function addCounts(counts: Counts, more: Readonly<Counts>): void {
 export const kernelData: AccountData = {
   name: 'kernel',
   tables: ['kernel.usage_records', 'kernel.key_spend', 'kernel.idempotency', 'kernel.idempotency_use', 'kernel.quotas'],
-  keeps: { 'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion' },
+  keeps: {
+    'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',
+    'kernel.rate_windows': 'counts of the last five minutes',
+  },
   async end({ sql }, { accountId }) {
     let lines = 0;
     for (;;) {

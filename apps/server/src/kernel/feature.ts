@@ -26,10 +26,10 @@ export interface Operation {
   readonly run: (context: Context, input: never) => Promise<unknown>;
 }
 
-/** What `run` returns: a stream for bytes, nothing for events (it opens `context.openEvents()`), else the body. */
+/** What `run` returns: a stream for bytes, nothing for events, sockets and what is relayed (it opens them itself), else the body. */
 type Returned<R extends Route> = R['answers']['kind'] extends 'bytes'
   ? Readable
-  : R['answers']['kind'] extends 'events'
+  : R['answers']['kind'] extends 'events' | 'relayed' | 'socket'
     ? void
     : RouteResult<R>;
 
@@ -62,6 +62,8 @@ export interface Feature {
   readonly operations: Readonly<Record<string, Operation>>;
   /** On every answer of its routes, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What stands beside `error` in every failure of its routes. */
+  readonly errorsBeside?: Readonly<Record<string, unknown>>;
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
   /** What its accounts have a bounded number of. */

@@ -12,6 +12,7 @@ import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Outbound } from './outbound.ts';
 import type { EventStreams } from './http/sse.ts';
+import type { Upstream } from './upstream.ts';
 import type { UsageRecorder } from './usage.ts';
 
 /** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
@@ -30,6 +31,8 @@ export interface Kernel {
   readonly limiter: RateLimiter;
   /** The only way to addresses that callers name. */
   readonly outbound: Outbound;
+  /** Connections to what the operator named. */
+  readonly upstream: Upstream;
   readonly usage: UsageRecorder;
   readonly audit: AuditRecorder;
   readonly streams: EventStreams;

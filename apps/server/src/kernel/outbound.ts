@@ -1,11 +1,13 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable } from 'node:stream';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
 import {
   addressesOf,
   checkUrl,
   OutboundError,
   type OutboundRules,
+  type OutboundStage,
   type Resolve,
   resolveHere,
   resolvePublic,
@@ -32,6 +34,8 @@ export interface OutboundRequest {
   redirects?: number;
   /** Decoded bytes kept of the body, default 3 MiB; there it is cut. */
   maxBytes?: number;
+  /** What becomes of an answer's body. `ignore`: status and headers are the answer, and the body is not waited for. */
+  answerBody?: 'read' | 'ignore';
   /** Takes the body of a 200 as it comes; the answer's `body` is empty then. It is waited for. */
   sink?: (chunk: Buffer) => Promise<void>;
   /** Ends the request; it then fails as `failed`. */
@@ -68,7 +72,8 @@ const defaults = {
 const redirectStatus = new Set([301, 302, 303, 307, 308]);
 const ofTheConnection =
   /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
-const secretHeaders = /^(?:cookie2?|.*(?:auth|key|token|secret|signature|password).*)$/i;
+/** What another origin may be told: no value of the caller's own, whatever its name. */
+const harmless = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
 
 /** One hop of a request: what redirects may change. */
 interface Hop {
@@ -83,6 +88,7 @@ interface Limits {
   readonly protocols: readonly string[];
   readonly headersTimeoutMs: number;
   readonly maxBytes: number;
+  readonly answerBody?: 'read' | 'ignore';
   readonly sink?: (chunk: Buffer) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -104,7 +110,7 @@ export function createOutbound(
   async function ask(hop: Hop, limits: Limits, follow: boolean): Promise<OutboundAnswer | Hop> {
     const { target, addresses } = await targetOf(hop.url, limits.protocols);
     limits.signal.throwIfAborted();
-    const client = await openClient(target, addresses, limits.headersTimeoutMs);
+    const client = await openClient(clock, target, addresses, limits.headersTimeoutMs);
     try {
       const { url } = target;
       const response = await client.request({
@@ -117,9 +123,7 @@ export function createOutbound(
       const { statusCode: status, headers } = response;
       const next = follow && redirectStatus.has(status) ? redirected(hop, status, headers['location']) : undefined;
       if (next) return next;
-      const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
-      const encoding = isEmpty ? undefined : headers['content-encoding'];
-      const read = await readBody(decoded(response.body, encoding), limits, status);
+      const read = await takeBody(hop, limits, response);
       return { status, headers, ...read, url: url.href };
     } finally {
       // Also cuts an answer short whose rest nobody wants.
@@ -166,14 +170,14 @@ function cleanHeaders(given: Readonly<Record<string, string>>): Record<string, s
   };
 }
 
-/** The next hop; undefined for a redirect that says nowhere. Credentials do not follow to another origin. */
+/** The next hop; undefined for a redirect that says nowhere. Headers of the caller's own do not follow to another origin. */
 function redirected(hop: Hop, status: number, location: string | string[] | undefined): Hop | undefined {
   if (typeof location !== 'string' || !URL.canParse(location, hop.url)) return undefined;
   const url = new URL(location, hop.url);
   const asGet = hop.method !== 'HEAD' && (status === 303 || (status < 303 && hop.method === 'POST'));
   const sameOrigin = url.origin === new URL(hop.url).origin;
   const headers = Object.entries(hop.headers).filter(
-    ([name]) => (sameOrigin || !secretHeaders.test(name)) && !(asGet && /^content-/i.test(name)),
+    ([name]) => (sameOrigin || harmless.test(name)) && !(asGet && /^content-/i.test(name)),
   );
   return {
     url: url.href,
@@ -203,11 +207,24 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   return body.pipe(decoder);
 }
 
-async function readBody(
-  body: Readable,
-  { maxBytes: most, sink: taker }: Limits,
-  status: number,
-): Promise<{ body: Buffer; truncated: boolean }> {
+/** What is kept of an answer's body. */
+interface TakenBody {
+  body: Buffer;
+  truncated: boolean;
+}
+
+async function takeBody(hop: Hop, limits: Limits, response: Dispatcher.ResponseData): Promise<TakenBody> {
+  const { statusCode: status, headers, body } = response;
+  if (limits.answerBody === 'ignore') {
+    // Its client cuts it off, whatever it is, and however long.
+    body.on('error', () => {});
+    return { body: Buffer.alloc(0), truncated: false };
+  }
+  const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
+  return readBody(decoded(body, isEmpty ? undefined : headers['content-encoding']), limits, status);
+}
+
+async function readBody(body: Readable, { maxBytes: most, sink: taker }: Limits, status: number): Promise<TakenBody> {
   const sink = status === 200 ? taker : undefined;
   // A body that is cut short says so once more when its client is destroyed.
   body.on('error', () => {});
@@ -244,5 +261,16 @@ function toOutboundError(error: unknown, limit: AbortSignal): OutboundError {
   // The connector's own refusal comes back as it is or as a cause.
   const { cause, code } = error as { cause?: unknown; code?: unknown };
   if (cause instanceof OutboundError) return cause;
-  return new OutboundError(typeof code === 'string' && /TIMEOUT|ETIMEDOUT/.test(code) ? 'timeout' : 'failed', error);
+  const name = typeof code === 'string' ? code : '';
+  const stage = stageOf(name);
+  return new OutboundError(/TIMEOUT|ETIMEDOUT/.test(name) ? 'timeout' : 'failed', error, stage);
+}
+
+/** Where it failed, by the codes of Node.js, OpenSSL and undici; undefined once a request may have been sent. */
+function stageOf(code: string): OutboundStage | undefined {
+  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code))
+    return 'connect';
+  if (/^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$)/.test(code))
+    return 'tls';
+  return undefined;
 }

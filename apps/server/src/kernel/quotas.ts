@@ -12,6 +12,12 @@ export const quotaNames = [
   'schedule_bytes',
   'heartbeats',
   'webhooks',
+  'run_log_bytes',
+  'sandbox_memory_mb',
+  'sessions',
+  'session_bytes',
+  'prompts',
+  'prompt_bytes',
 ] as const satisfies readonly QuotaName[];
 
 /** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
@@ -32,13 +38,13 @@ export interface QuotaUse {
 }
 
 /**
- * Throws 429 `quota_exceeded` when the account may not have one more. In a transaction it is exact: those that add at
+ * Throws 429 `quota_exceeded` when the account may not have one more, or `more` of what is counted. In a transaction it is exact: those that add at
  * the same time go one after the other.
  */
-export async function checkQuota(config: Config, db: Db, quota: Quota, accountId: string): Promise<void> {
+export async function checkQuota(config: Config, db: Db, quota: Quota, accountId: string, more = 1): Promise<void> {
   await lockQuota(db, quota, accountId);
   const { used, limit } = await useOf(config, db, quota, accountId);
-  if (used < limit) return;
+  if (used + more <= limit) return;
   const message = `this account may have ${limit} ${quota.what ?? quota.name}, and has ${used}; ${quota.remedy}`;
   throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
 }

@@ -13,14 +13,12 @@ export const sweepKernel: JobDefinition = {
   },
 };
 
-const usageDays = 90;
-
-/** Every night: prepares the months that usage is written to, and drops those past their 90 days. */
+/** Every night: prepares the months that usage is written to, and drops those past their days. */
 export const sweepUsage: JobDefinition = {
   name: 'kernel.sweepUsage',
   cron: '17 3 * * *',
-  async run({ sql, clock }) {
+  async run({ sql, clock, config }) {
     const now = nowOf(sql, clock);
-    await sql`select kernel.keep_usage_months(${now}, ${now} - make_interval(days => ${usageDays}))`;
+    await sql`select kernel.keep_usage_months(${now}, ${now} - make_interval(days => ${config.usageDays}))`;
   },
 };

@@ -1,6 +1,6 @@
 import { createBatches } from './batches.ts';
 import type { Clock } from './clock.ts';
-import type { Sql } from './db/db.ts';
+import type { Db, Sql } from './db/db.ts';
 import type { Log } from './log.ts';
 
 /** One authenticated request (kernel: Every response). */
@@ -36,12 +36,13 @@ const mostMs = 2_147_483_647;
 
 /** Collects usage records and writes them in batches off the request path. */
 export function createUsageRecorder(sql: Sql, clock: Clock, log: Log): UsageRecorder {
-  const write = (records: UsageRecord[]): Promise<void> => insertUsage(sql, records);
+  const write = (records: UsageRecord[]): Promise<void> => writeUsage(sql, records);
   const { add, flush, close } = createBatches({ clock, log }, { name: 'usage records', most, atOnce, write });
   return { record: (usage) => void add(usage), flush, close };
 }
 
-async function insertUsage(sql: Sql, records: UsageRecord[]): Promise<void> {
+/** Writes records now: of what must be counted with the transaction that it belongs to. */
+export async function writeUsage(sql: Db, records: UsageRecord[]): Promise<void> {
   const column = <T>(pick: (record: UsageRecord) => T): T[] => records.map(pick);
   await sql`
     insert into kernel.usage_records

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -97,7 +100,18 @@ export function readOrCreateSecret(file: string, secret = randomBytes(32).toStri
   } finally {
     rmSync(temporary, { force: true });
   }
+  syncFolder(dirname(file));
   return readFileSync(file, 'utf8').trim();
+}
+
+/** Brings names in a folder to disk: a file that was made or renamed there is else lost with the power. */
+export function syncFolder(folder: string): void {
+  const open = openSync(folder, 'r');
+  try {
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
+  }
 }
 
 /** Reads the secret kept in `file`, if there is one. */

@@ -12,6 +12,7 @@ export const artifactsDocs = {
     example: {
       params: { id: samples.artifact },
       query: { expires: samples.expires, signature: samples.signature },
+      headers: { range: 'bytes=0-1023' },
       response: 'The bytes of the file.',
     },
   },

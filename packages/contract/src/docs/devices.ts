@@ -24,4 +24,10 @@ export const devicesDocs = {
       },
     },
   },
+  remove: {
+    description:
+      'For a device that is not used any more. A device that calls again is registered anew: to keep one away, revoke ' +
+      'its key. Schedules that name it as their target wait until they are given another.',
+    example: { params: { id: samples.device }, response: { deleted: true, id: samples.device } },
+  },
 } satisfies Docs<typeof devices>;

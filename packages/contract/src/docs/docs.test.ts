@@ -61,6 +61,10 @@ describe('the docs of operations', () => {
       if (answers.kind === 'json' && answers.frames) fits(answers.frames, frame, `${id}: frame`);
       if (answers.kind === 'text') fits(answers.schema, response, `${id}: response`);
       if (answers.kind === 'bytes') assert.match(String(response), /^[A-Z].*\.$/, id);
+      if (answers.kind === 'bytes' && 'schemas' in answers) {
+        const { event, data } = frame as { event: string; data: unknown };
+        fits(answers.schemas[event] ?? assert.fail(`${id}: ${event}`), data, `${id}: ${event}`);
+      }
       if (answers.kind === 'events') {
         const { event, data } = response as { event: string; data: unknown };
         fits(answers.schemas[event] ?? assert.fail(`${id}: ${event}`), data, `${id}: ${event}`);

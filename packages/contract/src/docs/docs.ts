@@ -11,14 +11,19 @@ type Response<R extends Route> = R['answers'] extends { kind: 'nothing' }
   ? unknown
   : R['answers'] extends { kind: 'events' }
     ? { /** One event of the stream. */ response: RouteEvent<R> }
-    : R['answers'] extends { kind: 'bytes' }
-      ? { /** A sentence on what the bytes are. */ response: string }
-      : R['answers'] extends { frames: z.ZodType }
-        ? {
-            response: RouteOutput<R> /** One frame, for a request with `Accept: text/event-stream`. */;
-            frame: RouteFrame<R>;
-          }
-        : { response: RouteOutput<R> };
+    : R['answers'] extends { kind: 'bytes'; schemas: object }
+      ? {
+          /** A sentence on what the bytes are. */ response: string;
+          /** One event, for a request with `Accept: text/event-stream`. */ frame: RouteEvent<R>;
+        }
+      : R['answers'] extends { kind: 'bytes' }
+        ? { /** A sentence on what the bytes are. */ response: string }
+        : R['answers'] extends { frames: z.ZodType }
+          ? {
+              response: RouteOutput<R> /** One frame, for a request with `Accept: text/event-stream`. */;
+              frame: RouteFrame<R>;
+            }
+          : { response: RouteOutput<R> };
 
 /** A request that works, and what it answers. Ids and secrets are those of `samples.ts`. */
 export type Example<R extends Route> = Request<R> & Response<R>;

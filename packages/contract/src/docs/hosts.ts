@@ -75,4 +75,29 @@ export const hostsDocs = {
       response: { ok: true },
     },
   },
+  invite: {
+    description:
+      '`svc host invite` prints the line to run on the new machine, which needs Node.js 20 and nothing else: it fetches ' +
+      'the program from `path`, compares it with `sha256`, installs it and exchanges the code. At most 20 codes are open ' +
+      'at a time; the calling key must be able to give `hosts:serve` and `scheduler:serve`.',
+    example: {
+      body: { name: 'Build server' },
+      response: {
+        code: samples.invite,
+        expires_at: '2026-11-02T09:10:00.000Z',
+        path: '/install/host.mjs',
+        sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      },
+    },
+  },
+  redeemInvite: {
+    description:
+      'A code works once; one that was used, is too old, or was made by a key that is revoked answers 403 `forbidden`. ' +
+      'The key is bound to the device and belongs to the key that made the code: it goes with it when that one is ' +
+      'revoked with its children.',
+    example: {
+      body: { code: samples.invite, device: { id: samples.host, name: 'build-1' } },
+      response: { key: samples.keyText, name: 'Build server', device_id: samples.host },
+    },
+  },
 } satisfies Docs<typeof hosts>;

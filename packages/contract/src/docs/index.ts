@@ -1,5 +1,7 @@
 import type { Contract } from '../index.ts';
 import { artifactsDocs } from './artifacts.ts';
+import { audioDocs } from './audio.ts';
+import { realtimeDocs } from './realtime.ts';
 import { auditDocs } from './audit.ts';
 import { devicesDocs } from './devices.ts';
 import type { AnyDoc, Docs } from './docs.ts';
@@ -11,6 +13,16 @@ import { notificationsDocs } from './notifications.ts';
 import { sandboxesDocs } from './sandboxes.ts';
 import { schedulerDocs } from './scheduler.ts';
 import { schedulesDocs } from './schedules.ts';
+import { chatDocs } from './chat.ts';
+import { messagesDocs } from './messages.ts';
+import { responsesDocs } from './responses.ts';
+import { embeddingsDocs } from './embeddings.ts';
+import { modelsDocs } from './models.ts';
+import { promptsDocs } from './prompts.ts';
+import { receiptDocs } from './receipt.ts';
+import { mcpDocs } from './mcp.ts';
+import { sessionsDocs } from './sessions.ts';
+import { tokensDocs } from './tokens.ts';
 import { usageDocs } from './usage.ts';
 
 /** The docs of every operation, by feature and verb. Apart from the contract: a client needs none of this text. */
@@ -27,6 +39,18 @@ export const docs = {
   artifacts: artifactsDocs,
   usage: usageDocs,
   audit: auditDocs,
+  chat: chatDocs,
+  messages: messagesDocs,
+  responses: responsesDocs,
+  embeddings: embeddingsDocs,
+  models: modelsDocs,
+  receipt: receiptDocs,
+  audio: audioDocs,
+  realtime: realtimeDocs,
+  tokens: tokensDocs,
+  sessions: sessionsDocs,
+  prompts: promptsDocs,
+  mcp: mcpDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 
 /** The docs of one operation; throws for one that is not of the contract. */

@@ -21,7 +21,8 @@ export const webhooksDocs = {
   listWebhooks: {
     description:
       'A key that may only read sees the origin of an address: the rest of it is often a secret. `failing_since` stands ' +
-      'where nothing has arrived for a while, `disabled_reason` where the platform gave up.',
+      'where nothing has arrived for a while, `disabled_reason` where the platform gave up. One with `broken` cannot be ' +
+      'opened any more, as after the master key was lost: send its `url` and headers anew and rotate its secret, or delete it.',
     example: { query: { limit: 20 }, response: { webhooks: [chat] } },
   },
   createWebhook: {
@@ -56,7 +57,7 @@ export const webhooksDocs = {
   rotateWebhookSecret: {
     description:
       'Until `previous_until` each request carries two signatures, so a receiver may change to the new secret at any ' +
-      'moment of that day.',
+      'moment of that day. Four earlier secrets sign at most: a fifth rotation in that time is 409 `too_many_secrets`.',
     example: {
       params,
       response: { ...chat, secret: samples.webhookSecret, previous_until: '2026-11-03T09:00:00.000Z' },
@@ -70,7 +71,7 @@ export const webhooksDocs = {
   },
   webhookDeliveries: {
     description:
-      'One entry an attempt. `message_id` is the `webhook-id` header, the same on every attempt: a receiver that keeps it ' +
+      'One entry an attempt. What waits is 200 at most: the oldest beyond that is dropped, which is an entry too. `message_id` is the `webhook-id` header, the same on every attempt: a receiver that keeps it ' +
       'does nothing twice.',
     example: {
       params,

@@ -14,6 +14,8 @@ export const samples = {
   host: 'b919a8e7-e0a8-4cb1-b863-21287b1c951e',
   /** An operation that was sent to the host and has no result yet. */
   call: 'a550cf17-9249-4991-a98c-ede5b9ae7f3d',
+  /** A code with which a machine becomes a host. */
+  invite: 'EXAMPLEEXAMPLEEXAMPLE000',
   /** A shell schedule whose command the host has approved. */
   schedule: '83edd081-f7c2-446d-8670-da4a92f11786',
   /** A run that the host holds. */
@@ -43,6 +45,14 @@ export const samples = {
   artifact: 'acd45255-3aa7-4556-bce5-3feaa3b3b6db',
   signature: 'EXAMPLE-signature-EXAMPLE-signature-EXAMPLE',
   expires: '1793617200',
+  /** The trace id of a finished request to a model. */
+  trace: 'EXAMPLE-trace-EXAMPLE',
+  /** A shared session with one turn. */
+  session: '9d2f5b0e-5a8c-4a57-8f0e-2f4f0f1d6c11',
+  /** What was asked for in it, and not acknowledged yet. */
+  control: 'e6a0b1c4-7c57-4f0b-9a51-6f6a1c0d2b7e',
+  /** A prompt that is open. */
+  prompt: '4b8f7c52-1d3e-4c0a-b7d9-0a5e6f3c2d18',
 } as const;
 /** What the examples refer to. */
 export type Sample = keyof typeof samples;

@@ -25,6 +25,7 @@ export const executed: z.output<typeof execResult> = {
   exit_code: 0,
   stdout: 'hello, sandbox\n',
   stderr: '',
+  truncated: [],
   timed_out: false,
   duration_ms: 24,
   receipt: {

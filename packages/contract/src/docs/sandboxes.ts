@@ -5,7 +5,7 @@ import { sandboxFilesDocs } from './sandboxes.files.ts';
 import { executed, file, running } from './sandboxes.shapes.ts';
 
 const ids = { id: samples.sandbox };
-const { stdout: _out, stderr: _err, ...exited } = executed;
+const { stdout: _out, stderr: _err, truncated: _cut, ...exited } = executed;
 const command = { shell: 'mkdir -p out && echo "hello, sandbox" | tee out/hello.txt', timeout_seconds: 60 };
 
 /** What a person reads of the routes of sandboxes. */
@@ -19,8 +19,9 @@ export const sandboxesDocs = {
   create: {
     description:
       'A key runs at most 3 sandboxes at once and an account 5 of v2: past that the answer is 429 ' +
-      '`sandbox_concurrency_limit`. 503 `sandbox_capacity` passes: try again after `Retry-After`, or ask for `v1`. Without ' +
-      '`egress` code inside reaches no network; `restored: true` is a start from a warm snapshot.',
+      '`sandbox_concurrency_limit`, and 503 `sandbox_capacity` passes: try again after `Retry-After`, or ask for `v1`. Without ' +
+      '`egress` code inside reaches no network; `restored: true` is a start from a warm snapshot. Unless its operator set ' +
+      'otherwise, a sandbox has 1 GiB of memory, 1 core, 512 processes and threads, and 2 GB of workspace.',
     example: {
       body: {
         backend: 'v2',
@@ -35,7 +36,8 @@ export const sandboxesDocs = {
   get: {
     description:
       'Works in every state: one that has expired or was destroyed can be read for 30 days more. Only a ' +
-      '`running` one takes commands.',
+      '`running` one takes commands. Some seconds after a resume or fork `ended_after_resume` names processes that came back ' +
+      'and ended within 5 s, though the answer said `restored: true`.',
     example: { params: ids, response: running },
   },
   remove: {
@@ -46,9 +48,9 @@ export const sandboxesDocs = {
   },
   exec: {
     description:
-      'A command that fails is a 200 with its `exit_code`, which is null only on timeout or when it could not start. One ' +
-      'command runs at a time: 409 `sandbox_busy`. Of stdout and stderr 1 MB each is answered, and commands of an account ' +
-      'may take 7,200 s a day.',
+      'A command that fails is a 200 with its `exit_code`, which is null only on timeout or when it could not start; ' +
+      '`truncated` names the outputs that were cut at 1 MiB. One command runs at a time (409 `sandbox_busy`), and those of ' +
+      'an account may take 7,200 s a day. 409 `command_interrupted`: it had begun when the platform stopped.',
     example: {
       params: ids,
       body: command,
@@ -65,15 +67,16 @@ export const sandboxesDocs = {
   },
   runCode: {
     description:
-      'Variables, imports and functions of earlier cells are there. An uncaught exception is a 200 with `error`; a cell ' +
-      'past its timeout restarts the kernel, and `kernel_restarted: true` says that variables are gone. A cell counts as ' +
-      'a command: 409 `sandbox_busy` while another one runs.',
+      'Variables and imports of earlier cells are there; `kernel_restarted: true` says that they are gone, and ' +
+      '`restart_reason` why. An uncaught exception is a 200 with `error`; lines `!command` and `%pip install name` run in a ' +
+      'shell. A caller that goes away interrupts its cell, and 409 `sandbox_busy` means that another one runs.',
     example: {
       params: ids,
       body: { code: 'x = 6 * 7\nprint("computed")\nx', timeout_seconds: 30 },
       response: {
         stdout: 'computed\n',
         stderr: '',
+        truncated: [],
         result: '42',
         error: null,
         duration_ms: 11,
@@ -85,21 +88,22 @@ export const sandboxesDocs = {
   },
   resetKernel: {
     description:
-      'Variables and imports are gone: the next cell runs in a fresh Python. 409 `sandbox_busy` means that a command or a ' +
-      'cell runs just now.',
+      'Variables and imports are gone: the next cell runs in a fresh Python. A cell that runs just now ends with the error ' +
+      '`KernelReset`: this is the way to stop one. 409 `sandbox_busy` means that a pause or a fork is under way.',
     example: { params: ids, response: { id: samples.sandbox, reset: true } },
   },
   pause: {
     description:
-      'A paused sandbox uses no time: neither its lifetime nor running costs go on, only its snapshot is metered. An ' +
-      'account has at most 10: 429 `sandbox_paused_limit`. 409 `sandbox_busy` means that a command runs, and v1 answers ' +
-      '409 `not_supported_on_v1`.',
-    example: { params: ids, response: { ...running, status: 'paused' } },
+      'A paused sandbox uses no time: only its snapshot is metered, and `expires_at` is when it would end if it were ' +
+      'resumed now; an account has at most 10 (429 `sandbox_paused_limit`). 409 `memory_not_saved` names what stands in the ' +
+      'way, and the sandbox goes on: with `files_only` its files alone are kept.',
+    example: { params: ids, body: { files_only: false }, response: { ...running, status: 'paused' } },
   },
   resume: {
     description:
       '`expires_at` moves by the time of the pause. The limits of running sandboxes hold again: 429 ' +
-      '`sandbox_concurrency_limit`. After a cold start processes and variables are gone.',
+      '`sandbox_concurrency_limit`. After a cold start processes and variables are gone; which of them ended right after ' +
+      'a warm one, the sandbox tells some seconds later in `ended_after_resume`.',
     example: {
       params: { id: samples.pausedSandbox },
       response: { ...running, id: samples.pausedSandbox, restored: true, ready_ms: 310 },

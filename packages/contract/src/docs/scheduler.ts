@@ -1,4 +1,5 @@
-import type { run, scheduler, schedulerHost } from '../scheduler.ts';
+import type { scheduler } from '../scheduler.ts';
+import type { run, schedulerHost } from '../scheduler.shapes.ts';
 import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
@@ -77,7 +78,8 @@ export const schedulerDocs = {
   result: {
     description:
       'A repeat of a result that was taken answers alike. 409 `lease_held` means that another attempt has the run, or ' +
-      'that it is over: drop the result. When it did not go well and retries are left, the answered run is `pending` with its next attempt.',
+      'that it is over: drop the result. Of a cancelled run it says that the work has ended, for which the next run of the ' +
+      'schedule waits as long as the lease would last.',
     example: {
       params: { id: samples.run },
       headers: { 'x-svc-device': samples.host },
@@ -99,7 +101,7 @@ export const schedulerDocs = {
   },
   cancel: {
     description:
-      'The run is `cancelled` at once, even while a host is still stopping its work. 409 `task_not_confirmable` means that ' +
+      'The run is `cancelled` at once, and the next one of its schedule starts when the host has stopped its work. 409 `task_not_confirmable` means that ' +
       'it was over already.',
     example: {
       params: { id: samples.waitingRun },
@@ -116,8 +118,37 @@ export const schedulerDocs = {
   runs: {
     description:
       'Runs of all schedules, deleted ones included, for 90 days. `state` narrows the list, for instance to ' +
-      '`awaiting_approval`: what waits for a person.',
+      '`awaiting_approval`: what waits for a person, and `schedule_id` to one schedule. `next_cursor` asks for the next page.',
     example: { query: { state: 'running', limit: 20 }, response: { runs: [running] } },
+  },
+  getRun: {
+    description:
+      'The record that alerts and lists refer to, also of a deleted schedule, for 90 days. `waiting_for` tells of a pending ' +
+      'one why nothing has started it yet.',
+    example: { params: { id: samples.run }, response: running },
+  },
+  log: {
+    description:
+      'All attempts one after the other, in UTF-8, the first 10 MiB, for 30 days. Events begin with what is there from ' +
+      '`from` on and end with `end`; after a break ask for what follows the last byte that came.',
+    example: {
+      params: { id: samples.run },
+      query: { from: 0 },
+      response: 'The text of the log.',
+      frame: { event: 'log', data: { from: 0, text: log } },
+    },
+  },
+  appendLog: {
+    description:
+      'For the machine that holds the run, in pieces of 1 MiB at most, each of whole characters. A repeat adds nothing, and ' +
+      'a gap neither: `bytes` says where to go on. 429 `quota_exceeded` means that the account keeps as many logs as it may.',
+    example: {
+      params: { id: samples.run },
+      headers: { 'x-svc-device': samples.host },
+      query: { attempt: 1, offset: 0 },
+      body: log,
+      response: { bytes: 20, full: false },
+    },
   },
   hosts: {
     description:
@@ -135,6 +166,12 @@ export const schedulerDocs = {
       body: { tags: ['linux', 'gpu'], max_parallel: 2 },
       response: { ...server, tags: ['linux', 'gpu'], max_parallel: 2 },
     },
+  },
+  removeHost: {
+    description:
+      'A run that it holds goes on, and ends or loses its lease as ever. A machine that claims again is listed again, ' +
+      'and asks for the approval of its commands again.',
+    example: { params: { id: samples.machine }, response: { deleted: true, id: samples.machine } },
   },
   reportNative: {
     description:

@@ -79,6 +79,12 @@ describe('svc accounts delete', () => {
     await ok('POST', '/v1/schedules/pause', {});
     await ok('POST', '/v1/heartbeats', { name: 'x', period_s: 60 });
     await ok('POST', '/v1/notifications/test', {});
+    await ok('POST', '/v1/prompts', { prompt: 'Mine' });
+    const { id: session } = await ok('POST', '/v1/sessions', {});
+    const asDevice = { 'x-svc-device': randomUUID() };
+    const events = [{ type: 'message', turn_id: 't', text: 'x' }];
+    await ok('POST', `/v1/sessions/${session}/events`, { expected_seq: 0, events }, asDevice);
+    await ok('POST', `/v1/sessions/${session}/controls`, { type: 'stop' });
     const [v1, v2] = [await t.create({ backend: 'v1' }), await t.create()];
     const paused = await t.create();
     await t.exec(v1, 'mkdir -p out; echo kept > out/kept');
@@ -94,11 +100,23 @@ describe('svc accounts delete', () => {
     const any = randomUUID();
     await sql`insert into hosts.calls (req_id, account_id, device_id, origin_id, carrier_id, frame, expires_at)
       values (${any}, ${id}, ${any}, ${any}, ${any}, '{}', now() + interval '1 hour')`;
+    await sql`insert into hosts.invites (account_id, code_hash, key_id, expires_at)
+      values (${id}, decode(md5(${id}), 'hex'), ${any}, now() + interval '1 hour')`;
     await sql`insert into metering.buckets values (${id}, now(), 1, 1, 1, 1, now())`;
+    await sql`insert into keys.reservations (account_id, key_id, cost_micro_usd, lease_until) values (${id}, ${any}, 1, now())`;
+    await sql`insert into inference.requests (account_id, key_id, trace_id, model, lane, input_tokens, output_tokens,
+      cached_tokens, cost_micro_usd, priced, estimated, created_at)
+      values (${id}, ${any}, 't', 'm', 'l', 1, 1, 0, 1, true, false, now())`;
+    await sql`insert into agent.sessions (account_id, name, sandbox_id, expires_at) values (${id}, 's', ${any}, now())`;
+    await sql`insert into sessions.turns (session_id, seq, account_id, due_at)
+      values (${session}, 1, ${id}, now() + interval '1 hour')`;
     await sql`insert into kernel.key_spend values (${id}, ${any}, 1)`;
     await sql`insert into metering.days values (${id}, current_date, 1) on conflict do nothing`;
     await sql`insert into metering.accounts values (${id}, now()) on conflict do nothing`;
     await sql`insert into scheduler.hosts (account_id, device_id, kinds, last_seen) values (${id}, ${any}, '{}', now())`;
+    await sql`insert into scheduler.logs (run_id, account_id, attempt, created_at, updated_at)
+      values (${any}, ${id}, 1, now(), now())`;
+    await t.gateway.kernel.blobs.put(`schedule-logs/${id}/${any}`, Buffer.from('x'));
     await sql`insert into sandboxes.audit (account_id, sandbox_id, action) values (${id}, ${any}, 'create')`;
     await sql`insert into notifications.mails (dedupe_key, recipient, subject, body, created_at)
       values (${any}, ${account.email.toUpperCase()}, 's', 'b', now())`;
@@ -143,6 +161,7 @@ describe('svc accounts delete', () => {
     assert.deepEqual(await traces(sql, t.account.id), {
       'accounts.deletions': 1,
       'kernel.audit': 2,
+      'kernel.rate_windows': 1,
       'wallet.ledger': 1,
     });
     assert.deepEqual(await traces(sql, t.account.email), {});
@@ -150,6 +169,8 @@ describe('svc accounts delete', () => {
     assert.deepEqual(Object.keys(await traces(sql, t.account.id)).sort(), kept, 'what stays is documented');
     const stored = await blobs.list('artifacts/');
     for (const { id } of files) assert.ok(!stored.includes(`artifacts/${id}`));
+    assert.deepEqual(await blobs.list(`schedule-logs/${t.account.id}/`), []);
+    assert.equal((await blobs.list(`schedule-logs/${spared.account.id}/`)).length, 1);
     const held = (await base.node.list()).map(({ id }) => id);
     for (const id of boxes) assert.ok(!held.includes(id), 'a sandbox of it is on its node');
 

@@ -112,10 +112,8 @@ describe('admin commands', () => {
     assert.equal((await svc('accounts', 'show', '--email', next)).account_id, id);
     await assert.rejects(svc('accounts', 'show', '--email', email), /no account has/);
     await assert.rejects(svc('accounts', 'show'), /several accounts; name one with --email \(see: svc accounts list\)/);
-    const two = await Promise.allSettled(
-      [email, other].map(() => svc('accounts', 'set', '--email', other, '--new-email', email)),
-    );
-    assert.equal(two.filter(({ status }) => status === 'fulfilled').length, 2, 'its own address is no conflict');
+    await svc('accounts', 'set', '--email', other, '--new-email', email);
+    assert.equal((await svc('accounts', 'set', '--email', email, '--new-email', email)).email, email);
   });
 
   test('keys are paused, resumed and revoked by id, prefix or a file with the text, at once; a text on the command line is refused', async () => {

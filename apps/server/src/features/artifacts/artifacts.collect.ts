@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { fileTypeFromBuffer } from 'file-type';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import {
@@ -13,9 +12,7 @@ import {
   judgeArtifact,
   renewArtifact,
 } from './artifacts.sql.ts';
-
-/** Bytes that tell the type of a file. */
-const sniffedBytes = 4_100;
+import { Sniffer } from './artifacts.mime.ts';
 
 /** Bytes behind an account's valid links: a workspace has 2 GiB, and an hour is short. */
 const mostKept = 20 * 1024 ** 3;
@@ -42,14 +39,12 @@ export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path
   const id = randomUUID();
   const blob = `artifacts/${id}`;
   const hash = createHash('sha256');
-  const head: Buffer[] = [];
-  let headLength = 0;
+  const sniffer = new Sniffer();
   const observed = Readable.from(observe(await source.open(path)), { objectMode: false });
   async function* observe(body: Readable): AsyncGenerator<Buffer> {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       hash.update(chunk);
-      if (headLength < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - headLength));
-      headLength += chunk.length;
+      sniffer.see(chunk);
       yield chunk;
     }
   }
@@ -63,7 +58,7 @@ export async function storeArtifact(kernel: Kernel, source: ArtifactSource, path
     await deleteArtifacts(kernel.sql, [id]);
     return known;
   }
-  const mime = await mimeOf(Buffer.concat(head));
+  const mime = await sniffer.mime(async () => (await kernel.blobs.get(blob))?.body);
   const scan = await scanned(kernel, source, blob);
   const row = await judgeArtifact(kernel.sql, kernel.clock, { id, bytes, mime, sha256, scan });
   if (row?.scan !== 'clean') await kernel.blobs.delete(blob);
@@ -91,30 +86,6 @@ async function scanned(kernel: Kernel, source: ArtifactSource, blob: string): Pr
   } finally {
     // Its file is open, read or not.
     stored.body.destroy();
-  }
-}
-
-/** The type by content: what magic bytes tell, else text when it is, else bytes. */
-async function mimeOf(head: Buffer): Promise<string> {
-  const found = await fileTypeFromBuffer(head);
-  if (found) return found.mime;
-  if (head.length === 0) return 'application/x-empty';
-  // A character may be cut at the end of what was looked at.
-  const text = new TextDecoder('utf-8').decode(head, { stream: true });
-  if (text.includes('\uFFFD') || text.includes('\0')) return 'application/octet-stream';
-  const start = text.trimStart().slice(0, 256).toLowerCase();
-  if (/^(?:<!doctype html|<html)/.test(start)) return 'text/html';
-  if (/^<svg|^<\?xml[^>]*>\s*<svg/.test(start)) return 'image/svg+xml';
-  return isJson(text, head.length < sniffedBytes) ? 'application/json' : 'text/plain';
-}
-
-function isJson(text: string, isWhole: boolean): boolean {
-  if (!isWhole || !/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { ByteRange } from '../../kernel/blobs.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { type ArtifactRow, artifactById } from './artifacts.sql.ts';
@@ -15,11 +16,27 @@ export function linkOf(kernel: Kernel, { id, expires_at }: Pick<ArtifactRow, 'id
   return `${kernel.config.baseUrl}/v1/artifacts/${id}?expires=${expires}&signature=${signature}`;
 }
 
-/** The file behind a link: 403 without a hint for one that is forged, changed or past its time. */
+/** What a link says. */
+interface Link {
+  id: string;
+  expires: string;
+  signature: string;
+}
+
+/** The file behind a link, or its bytes that `select` chooses. */
 export async function openSigned(
   kernel: Kernel,
-  { id, expires, signature }: { id: string; expires: string; signature: string },
+  link: Link,
+  select: (row: ArtifactRow) => ByteRange | undefined = () => undefined,
 ): Promise<{ row: ArtifactRow; body: Readable; bytes: number }> {
+  const row = await findSigned(kernel, link);
+  const blob = await kernel.blobs.get(`artifacts/${row.id}`, select(row));
+  if (!blob) throw notFound('artifact');
+  return { row, ...blob };
+}
+
+/** 403 without a hint for a link that is forged, changed or past its time. */
+async function findSigned(kernel: Kernel, { id, expires, signature }: Link): Promise<ArtifactRow> {
   const given = Buffer.from(signature, 'base64url');
   const expected = signatureOf(kernel, id, expires);
   const isGenuine = given.length === expected.length && timingSafeEqual(given, expected);
@@ -27,9 +44,8 @@ export async function openSigned(
     throw new ApiError('forbidden', 'this link is not valid; ask for a new one');
   }
   const row = await artifactById(kernel.sql, id);
-  const blob = row?.scan === 'clean' ? await kernel.blobs.get(`artifacts/${id}`) : undefined;
-  if (!row || !blob) throw notFound('artifact');
-  return { row, ...blob };
+  if (row?.scan !== 'clean') throw notFound('artifact');
+  return row;
 }
 
 /** Opens one of the platform's own links; undefined when the address is none. */

@@ -7,7 +7,7 @@ import { linkOf } from './artifacts.link.ts';
 import type { ArtifactRow } from './artifacts.sql.ts';
 
 export { ArtifactGone, type ArtifactSource, checkRoom } from './artifacts.collect.ts';
-export { openLink } from './artifacts.link.ts';
+export { attachment, openLink } from './artifacts.link.ts';
 
 /** An artifact as the API shows it. */
 export type Artifact = RouteOutput<typeof contract.sandboxes.artifacts>['data'][number];

@@ -212,7 +212,14 @@ describe('the audit log of an account', () => {
     for (const nothing of ['?action=key', '?action=hosts', '?action=keys.', '?action=%25']) {
       assert.deepEqual(await actsOf(account, nothing), []);
     }
-    for (const bad of ['?cursor=x', '?limit=201', '?since=yesterday', '?action=']) {
+    for (const bad of [
+      '?cursor=x',
+      '?limit=201',
+      '?since=yesterday',
+      '?since=0000-01-01T00:00:00Z',
+      '?until=9999-12-31T23:59:59-14:00',
+      '?action=',
+    ]) {
       assert.equal((await call(account, 'GET', `/v1/audit${bad}`)).status, 400, bad);
     }
   });

@@ -28,7 +28,7 @@ export async function upsertDevice(
 /** What an account may have. */
 export const devicesQuota: Quota = {
   name: 'devices',
-  remedy: 'use the ids of devices that are known',
+  remedy: 'delete a device that is not used any more',
   async count(db, accountId) {
     const [row] = await db<{ n: number }[]>`
       select count(*)::int as n from devices.devices where account_id = ${accountId}`;
@@ -39,6 +39,11 @@ export const devicesQuota: Quota = {
 /** Whether the account has the device. */
 export async function hasDevice(db: Db, accountId: string, id: string): Promise<boolean> {
   return (await db`select 1 from devices.devices where account_id = ${accountId} and id = ${id}`).length > 0;
+}
+
+/** Deletes a device of the account; false when there is none. */
+export async function deleteDevice(db: Db, accountId: string, id: string): Promise<boolean> {
+  return (await db`delete from devices.devices where account_id = ${accountId} and id = ${id} returning 1`).length > 0;
 }
 
 /** Devices of an account, most recently seen first. */
@@ -64,17 +69,36 @@ export async function findServingKey(db: Db, accountId: string, id: string): Pro
 
 /**
  * Binds a device to a key; false when another key holds it that is neither revoked nor expired, unless `takesOver`, or when
- * there is no such device.
+ * there is no such device. A key that `isSole` holds one device: for a second one `devices_by_sole_key` is violated.
  */
 export async function bindDevice(
   db: Db,
-  { accountId, deviceId, keyId, takesOver }: { accountId: string; deviceId: string; keyId: string; takesOver: boolean },
+  {
+    accountId,
+    deviceId,
+    keyId,
+    takesOver,
+    isSole,
+  }: { accountId: string; deviceId: string; keyId: string; takesOver: boolean; isSole: boolean },
 ): Promise<boolean> {
   const rows = await db`
-    update devices.devices d set served_by = ${keyId}
+    update devices.devices d set served_by = ${keyId}, sole_key = ${isSole ? keyId : null}
     where d.account_id = ${accountId} and d.id = ${deviceId}
       and (d.served_by is null or d.served_by = ${keyId} or ${takesOver}
         or not exists (select 1 from keys.live_view k where k.id = d.served_by and k.account_id = d.account_id))
     returning 1`;
   return rows.length > 0;
+}
+
+/** The device of one of these platforms that was seen last; undefined when the account has none. */
+export async function findFreshest(
+  db: Db,
+  accountId: string,
+  platforms: readonly string[],
+): Promise<string | undefined> {
+  const [row] = await db<{ id: string }[]>`
+    select id from devices.devices
+    where account_id = ${accountId} and lower(platform) = any(${[...platforms]}::text[])
+    order by last_seen desc, id limit 1`;
+  return row?.id;
 }

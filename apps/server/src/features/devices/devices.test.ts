@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
 import { testClock } from '../../kernel/clock.ts';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, openTest, until } from '../../testing.ts';
+import { clientOf, createAccount, http, openTest, until } from '../../testing.ts';
 
 interface Device {
   id: string;
@@ -19,7 +19,7 @@ describe('devices', () => {
   const { gateway, account } = shared(() => openTest({ clock }));
   const use = (id: string, name?: string, platform?: string, key = account.key) => {
     const device = { id, ...(name !== undefined && { name }), ...(platform !== undefined && { platform }) };
-    return createClient({ baseUrl: gateway.url, apiKey: key, device }).keys.list();
+    return createClient({ baseUrl: gateway.url, apiKey: key, retries: 0, device }).keys.list();
   };
   const find = async (id: string, key = account.key): Promise<Device | undefined> =>
     (await http(gateway.url, '/v1/devices', { key })).body.devices.find((device: Device) => device.id === id);
@@ -43,6 +43,35 @@ describe('devices', () => {
     await use(id, 'New phone', 'android');
     await use(id);
     assert.deepEqual([(await find(id))?.name, (await find(id))?.platform], ['New phone', 'android']);
+  });
+
+  test('a deleted device is gone with its machine and its approvals; calling again it is a new one', async () => {
+    const id = randomUUID();
+    const [host, other] = [clientOf(gateway, account.key, id), await createAccount(gateway)];
+    await host.scheduler.claim({ body: { kinds: ['shell'] } });
+    const schedule = await host.schedules.create({
+      body: { name: 'x', kind: 'shell', spec: { command: 'true' }, trigger: { type: 'event', trigger_id: 'go' } },
+    });
+    const command_hash = schedule.command_hash as string;
+    await host.schedules.approveCommand({
+      params: { id: schedule.id },
+      body: { command_hash },
+    });
+    await use(id, 'theirs', undefined, other.key);
+    const remove = (key: string) => http(gateway.url, `/v1/devices/${id}`, { method: 'DELETE', key });
+    assert.deepEqual((await remove(account.key)).body, { deleted: true, id });
+    assert.equal((await remove(account.key)).status, 404);
+    assert.equal(await find(id), undefined);
+    assert.equal((await find(id, other.key))?.name, 'theirs');
+    const { hosts } = await clientOf(gateway, account.key).scheduler.hosts();
+    assert.equal(
+      hosts.some(({ device_id }) => device_id === id),
+      false,
+    );
+    const { approvals } = await clientOf(gateway, account.key).schedules.get({ params: { id: schedule.id } });
+    assert.deepEqual(approvals, []);
+    await use(id, 'again');
+    assert.equal((await find(id))?.name, 'again');
   });
 
   test('one id in two accounts is two devices', async () => {

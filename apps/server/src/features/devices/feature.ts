@@ -1,6 +1,9 @@
 import type { Feature } from '../../kernel/feature.ts';
 import { devicesQuota } from './devices.sql.ts';
 import { list } from './list.ts';
+import { type DeviceHooks, remove } from './remove.ts';
 
 /** Devices of an account, registered by use. */
-export const devicesFeature: Feature = { name: 'devices', operations: { list }, quotas: [devicesQuota] };
+export function devicesFeature(hooks: DeviceHooks): Feature {
+  return { name: 'devices', operations: { list, remove: remove(hooks) }, quotas: [devicesQuota] };
+}

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { ConfigError } from '../../config.ts';
+import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { type Provider, parseProviders } from './health.rules.ts';
 import { storeHealth } from './health.sql.ts';
@@ -7,9 +7,19 @@ import { storeHealth } from './health.sql.ts';
 const probeTimeoutMs = 5_000;
 
 /** Providers of the file as it is now; none when there is no file. Throws when it cannot be used. */
-export async function readProviders(kernel: Pick<Kernel, 'config'>): Promise<Provider[]> {
-  const { providersFile } = kernel.config;
-  return providersFile === undefined ? [] : parseProviders(await readFile(providersFile, 'utf8'));
+export function readProviders(place: ProvidersPlace): Provider[] {
+  const text = readProvidersText(place);
+  return text === undefined ? [] : parseProviders(text);
+}
+
+/** Throws `ConfigError` when the providers file cannot be used: a start says so, and does not run without what it names. */
+export function checkProviders(place: ProvidersPlace): void {
+  try {
+    readProviders(place);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`SVC_PROVIDERS: ${providersPath(place)}: ${code ?? message}`);
+  }
 }
 
 /** Every minute: a provider that answers HTTP at all, with anything below 500, is healthy. */
@@ -19,7 +29,7 @@ export const probeProviders: JobDefinition = {
   retries: 0,
   timeoutSeconds: 60,
   async run(kernel) {
-    const providers = await readProviders(kernel).catch(() => []);
+    const providers = await Promise.try(readProviders, kernel).catch(() => []);
     await Promise.all(
       providers.map(async ({ id, baseUrl }) => {
         if (baseUrl !== undefined) await storeHealth(kernel.sql, id, await answers(baseUrl));

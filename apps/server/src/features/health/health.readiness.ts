@@ -11,7 +11,7 @@ export async function readinessOf(kernel: Kernel) {
   const [db, schema, registry] = await Promise.all([
     check(kernel, () => probeAuthPath(kernel.sql), 'the database does not answer the key look-up'),
     check(kernel, () => schemaIsComplete(kernel), 'the database lacks migrations of this version, or cannot be read'),
-    check(kernel, () => readProviders(kernel), 'the providers file cannot be read or parsed'),
+    check(kernel, () => Promise.try(readProviders, kernel), 'the providers file cannot be read or parsed'),
   ]);
   const ok = db.ok && schema.ok && registry.ok;
   return { ok, checks: { db, schema, registry }, s1: { mode: 'off' as const, ok: true, ms: 0 } };

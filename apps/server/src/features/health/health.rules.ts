@@ -9,9 +9,10 @@ const entry = z.looseObject({
   base_url: z.url().optional(),
 });
 
-/** The providers file (setting `SVC_PROVIDERS`): lists of providers by use; `aliases` maps names to lanes. */
-const providersFile = z.looseObject({
+/** The providers file (setting `SVC_PROVIDERS`): lists of providers by use; `aliases` maps names to ids of lanes, in order. */
+const providersFile = z.strictObject({
   lanes: z.array(entry).default([]),
+  aliases: z.record(z.string(), z.array(z.string())).default({}),
   speech: z.array(entry).default([]),
   search: z.array(entry).default([]),
   mail: z.array(entry).default([]),

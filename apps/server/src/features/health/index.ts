@@ -1,3 +1,3 @@
-export { parseProviders } from './health.rules.ts';
+export { checkProviders, readProviders } from './health.jobs.ts';
 export { instanceHeader } from './live.ts';
 export { readinessOf } from './health.readiness.ts';

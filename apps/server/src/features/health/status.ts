@@ -17,11 +17,12 @@ async function lastKnown(context: Context): Promise<Map<string, boolean>> {
 
 /** A provider that was never probed counts as healthy: nothing speaks against it. */
 export const status = operation(contract.health.status, async (context) => {
-  const providers = await readProviders(context.kernel).catch(() => undefined);
+  const providers = await Promise.try(readProviders, context.kernel).catch(() => undefined);
   const health = providers?.length ? await lastKnown(context) : new Map<string, boolean>();
   return {
     ok: providers !== undefined,
     aliases,
     providers: (providers ?? []).map(({ id, kind, label }) => ({ id, kind, label, healthy: health.get(id) ?? true })),
+    ...(providers?.length === 0 && { message: 'no model provider is set up; add one with: ./svc providers add' }),
   };
 });

@@ -1,11 +1,10 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
+import { defaultGraceS } from './heartbeats.rules.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';
 import { toRecord } from './heartbeats.view.ts';
-
-const defaultGraceS = 3_600;
 
 export const create = operation(contract.heartbeats.create, async (context, { body }) => {
   const { clock, actor, kernel } = context;
@@ -17,7 +16,7 @@ export const create = operation(contract.heartbeats.create, async (context, { bo
       accountId,
       name: body.name,
       periodS: body.period_s,
-      graceS: body.grace_s ?? Math.min(defaultGraceS, body.period_s),
+      graceS: body.grace_s ?? defaultGraceS(body.period_s),
       tz: body.tz ?? null,
       tokenHash: hashToken(kernel.keyring, token) as Buffer,
     });

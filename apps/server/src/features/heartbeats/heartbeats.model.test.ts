@@ -22,9 +22,11 @@ export function naive(createdAt: number, periodS: number, graceS: number) {
   let since = createdAt;
   let lastSuccess: number | undefined;
   let start: number | undefined;
+  let owed = false;
   let clock = createdAt;
   const alerts: string[] = [];
   const fall = (): void => {
+    owed = false;
     status = 'down';
     start = undefined;
     alerts.push('heartbeat.down');
@@ -46,12 +48,14 @@ export function naive(createdAt: number, periodS: number, graceS: number) {
     run(now: number, step: { signal?: string; paused?: boolean }): void {
       walk(now);
       const { signal, paused } = step;
+      if (paused === true && status === 'down') owed = true;
       if (paused === true && status !== 'paused') [status, start] = ['paused', undefined];
       if (paused === false && status === 'paused') [status, start, since] = ['new', undefined, now];
       if (signal === '/start' && (status === 'new' || status === 'up')) start = now;
-      if ((signal === '/fail' || signal === '/1') && status !== 'down') fall();
+      if ((signal === '/fail' || signal === '/1') && (status === 'new' || status === 'up')) fall();
       if (signal === '' || signal === '/0') {
-        if (status === 'down') alerts.push('heartbeat.up');
+        if (status === 'down' || owed) alerts.push('heartbeat.up');
+        owed = false;
         [status, start, lastSuccess] = ['up', undefined, now];
       }
     },
@@ -69,6 +73,7 @@ const fresh = (at: number, periodS: number, graceS: number): MonitorState => ({
   lastExitCode: null,
   startedAt: null,
   startRid: null,
+  recoveryOwed: false,
   outage: 0,
 });
 const signalFor = (word: string, rid: string | null = null): Signal => ({

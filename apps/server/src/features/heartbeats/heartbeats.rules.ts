@@ -1,3 +1,6 @@
+/** Seconds that a job may be late unless its monitor says otherwise: an hour, and no longer than its period. */
+export const defaultGraceS = (periodS: number): number => Math.min(3_600, periodS);
+
 /** What a monitor knows of its job; instants in milliseconds. */
 export interface MonitorState {
   readonly status: 'new' | 'up' | 'down' | 'paused';
@@ -13,6 +16,8 @@ export interface MonitorState {
   /** A start that waits for its success, and the run it named. */
   readonly startedAt: number | null;
   readonly startRid: string | null;
+  /** It was down when it was paused: its recovery is still to be told. */
+  readonly recoveryOwed: boolean;
   /** How often it went down. */
   readonly outage: number;
 }
@@ -76,7 +81,7 @@ export function receive(before: MonitorState, signal: Signal, now: number): Step
   }
   const ended = { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode };
   if (kind === 'fail' || (kind === 'exit' && exitCode !== 0)) {
-    if (state.status === 'down') return { state: ended, transitions };
+    if (state.status === 'down' || state.status === 'paused') return { state: ended, transitions };
     const fallen = fall(ended, kind === 'fail' ? 'The job failed.' : `The job ended with exit code ${exitCode}.`);
     return { state: fallen.state, transitions: [...transitions, ...fallen.transitions] };
   }
@@ -87,11 +92,14 @@ export function receive(before: MonitorState, signal: Signal, now: number): Step
       ...ended,
       status: 'up',
       lastSuccessAt: now,
+      recoveryOwed: false,
       ...(isItsEnd && { startedAt: null, startRid: null }),
     },
     transitions: [
       ...transitions,
-      ...(state.status === 'down' ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' } as const] : []),
+      ...(state.status === 'down' || state.recoveryOwed
+        ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' } as const]
+        : []),
     ],
   };
 }
@@ -102,14 +110,16 @@ export function pause(before: MonitorState, paused: boolean, now: number): Step 
   if (paused === (state.status === 'paused')) return { state, transitions };
   const quiet = { ...state, startedAt: null, startRid: null };
   return {
-    state: paused ? { ...quiet, status: 'paused' } : { ...quiet, status: 'new', armedAt: now },
+    state: paused
+      ? { ...quiet, status: 'paused', recoveryOwed: state.recoveryOwed || state.status === 'down' }
+      : { ...quiet, status: 'new', armedAt: now },
     transitions,
   };
 }
 
 function fall(state: MonitorState, reason: string): Step {
   return {
-    state: { ...state, status: 'down', outage: state.outage + 1, startedAt: null, startRid: null },
+    state: { ...state, status: 'down', recoveryOwed: false, outage: state.outage + 1, startedAt: null, startRid: null },
     transitions: [{ event: 'heartbeat.down', reason }],
   };
 }

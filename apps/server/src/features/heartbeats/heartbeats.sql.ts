@@ -16,6 +16,7 @@ export interface MonitorRow {
   tz: string | null;
   token_hash: Buffer;
   status: MonitorState['status'];
+  recovery_owed: boolean;
   outage: number;
   ping_seq: number;
   armed_at: string;
@@ -35,8 +36,8 @@ export interface MonitorRow {
 const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
 
 const columns = (db: Db, time: Time) => db`
-  id, account_id, name, period_s, grace_s, tz, token_hash, status, outage, ping_seq, armed_at, last_success_at,
-  last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
+  id, account_id, name, period_s, grace_s, tz, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
+  last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
   ${nowMs(db, time)} as now`;
 
 /** Creates a monitor that expects its first success from now on. */
@@ -134,6 +135,7 @@ export function stateOf(row: MonitorRow): MonitorState {
     lastExitCode: row.last_exit_code,
     startedAt: at(row.started_at),
     startRid: row.start_rid,
+    recoveryOwed: row.recovery_owed,
     outage: row.outage,
   };
 }
@@ -151,6 +153,7 @@ export async function saveStates(db: Db, changed: readonly Changed[]): Promise<v
   const rows = changed.map(({ id, state, pingSeq }) => ({
     id,
     status: state.status,
+    recovery_owed: state.recoveryOwed,
     outage: state.outage,
     ping_seq: pingSeq,
     armed_at: at(state.armedAt),
@@ -164,11 +167,11 @@ export async function saveStates(db: Db, changed: readonly Changed[]): Promise<v
   }));
   await db`
     update heartbeats.monitors m set
-      status = n.status, outage = n.outage, ping_seq = n.ping_seq, armed_at = n.armed_at,
-      last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
+      status = n.status, recovery_owed = n.recovery_owed, outage = n.outage, ping_seq = n.ping_seq,
+      armed_at = n.armed_at, last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
       last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, outage int, ping_seq bigint,
-      armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, recovery_owed boolean,
+      outage int, ping_seq bigint, armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
       last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz)
     where m.id = n.id`;
 }
@@ -182,13 +185,14 @@ export async function updateTerms(
     name?: string | undefined;
     periodS?: number | undefined;
     graceS?: number | undefined;
-    tz?: string | undefined;
+    /** Null: none. */
+    tz?: string | null | undefined;
   },
 ): Promise<MonitorRow> {
   const [row] = await db<MonitorRow[]>`
     update heartbeats.monitors set
       name = coalesce(${terms.name ?? null}::text, name), period_s = coalesce(${terms.periodS ?? null}::int, period_s),
-      grace_s = coalesce(${terms.graceS ?? null}::int, grace_s), tz = coalesce(${terms.tz ?? null}::text, tz),
+      grace_s = coalesce(${terms.graceS ?? null}::int, grace_s), tz = ${terms.tz === undefined ? db`tz` : terms.tz},
       updated_at = ${nowMs(db, time)}
     where id = ${id} returning ${columns(db, time)}`;
   return row as MonitorRow;

@@ -260,6 +260,35 @@ describe('heartbeats', () => {
     assert.equal((await patch({ paused: false })).body.status, 'new');
   });
 
+  test('a failure while paused is recorded and changes nothing', async () => {
+    const { id, path } = await create();
+    await api('PATCH', `/v1/heartbeats/${id}`, { paused: true });
+    await ping(`${path}/fail`);
+    await ping(`${path}/3`);
+    assert.equal(await statusOf(id), 'paused');
+    assert.deepEqual(await alerts(id), []);
+    const { body } = await api('GET', `/v1/heartbeats/${id}/pings`);
+    assert.deepEqual(
+      body.pings.map(({ kind }: { kind: string }) => kind),
+      ['exit', 'fail'],
+    );
+  });
+
+  for (const [how, resume] of [
+    ['the ping that ends the pause', false],
+    ['the first ping after the pause', true],
+  ] as const) {
+    test(`a monitor that was down when it was paused tells its recovery with ${how}`, async () => {
+      const { id, path } = await create();
+      await ping(`${path}/fail`);
+      await api('PATCH', `/v1/heartbeats/${id}`, { paused: true });
+      if (resume) await api('PATCH', `/v1/heartbeats/${id}`, { paused: false });
+      await ping(path);
+      await ping(path);
+      assert.deepEqual(await alerts(id), ['heartbeat.down', 'heartbeat.up']);
+    });
+  }
+
   test('changed times count from the last success; names and zones change; an empty change is a 400', async () => {
     const { id, path } = await create();
     await ping(path);

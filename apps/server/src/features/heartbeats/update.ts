@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
-import { expire, pause } from './heartbeats.rules.ts';
+import { defaultGraceS, expire, pause } from './heartbeats.rules.ts';
 import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.ts';
 import { toRecord } from './heartbeats.view.ts';
 
@@ -19,7 +19,7 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       const changed = await updateTerms(tx, clock, row.id, {
         name: body.name,
         periodS: body.period_s,
-        graceS: body.grace_s,
+        graceS: body.grace_s === null ? defaultGraceS(body.period_s ?? before.periodS) : body.grace_s,
         tz: body.tz,
       });
       const state = { ...step.state, periodS: changed.period_s, graceS: changed.grace_s };

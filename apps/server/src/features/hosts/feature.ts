@@ -4,7 +4,9 @@ import { exec } from './exec.ts';
 import { sweepCalls } from './hosts.jobs.ts';
 import { Presence } from './hosts.presence.ts';
 import { Relay } from './hosts.relay.ts';
+import { invite } from './invite.ts';
 import { list } from './list.ts';
+import { redeemInvite } from './redeemInvite.ts';
 import { result } from './result.ts';
 import { stream } from './stream.ts';
 
@@ -17,7 +19,14 @@ export function hostsFeature(kernel: Kernel): Feature {
   const relay = new Relay(kernel, presence);
   return {
     name: 'hosts',
-    operations: { list, stream: stream(presence), exec: exec(relay), result: result(relay, presence) },
+    operations: {
+      list,
+      stream: stream(presence),
+      exec: exec(relay),
+      result: result(relay, presence),
+      invite,
+      redeemInvite: redeemInvite(kernel),
+    },
     jobs: [sweepCalls],
     start(_kernel, { serves }) {
       // Streams of hosts and their calls are in processes that serve.

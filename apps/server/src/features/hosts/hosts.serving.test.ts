@@ -94,6 +94,17 @@ describe('serving as a host', () => {
     host.leave();
   });
 
+  test('a key that may only serve is one device, and becomes no other that nobody serves as, all at once or later', async () => {
+    const mine = await keyWith('hosts:serve', 'scheduler:serve');
+    const host = await openHost(gateway, mine);
+    await assert.rejects(openHost(second, mine, randomUUID()), { status: 403, message: /serves as another device/ });
+    assert.equal(await ask(mine.key, 'POST', '/v1/scheduler/claim', randomUUID(), {}), 403);
+    const other = await keyWith('scheduler:serve');
+    const claims = Array.from({ length: 8 }, () => ask(other.key, 'POST', '/v1/scheduler/claim', randomUUID(), {}));
+    assert.equal((await Promise.all(claims)).filter((status) => status === 200).length, 1);
+    host.leave();
+  });
+
   test('an owner takes a device over with a key of its own, from then on the earlier key is refused', async () => {
     const mine = await keyWith('hosts:serve');
     const before = await openHost(gateway, mine);

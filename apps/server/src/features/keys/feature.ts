@@ -4,19 +4,23 @@ import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
 import { findLapsed, keysQuota } from './keys.sql.ts';
+import { Spending } from './keys.spend.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
 import { update } from './update.ts';
 
 /** API keys: issue, look up, pause, revoke. */
-export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
+export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spending: Spending } {
   const lookup = createKeyLookup(kernel);
+  const spending = new Spending(kernel);
   return {
     name: 'keys',
     operations: { list, create, update, revoke },
     quotas: [keysQuota],
     lookup,
+    spending,
     async start() {
+      spending.start();
       const { gateways, streams, sql, log } = kernel;
       gateways.onMissed(() => {
         lookup.evict(null);
@@ -31,7 +35,7 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup } {
         lookup.evict(whose);
         if (whose) streams.endOf(whose);
       });
-      return {};
+      return { stop: () => spending.stop() };
     },
   };
 }

@@ -5,7 +5,9 @@ import { findGrant } from './keys.sql.ts';
 export { keysCommands } from './keys.commands.ts';
 export { issueKey } from './keys.issue.ts';
 export { createOwner } from './keys.owner.ts';
-export { isLastOwner, type KeyName, namesOfKeys } from './keys.sql.ts';
+export { isLastOwner, isUsable, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
+export type { Reservation, Spending } from './keys.spend.ts';
+export { checkTerms } from './keys.terms.ts';
 
 /** Runs the query of the auth path, uncached, with a hash that no key has (kernel: Health). */
 export async function probeAuthPath(db: Db): Promise<void> {
@@ -13,4 +15,4 @@ export async function probeAuthPath(db: Db): Promise<void> {
 }
 
 /** What it keeps of an account. */
-export const keysData: AccountData = { name: 'keys', tables: ['keys.keys'] };
+export const keysData: AccountData = { name: 'keys', tables: ['keys.reservations', 'keys.keys'] };

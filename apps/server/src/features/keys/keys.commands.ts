@@ -17,7 +17,7 @@ const mostListed = 100_000;
 
 /** `svc keys …` (launch contract, Admin commands). */
 export const keysCommands: Commands = (program, run) => {
-  const keys = program.command('keys').description('API keys; a change takes effect on the next request');
+  const keys = program.command('keys').description('API keys; a change takes effect at once');
   keys
     .command('create')
     .description('create a key and print it, once')

@@ -8,6 +8,8 @@ import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
 export interface KeyLookup {
   /** Undefined for a key that is malformed, unknown, expired, paused or revoked. No promise on a cache hit. */
   authenticate: (text: string) => Actor | undefined | Promise<Actor | undefined>;
+  /** The same by a key's id, which stands in a token that it made. */
+  authenticateId: (id: string) => Actor | undefined | Promise<Actor | undefined>;
   /** Forgets one key, the keys of one account, or all; their next use asks the database. */
   evict: (whose: CredentialChange) => void;
 }
@@ -32,11 +34,11 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
     for (const [text, { until }] of cache) if (until <= clock.monotonic()) cache.delete(text);
   });
 
-  async function load(text: string): Promise<Actor | undefined> {
+  async function load(text: string, isId: boolean): Promise<Actor | undefined> {
     // Replaced by `evict`: what was asked before a change must not be believed after it.
     const current = loading;
     const asked = clock.monotonic();
-    const grant = await findGrant(sql, hashKey(kernel, text));
+    const grant = await findGrant(sql, isId ? text : hashKey(kernel, text));
     if (!grant) return undefined;
     const actor = toActor(grant);
     if (current === loading && gateways.cachesAreTrusted()) {
@@ -47,21 +49,25 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
     return actor;
   }
 
+  // A key's text and an id never look alike.
+  function find(text: string, isId: boolean): Actor | undefined | Promise<Actor | undefined> {
+    if (gateways.cachesAreTrusted()) {
+      const known = cache.get(text);
+      if (known && known.until > clock.monotonic()) return known.actor;
+    }
+    if (!isId && !isKeyText(text)) return undefined;
+    let answer = loading.get(text);
+    if (!answer) {
+      const mine = loading;
+      answer = load(text, isId).finally(() => mine.delete(text));
+      mine.set(text, answer);
+    }
+    return answer;
+  }
+
   return {
-    authenticate(text) {
-      if (gateways.cachesAreTrusted()) {
-        const known = cache.get(text);
-        if (known && known.until > clock.monotonic()) return known.actor;
-      }
-      if (!isKeyText(text)) return undefined;
-      let answer = loading.get(text);
-      if (!answer) {
-        const mine = loading;
-        answer = load(text).finally(() => mine.delete(text));
-        mine.set(text, answer);
-      }
-      return answer;
-    },
+    authenticate: (text) => find(text, false),
+    authenticateId: (id) => find(id, true),
     evict(whose) {
       loading = new Map();
       if (whose === null) cache.clear();

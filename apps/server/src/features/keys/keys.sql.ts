@@ -42,8 +42,8 @@ const columns = (db: Db) => db`
   coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
   k.created_at, k.parent_id`;
 
-/** The grant of an active, unexpired key. The auth path: one index look-up each in keys and accounts. */
-export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefined> {
+/** The grant of an active, unexpired key, by the hash of its text or by its id. The auth path: one index look-up each in keys and accounts. */
+export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
       k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
@@ -51,7 +51,7 @@ export async function findGrant(db: Db, hash: Buffer): Promise<KeyGrant | undefi
       k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
       1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms
     from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.hash = ${hash} and k.status = 'active' and (k.expires_at is null or k.expires_at > now())`;
+    where ${typeof key === 'string' ? db`k.id = ${key}` : db`k.hash = ${key}`} and k.status = 'active' and (k.expires_at is null or k.expires_at > now())`;
   return row;
 }
 

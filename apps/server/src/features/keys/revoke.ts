@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { mayChange } from './create.ts';
+import { mayChange } from './keys.terms.ts';
 import { revokeKey } from './keys.change.ts';
 
 export const revoke = operation(contract.keys.revoke, async (context, { params, query }) => {

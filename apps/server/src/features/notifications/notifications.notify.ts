@@ -3,6 +3,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import { insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
+import { dropOldest } from './notifications.webhooks.sql.ts';
 
 /** Bus topic: something changed in inboxes, or something is to be delivered. */
 export const changed = 'notifications.changed';
@@ -38,6 +39,7 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
   const order = (one: NewNotification): string => `${one.accountId} ${one.dedupeKey}`;
   const sorted = notifications.map(bounded).sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const stored = await insertNotifications(db, kernel.clock, sorted, kernel.config.mail !== undefined);
+  await dropOldest(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
   for (let at = 0; at < stored.length; at += idsInMessage) {
     const part = stored.slice(at, at + idsInMessage);
     const ids = part.map(({ id, accountId }) => ({ id, accountId }));

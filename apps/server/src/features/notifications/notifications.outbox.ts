@@ -9,8 +9,10 @@ import {
   dropSubscription,
   finishDelivery,
   type Free,
+  giveUp,
   postponeDelivery,
   takeDeliveries,
+  targetOf,
 } from './notifications.sql.ts';
 import { deliverToWebhook } from './notifications.webhooks.ts';
 
@@ -23,8 +25,9 @@ const channels = ['push', 'mail', 'webhook'] as const;
 const leaseSeconds = 120;
 /** What the bus did not announce, and retries. */
 const lookEveryMs = 5_000;
-/** A shutdown waits this long for deliveries at work; the rest is sent again by lease. */
-const drainMs = 3_000;
+/** A shutdown waits this long for deliveries at work, then ends requests to webhooks and notes that they were made. */
+const drainMs = 5_000;
+const lastNotesMs = 1_000;
 
 /**
  * Delivers what is due: each row is one target, so a retry of one sends nothing to another. At least once: a process
@@ -35,6 +38,7 @@ export class Outbox {
   readonly #vapid: () => Promise<VapidKeys>;
   readonly #mailer: Mailer;
   readonly #running = new Map<Promise<void>, DeliveryRow>();
+  readonly #ending = new AbortController();
   #loop: Loop | undefined;
   #stopped = false;
 
@@ -60,11 +64,19 @@ export class Outbox {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.stop();
+    await this.#settle(drainMs);
+    this.#ending.abort();
+    await this.#settle(lastNotesMs);
+    this.#mailer.close();
+  }
+
+  /** Waits for what is under way, at most so long. */
+  async #settle(ms: number): Promise<void> {
+    if (this.#running.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#kernel.clock.after(drainMs, resolve);
+    const cancel = this.#kernel.clock.after(ms, resolve);
     await Promise.race([Promise.all(this.#running.keys()), promise]);
     cancel();
-    this.#mailer.close();
   }
 
   async #take(): Promise<void> {
@@ -91,19 +103,18 @@ export class Outbox {
 
   #free(channel: Channel): Free {
     const running = [...this.#running.values()].filter((row) => row.channel === channel);
-    const lanes = Map.groupBy(running, (row) => row.lane);
     return {
       channel,
       most: slots[channel] - running.length,
       perLane: slotsPerLane[channel],
-      running: new Map([...lanes].map(([lane, rows]) => [lane, rows.length])),
+      running: running.map((row) => ({ lane: row.lane, target: targetOf(row) })),
     };
   }
 
   async #deliver(row: DeliveryRow): Promise<void> {
     const { log } = this.#kernel;
     try {
-      if (row.channel === 'webhook') return await deliverToWebhook(this.#kernel, row);
+      if (row.channel === 'webhook') return await deliverToWebhook(this.#kernel, row, this.#ending.signal);
       const outcome =
         row.channel === 'push' ? await push(this.#kernel, this.#vapid, row) : await this.#mailer.send(row);
       await this.#note(row, outcome);
@@ -119,10 +130,9 @@ export class Outbox {
     const seconds = outcome.retry ? retryAfter(row.attempts, outcome.afterSeconds) : undefined;
     if (seconds !== undefined) {
       log.info({ ...told, seconds }, 'a delivery failed and is tried again');
-      return postponeDelivery(sql, clock, row.id, seconds);
+      return void (await postponeDelivery(sql, clock, row, seconds));
     }
-    log.warn(told, 'a delivery is given up');
-    await finishDelivery(sql, row.id);
+    if (await giveUp(sql, row)) log.warn(told, 'a delivery is given up');
     if (!outcome.retry && outcome.targetIsGone && row.subscription) await dropSubscription(sql, row.subscription.id);
   }
 }

@@ -12,9 +12,6 @@ export type DeliveryOutcome =
   | { done: false; retry: true; reason: string; afterSeconds?: number }
   | { done: false; retry: false; reason: string; targetIsGone?: boolean };
 
-/** An answer has nothing to say: a status is enough. */
-const mostAnswerBytes = 1_024;
-
 /**
  * Sends one notification to one browser: encrypted for it alone (RFC 8291), signed as from this installation (RFC 8292).
  * The topic is the notification's id, so a repeat replaces what the push service still holds.
@@ -48,7 +45,7 @@ export async function push(
       body: details.body,
       protocols: ['https:'],
       redirects: 0,
-      maxBytes: mostAnswerBytes,
+      answerBody: 'ignore',
     });
     return outcomeOf(answer);
   } catch (error) {
@@ -91,14 +88,20 @@ export const sealedVapid: Sealed = {
 };
 
 /** Reads the keys, which the first to ask makes; sealed with the master key. Kept once read. */
-export function createVapid({ sql, keyring }: Pick<Kernel, 'sql' | 'keyring'>): () => Promise<VapidKeys> {
+export function createVapid({
+  sql,
+  keyring,
+  gateways,
+}: Pick<Kernel, 'sql' | 'keyring' | 'gateways'>): () => Promise<VapidKeys> {
   let kept: VapidKeys | undefined;
   return async () => {
     if (kept) return kept;
     const webPush = await loadWebPush();
+    await gateways.prove();
     const sealed = await readOrCreateFact(sql, fact, () =>
       keyring.seal(sealedVapid, Buffer.from(JSON.stringify(webPush.generateVAPIDKeys()))),
     );
+    await gateways.prove();
     return (kept = JSON.parse(keyring.open(sealedVapid, sealed).toString()) as VapidKeys);
   };
 }

@@ -5,8 +5,8 @@ import type { NewNotification, Severity, WebhookFormat } from './notifications.r
 
 type Time = Pick<Clock, 'instant'>;
 
-/** Deliveries that may wait for one browser, or one webhook; what comes while it does not answer is in the inbox. */
-const mostWaiting = { push: 20, webhook: 200 };
+/** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
+const mostWaitingPushes = 20;
 /** It goes to each webhook, whichever types that wants: a person looks whether alerts arrive. */
 export const testType = 'notification.test';
 
@@ -36,7 +36,8 @@ const columns = (db: Db) =>
 
 /**
  * Stores those that are new, with a delivery for each browser and each webhook of the account that wants it, and one by
- * e-mail when there is a mail server. Answers what was stored; `due` tells whether anything is to be delivered. A target
+ * e-mail when there is a mail server. Answers what was stored; `due` tells whether anything is to be delivered, `webhooks`
+ * which of those it goes to: what waits for one of them may be over its bound now. A target
  * that is being forgotten is passed over: waiting for it could be a deadlock, and a delivery to it would fail the caller's
  * transaction.
  */
@@ -45,7 +46,7 @@ export async function insertNotifications(
   time: Time,
   notifications: readonly NewNotification[],
   mail: boolean,
-): Promise<{ id: string; accountId: string; due: boolean }[]> {
+): Promise<StoredNotification[]> {
   const rows = notifications.map(({ accountId, dedupeKey, data, ...rest }) => ({
     ...rest,
     // As text: on the way through a record it would be unescaped, which NUL does not survive.
@@ -53,7 +54,7 @@ export async function insertNotifications(
     account_id: accountId,
     dedupe_key: dedupeKey,
   }));
-  return db<{ id: string; accountId: string; due: boolean }[]>`
+  return db<StoredNotification[]>`
     with inserted as (
       insert into notifications.notifications
         (account_id, dedupe_key, type, title, body, url, severity, data, created_at)
@@ -61,23 +62,28 @@ export async function insertNotifications(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as given (account_id uuid, dedupe_key text, type text,
         title text, body text, url text, severity text, data text)
       on conflict (account_id, dedupe_key) do nothing
-      returning id, account_id, type, created_at
+      returning id, seq, account_id, type, created_at
+    ), browsers as (
+      select s.id, s.account_id,
+        (select count(*) from notifications.deliveries d where d.subscription_id = s.id) as waiting
+      from notifications.subscriptions s where s.account_id in (select account_id from inserted)
+      for key share of s skip locked
     ), pushes as (
       insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
-      select 'push', s.account_id, i.id, s.id, i.created_at
-      from inserted i join notifications.subscriptions s on s.account_id = i.account_id
-      where (select count(*) from notifications.deliveries d where d.subscription_id = s.id) < ${mostWaiting.push}
-      for key share of s skip locked
+      select 'push', b.account_id, i.id, b.id, i.created_at
+      from (select *, row_number() over (partition by account_id order by seq) as nth from inserted) i
+        join browsers b on b.account_id = i.account_id
+      where b.waiting + i.nth <= ${mostWaitingPushes}
       returning notification_id
     ), webhooks as (
       insert into notifications.deliveries (channel, lane, notification_id, webhook_id, due_at)
       select 'webhook', w.account_id, i.id, w.id, i.created_at
       from inserted i join notifications.webhooks w on w.account_id = i.account_id and w.enabled
       where (w.types is null or i.type = ${testType}
-          or exists (select 1 from unnest(w.types) wanted where i.type = wanted or starts_with(i.type, wanted || '.')))
-        and (select count(*) from notifications.deliveries d where d.webhook_id = w.id) < ${mostWaiting.webhook}
+          or exists (select 1 from unnest(w.types) wanted
+            where i.type = lower(wanted) or starts_with(i.type, lower(wanted) || '.')))
       for key share of w skip locked
-      returning notification_id
+      returning notification_id, webhook_id
     ), mails as (
       insert into notifications.deliveries (channel, lane, notification_id, due_at)
       select 'mail', account_id, id, created_at from inserted where ${mail}
@@ -85,8 +91,17 @@ export async function insertNotifications(
     )
     select id, account_id as "accountId",
       id in (select notification_id from pushes union all select notification_id from webhooks
-        union all select notification_id from mails) as due
+        union all select notification_id from mails) as due,
+      array(select webhook_id from webhooks w where w.notification_id = inserted.id) as webhooks
     from inserted`;
+}
+
+/** See `insertNotifications`. */
+interface StoredNotification {
+  id: string;
+  accountId: string;
+  due: boolean;
+  webhooks: string[];
 }
 
 /** Notifications of an account, newest first. */
@@ -248,6 +263,7 @@ export interface WaitingWebhook {
   format: WebhookFormat;
   enabled: boolean;
   sealed: string;
+  failing_since: string | null;
 }
 
 /** One thing to send to one target, with all that it needs. */
@@ -269,14 +285,19 @@ export interface Free {
   most: number;
   /** Most of one lane at once. */
   perLane: number;
-  /** How many of each lane are at work. */
-  running: ReadonlyMap<string, number>;
+  /** The lanes and targets of those at work. */
+  running: readonly { lane: string; target: string }[];
 }
+
+/** What a delivery goes to: deliveries to one target that hangs must not keep the account's others waiting. */
+export const targetOf = ({ webhook, subscription }: Pick<DeliveryRow, 'webhook' | 'subscription'>): string =>
+  webhook?.id ?? subscription?.id ?? '';
 
 /**
  * Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. What one account waits for must not
- * keep the others waiting: lanes get theirs in turn, the one with the fewest at work first. To webhooks goes nothing of
- * an account that may not run anything; it waits until it may.
+ * keep the others waiting: lanes get theirs in turn, the one with the fewest at work first; in a lane its targets in
+ * turn. A webhook at which nothing arrives has one place at most, and all of those leave one place of the lane free. To
+ * webhooks goes nothing of an account that may not run anything; it waits until it may.
  */
 export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSeconds: number): Promise<DeliveryRow[]> {
   const now = nowOf(db, time);
@@ -286,20 +307,29 @@ export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSecond
         db`and exists (select 1 from accounts.standing_view a
           where a.id = case d.channel when 'webhook' then d.lane::uuid end and a.may_run)`
       : db``;
+  const target = db`coalesce(d.webhook_id, d.subscription_id)::text`;
   return db<DeliveryRow[]>`
     with busy as (
-      select * from unnest(${[...free.running.keys()]}::text[], ${[...free.running.values()]}::int[]) as b(lane, places)
-    ), shared as (
-      select d.id, coalesce(b.places, 0) + row_number() over (partition by d.lane order by d.due_at) as turn
-      from notifications.deliveries d left join busy b on b.lane = d.lane
+      select * from unnest(${free.running.map(({ lane }) => lane)}::text[],
+        ${free.running.map((one) => one.target)}::text[]) as b(lane, target)
+    ), ranked as (
+      select d.id, d.lane, d.due_at, w.failing_since is not null as failing,
+        (select count(*) from busy b where b.lane = d.lane and b.target = coalesce(${target}, ''))
+          + row_number() over (partition by d.lane, ${target} order by d.due_at, d.id) as place
+      from notifications.deliveries d left join notifications.webhooks w on w.id = d.webhook_id
       where d.due_at <= ${now} and d.channel = ${free.channel} ${mayGo}
+    ), shared as (
+      select r.id, r.failing, (select count(*) from busy b where b.lane = r.lane)
+        + row_number() over (partition by r.lane order by r.failing, r.place, r.due_at) as turn
+      from ranked r where not r.failing or r.place <= 1
     ), due as (
       select d.id from notifications.deliveries d join shared s on s.id = d.id
-      where s.turn <= ${free.perLane} and d.due_at <= ${now} order by s.turn, d.due_at limit ${free.most}
+      where s.turn <= ${free.perLane} - (case when s.failing then 1 else 0 end) and d.due_at <= ${now}
+      order by s.turn, d.due_at limit ${free.most}
       for update of d skip locked
     ), taken as (
-      update notifications.deliveries d
-      set attempts = attempts + 1, due_at = ${now} + make_interval(secs => ${leaseSeconds})
+      update notifications.deliveries d set attempts = attempts + 1,
+        due_at = ${now} + make_interval(secs => ${leaseSeconds}), held_until = ${now} + make_interval(secs => ${leaseSeconds})
       from due where d.id = due.id
       returning d.id, d.channel, d.lane, d.attempts, d.notification_id, d.subscription_id, d.webhook_id, d.mail_id
     )
@@ -312,15 +342,31 @@ export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSecond
     left join notifications.mails m on m.id = t.mail_id`;
 }
 
-/** Delivered, or given up. */
+/** Which attempt at a delivery: what a later one found out counts more. */
+export type AttemptOf = Pick<DeliveryRow, 'id' | 'attempts'>;
+
+/** Delivered: whichever attempt it was, none is to follow. */
 export async function finishDelivery(db: Db, id: string): Promise<void> {
   await db`delete from notifications.deliveries where id = ${id}`;
 }
 
-/** Tries again in some seconds. */
-export async function postponeDelivery(db: Db, time: Time, id: string, seconds: number): Promise<void> {
-  await db`
-    update notifications.deliveries set due_at = ${nowOf(db, time)} + make_interval(secs => ${seconds}) where id = ${id}`;
+/** Gives up, unless a later attempt is under way; answers whether it did. */
+export async function giveUp(db: Db, { id, attempts }: AttemptOf): Promise<boolean> {
+  const { count } = await db`delete from notifications.deliveries where id = ${id} and attempts = ${attempts}`;
+  return count > 0;
+}
+
+/** Tries again in some seconds, and answers when; undefined when it is not waiting any more, or a later attempt is under way. */
+export async function postponeDelivery(
+  db: Db,
+  time: Time,
+  { id, attempts }: AttemptOf,
+  seconds: number,
+): Promise<string | undefined> {
+  const [row] = await db<{ due_at: string }[]>`
+    update notifications.deliveries set due_at = ${nowOf(db, time)} + make_interval(secs => ${seconds}), held_until = null
+    where id = ${id} and attempts = ${attempts} returning due_at`;
+  return row?.due_at;
 }
 
 /** Forgets notifications and e-mail older than `days`. */

@@ -361,7 +361,7 @@ describe('notifications', () => {
     await sql.begin(async (tx) => {
       await notify({ ...gateway.kernel, bus: { ...gateway.kernel.bus, publish: () => Promise.resolve() } }, tx, told());
       for (const channel of ['push', 'mail'] as const) {
-        const free = { channel, most: 10, perLane: 10, running: new Map<string, number>() };
+        const free = { channel, most: 10, perLane: 10, running: [] };
         assert.equal((await takeDeliveries(tx, clock, free, 120)).length, 1);
       }
     });

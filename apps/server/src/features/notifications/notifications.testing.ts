@@ -65,8 +65,8 @@ export function verifyVapid(authorization: string) {
 export class TestPushService implements AsyncDisposable {
   readonly pushed: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
   /** What it answers for a path, one after the other; 201 unless set. */
-  readonly answers = new Map<string, { status: number; headers?: Record<string, string> }[]>();
-  /** Responses to paths that begin with `/hang`: they are never sent. */
+  readonly answers = new Map<string, { status: number; headers?: Record<string, string>; stuck?: true }[]>();
+  /** Responses to paths that begin with `/hang`: they are never sent. `/echo` answers the headers of the request. */
   readonly hanging: ServerResponse[] = [];
   /** There once it listens. */
   port = 0;
@@ -79,8 +79,10 @@ export class TestPushService implements AsyncDisposable {
       request.on('end', () => {
         const path = request.url ?? '';
         this.pushed.push({ path, headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) });
-        const { status, headers } = this.answers.get(path)?.shift() ?? { status: 201 };
+        const { status, headers, stuck = false } = this.answers.get(path)?.shift() ?? { status: 201 };
         if (path.startsWith('/hang')) this.hanging.push(response);
+        else if (path.startsWith('/echo')) response.writeHead(status, headers).end(JSON.stringify(request.headers));
+        else if (stuck) response.writeHead(status, headers).flushHeaders();
         else response.writeHead(status, headers).end();
       });
     });

@@ -26,18 +26,23 @@ export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof
   };
 }
 
-/** A webhook as the API shows it: header values never, and its address whole only to a key that may change it. */
+/**
+ * A webhook as the API shows it: header values never, and its address whole only to a key that may change it. Without
+ * `secrets` it is broken: nobody can open them.
+ */
 export function toWebhook(
   row: WebhookRow,
-  { url, headers }: Pick<WebhookSecrets, 'url' | 'headers'>,
+  secrets: Pick<WebhookSecrets, 'url' | 'headers'> | undefined,
   { scopes }: Pick<Actor, 'scopes'>,
 ): z.input<typeof webhook> {
   const { id, name, format, types, enabled, disabled_reason, failing_since, created_at, updated_at } = row;
+  const { url, headers } = secrets ?? { url: '', headers: {} };
   const mayChange = scopes.includes('*') || scopes.includes('notifications');
   return {
     id,
     name,
-    url: mayChange ? url : new URL(url).origin,
+    url: mayChange || !secrets ? url : new URL(url).origin,
+    ...(!secrets && { broken: true }),
     format,
     ...(types !== null && { types }),
     ...(Object.keys(headers).length > 0 && { headers: hide(headers) }),

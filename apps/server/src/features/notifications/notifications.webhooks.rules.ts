@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { cut, type WebhookFormat, webLink, type WebLinks } from './notifications.rules.ts';
 import type { NotificationRow } from './notifications.sql.ts';
 
@@ -17,17 +17,24 @@ const secretPrefix = 'whsec_';
 const secretBytes = 32;
 /** A receiver has this long to take a new secret. */
 const overlapMs = 24 * 3_600_000;
-/** However often it is rotated in that time. */
+/** Each was promised that time, and makes each request longer. */
 const mostPrevious = 4;
 
 /** A secret as Standard Webhooks writes it. */
 export const newSecret = (): string => secretPrefix + randomBytes(secretBytes).toString('base64');
 
-/** The same with a new secret; the old one signs too for a day. */
+/** The same with a new secret; the old one signs too for a day. Throws 409 while as many sign as may. */
 export function rotated(secrets: WebhookSecrets, now: number): WebhookSecrets & { until: number } {
   const until = now + overlapMs;
-  const previous = [{ secret: secrets.secret, until }, ...secrets.previous.filter((one) => one.until > now)];
-  return { ...secrets, secret: newSecret(), previous: previous.slice(0, mostPrevious), until };
+  const signing = secrets.previous.filter((one) => one.until > now);
+  if (signing.length >= mostPrevious) {
+    const free = new Date(Math.min(...signing.map((one) => one.until))).toISOString();
+    const message =
+      `${mostPrevious} earlier secrets still sign, as was promised; rotate again after ${free}, or make another ` +
+      'webhook and delete this one';
+    throw new ApiError('too_many_secrets', message);
+  }
+  return { ...secrets, secret: newSecret(), previous: [{ secret: secrets.secret, until }, ...signing], until };
 }
 
 /** The headers of Standard Webhooks: a signature for each secret that is valid now. */
@@ -70,7 +77,9 @@ const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 const marks = { info: 'ℹ️', warning: '⚠️', critical: '🚨' } as const;
 
-function slackBody({ title, body, severity, type }: NotificationRow, link: string | undefined): object {
+function slackBody({ title: given, body: text, severity, type }: NotificationRow, link: string | undefined): object {
+  // Slack refuses a text of blanks.
+  const [title, body] = [given.trim() || type, text.trim()];
   const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
   // Slack takes addresses of the web only.
   const href = link !== undefined && /^https?:/.test(link) && URL.canParse(link) ? new URL(link).href : undefined;
@@ -87,8 +96,10 @@ function slackBody({ title, body, severity, type }: NotificationRow, link: strin
   };
 }
 
-/** From here on an ntfy server makes a message an attachment. */
-const mostNtfyBytes = 4_000;
+/** From here on an ntfy server makes a message an attachment; a JSON that is longer it refuses. */
+const mostNtfyBytes = { message: 4_000, json: 8_192 };
+/** How a topic is read, or published to in other ways: addresses below its own. */
+const belowTopics = /^(?:json|sse|raw|ws|publish|send|trigger|auth)$/;
 const ntfyTerms = {
   info: { priority: 3, tags: ['information_source'] },
   warning: { priority: 4, tags: ['warning'] },
@@ -96,10 +107,21 @@ const ntfyTerms = {
 } as const;
 
 function ntfyBody({ title, body, severity, type }: NotificationRow, topic: string, link: string | undefined): object {
-  let message = body === '' ? title : body;
-  while (Buffer.byteLength(message) > mostNtfyBytes) message = cut(message, Math.floor(message.length * 0.8));
   const { priority, tags } = ntfyTerms[severity];
-  return { topic, title, message, priority, tags: [...tags, type], ...(link !== undefined && { click: link }) };
+  const bodyOf = (message: string) => ({
+    topic,
+    title,
+    message,
+    priority,
+    tags: [...tags, type],
+    ...(link !== undefined && { click: link }),
+  });
+  const fits = (message: string): boolean =>
+    Buffer.byteLength(message) <= mostNtfyBytes.message &&
+    Buffer.byteLength(JSON.stringify(bodyOf(message))) <= mostNtfyBytes.json;
+  let message = body === '' ? title : body;
+  while (message.length > 1 && !fits(message)) message = cut(message, Math.floor(message.length * 0.8));
+  return bodyOf(message);
 }
 
 interface Topic {
@@ -112,6 +134,7 @@ export function topicOf(address: string): Topic | undefined {
   const url = new URL(address);
   const [, folder, topic] = /^(.*\/)([-_A-Za-z0-9]{1,64})$/.exec(url.pathname) ?? [];
   if (folder === undefined || topic === undefined) return undefined;
+  if (folder !== '/' && belowTopics.test(topic)) return undefined;
   url.pathname = folder;
   url.hash = '';
   return { topic, publishUrl: url.href };
@@ -135,6 +158,12 @@ export function webhookRetryAfter(attempts: number, asked = 0, chance = Math.ran
 
 /** A webhook that nothing arrived at for so long when a delivery is given up is switched off. */
 export const failingMs = 3 * 86_400_000;
+
+/**
+ * Until then whatever waits comes again soon by itself. A receiver that takes others is not asked more often for the one
+ * message that it refuses: that would use up its attempts.
+ */
+export const shortOutageMs = 600_000;
 
 /** `Retry-After` in seconds, from either of its forms; 0 when there is none. */
 export function askedSeconds(header: string | string[] | undefined, now: number): number {

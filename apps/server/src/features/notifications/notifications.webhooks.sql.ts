@@ -70,16 +70,22 @@ export async function lockWebhook(db: Db, accountId: string, id: string): Promis
   return row;
 }
 
-/** Replaces what is said of a locked webhook. One that is switched on again begins anew. */
-export async function updateWebhook(db: Db, time: Time, id: string, terms: WebhookTerms): Promise<WebhookRow> {
-  const { name, format, types, enabled, sealed } = terms;
+/** Replaces what is said of a locked webhook. One that is switched on again, or gets another address, begins anew. */
+export async function updateWebhook(
+  db: Db,
+  time: Time,
+  id: string,
+  terms: WebhookTerms & { isElsewhere?: boolean },
+): Promise<WebhookRow> {
+  const { name, format, types, enabled, sealed, isElsewhere = false } = terms;
   const [row] = await db<WebhookRow[]>`
     update notifications.webhooks set name = ${name}, format = ${format}, types = ${types}::text[], sealed = ${sealed},
       disabled_reason = case when ${enabled} then null else disabled_reason end,
-      failing_since = case when ${enabled} and enabled then failing_since end,
+      failing_since = case when ${enabled} and enabled and not ${isElsewhere} then failing_since end,
       enabled = ${enabled}, updated_at = ${nowOf(db, time)}
     where id = ${id} returning ${columns(db)}`;
   if (!enabled) await dropWaiting(db, id);
+  else if (isElsewhere) await hastenWaiting(db, time, id);
   return row as WebhookRow;
 }
 
@@ -90,9 +96,73 @@ export async function deleteWebhook(db: Db, accountId: string, id: string): Prom
   return rows.length > 0;
 }
 
-/** Forgets what waits for a webhook. */
+/** Forgets what waits for a webhook, and says of no attempt any more that another follows. */
 async function dropWaiting(db: Db, id: string): Promise<void> {
   await db`delete from notifications.deliveries where webhook_id = ${id}`;
+  await db`
+    update notifications.webhook_attempts set next_attempt_at = null
+    where webhook_id = ${id} and next_attempt_at is not null`;
+}
+
+/** A webhook whose delivery is noted, locked until the transaction ends: its other deliveries wait for that. */
+export async function lockWebhookById(db: Db, id: string): Promise<WebhookRow | undefined> {
+  const [row] = await db<WebhookRow[]>`
+    select ${columns(db)} from notifications.webhooks where id = ${id} for no key update`;
+  return row;
+}
+
+/** It takes deliveries again: what waits for the next attempt is due now. What is being sent stays with its process. */
+export async function hastenWaiting(db: Db, time: Time, id: string): Promise<void> {
+  const now = nowOf(db, time);
+  await db`
+    with hastened as (
+      update notifications.deliveries set due_at = ${now}
+      where id in (
+        select id from notifications.deliveries
+        where webhook_id = ${id} and due_at > ${now} and (held_until is null or held_until <= ${now})
+        for update skip locked)
+      returning notification_id
+    )
+    update notifications.webhook_attempts a set next_attempt_at = ${now}
+    from hastened h where a.webhook_id = ${id} and a.notification_id = h.notification_id and a.next_attempt_at > ${now}`;
+}
+
+/** Deliveries that may wait for one webhook. */
+const mostWaiting = 200;
+
+/**
+ * Drops the oldest of what waits for webhooks beyond the bound, and keeps that among their attempts. For webhooks that
+ * this transaction has told something, so that none of them can be deleted meanwhile.
+ */
+export async function dropOldest(db: Db, time: Time, webhookIds: readonly string[]): Promise<void> {
+  if (webhookIds.length === 0) return;
+  const now = nowOf(db, time);
+  const dropped = await db<{ webhook_id: string; notification_id: string }[]>`
+    with ranked as (
+      select d.id, row_number() over (partition by d.webhook_id
+        order by coalesce(d.held_until > ${now}, false) desc, n.seq desc) as nth
+      from notifications.deliveries d join notifications.notifications n on n.id = d.notification_id
+      where d.webhook_id = any(${[...webhookIds]}::uuid[])
+    ), beyond as (
+      select d.id from notifications.deliveries d join ranked r on r.id = d.id
+      where r.nth > ${mostWaiting} and (d.held_until is null or d.held_until <= ${now})
+      for update of d skip locked
+    ), dropped as (
+      delete from notifications.deliveries d using beyond b where d.id = b.id
+      returning d.id, d.webhook_id, d.notification_id, d.attempts
+    )
+    insert into notifications.webhook_attempts
+      (webhook_id, message_id, notification_id, type, at, attempt, ok, reason, duration_ms)
+    select d.webhook_id, 'msg_' || replace(d.id::text, '-', ''), d.notification_id, n.type, ${now}, d.attempts, false,
+      ${`dropped: ${mostWaiting} newer ones wait`}, 0
+    from dropped d join notifications.notifications n on n.id = d.notification_id order by n.seq
+    returning webhook_id, notification_id`;
+  if (dropped.length === 0) return;
+  await db`
+    update notifications.webhook_attempts set next_attempt_at = null
+    where webhook_id = any(${dropped.map((one) => one.webhook_id)}::uuid[]) and next_attempt_at is not null
+      and notification_id = any(${dropped.map((one) => one.notification_id)}::uuid[])`;
+  for (const id of new Set(dropped.map((one) => one.webhook_id))) await trimAttempts(db, id);
 }
 
 /** Notes whether an attempt arrived; answers since when none did, null when this one did. */
@@ -104,12 +174,15 @@ export async function noteArrival(db: Db, time: Time, id: string, arrived: boole
   return row?.failing_since ?? null;
 }
 
+/** Why the platform switches a webhook off. */
+export type DisabledReason = 'gone' | 'failing' | 'broken';
+
 /** Switches a webhook off and drops what waits for it; undefined when it was off already. */
 export async function disableWebhook(
   db: Db,
   time: Time,
   id: string,
-  reason: 'gone' | 'failing',
+  reason: DisabledReason,
 ): Promise<WebhookRow | undefined> {
   const [row] = await db<WebhookRow[]>`
     update notifications.webhooks set enabled = false, disabled_reason = ${reason}, updated_at = ${nowOf(db, time)}
@@ -140,6 +213,10 @@ export async function insertAttempt(db: Db, webhookId: string, attempt: AttemptR
   const [webhook] = await db`select 1 from notifications.webhooks where id = ${webhookId} for key share`;
   if (!webhook) return;
   await db`insert into notifications.webhook_attempts ${db({ ...attempt, webhook_id: webhookId })}`;
+  await trimAttempts(db, webhookId);
+}
+
+async function trimAttempts(db: Db, webhookId: string): Promise<void> {
   await db`
     delete from notifications.webhook_attempts where webhook_id = ${webhookId} and seq <= (
       select seq from notifications.webhook_attempts where webhook_id = ${webhookId}

@@ -5,14 +5,16 @@ import { operation } from '../../kernel/feature.ts';
 import { toWebhook } from './notifications.view.ts';
 import { rotated } from './notifications.webhooks.rules.ts';
 import { lockWebhook, updateWebhook } from './notifications.webhooks.sql.ts';
-import { openSecrets, sealSecrets } from './notifications.webhooks.ts';
+import { openSecrets, refusedBroken, sealSecrets } from './notifications.webhooks.ts';
 
 export const rotateWebhookSecret = operation(contract.notifications.rotateWebhookSecret, (context, { params }) =>
   context.transaction(async (tx) => {
     const { kernel, actor, by, clock } = context;
     const row = await lockWebhook(tx, actor.accountId, params.id);
     if (!row) throw notFound('webhook');
-    const { until, ...secrets } = rotated(openSecrets(kernel, row), clock.now());
+    const stored = openSecrets(kernel, row);
+    if (!stored) throw refusedBroken();
+    const { until, ...secrets } = rotated(stored, clock.now());
     const updated = await updateWebhook(tx, clock, row.id, { ...row, sealed: sealSecrets(kernel, secrets) });
     const act = { action: 'notifications.rotateWebhookSecret', subject: row.id };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });

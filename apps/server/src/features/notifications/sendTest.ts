@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
+import { takeTest } from './notifications.webhooks.ts';
 import { notify } from './notifications.notify.ts';
 import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 import { listWebhooks, type WebhookRow } from './notifications.webhooks.sql.ts';
 
-export const sendTest = operation(contract.notifications.sendTest, (context) =>
-  context.transaction(async (tx) => {
-    const { kernel, actor } = context;
+export const sendTest = operation(contract.notifications.sendTest, async (context) => {
+  const { kernel, actor } = context;
+  await takeTest(kernel, actor.accountId);
+  return context.transaction(async (tx) => {
     const { accountId } = actor;
     const dedupeKey = `notification.test:${randomUUID()}`;
     await notify(kernel, tx, {
@@ -47,8 +49,8 @@ export const sendTest = operation(contract.notifications.sendTest, (context) =>
         ),
       ],
     };
-  }),
-);
+  });
+});
 
 /** As many are told of; more get theirs. */
 const mostWebhooks = 100;
@@ -58,7 +60,7 @@ function webhookTargets(webhooks: readonly WebhookRow[], told: readonly string[]
   return webhooks.map(({ id, name, enabled }) => {
     const target = { channel: 'webhook', to: name };
     if (told.includes(id)) return { ...target, sent: true };
-    const reason = enabled ? 'too much waits for it already' : 'it is switched off';
+    const reason = enabled ? 'it is being changed; try again' : 'it is switched off';
     return { ...target, sent: false, reason };
   });
 }

@@ -1,12 +1,12 @@
-import { contract } from '@svc/contract';
+import { contract, webhookFormats } from '@svc/contract';
 import { writeAct } from '../../kernel/audit.ts';
 import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { keepHidden } from '../../kernel/hidden.ts';
 import { toWebhook } from './notifications.view.ts';
-import { isOtherServer, refusedHeaders } from './notifications.webhooks.rules.ts';
+import { isOtherServer, newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
 import { findWebhook, lockWebhook, updateWebhook as updateRow } from './notifications.webhooks.sql.ts';
-import { checkAddress, checkFormat, openSecrets, sealSecrets } from './notifications.webhooks.ts';
+import { checkAddress, checkFormat, openSecrets, refusedBroken, sealSecrets } from './notifications.webhooks.ts';
 
 /** Changes a webhook. Stored headers stay with their server: for another one they are given anew. */
 export const updateWebhook = operation(contract.notifications.updateWebhook, async (context, { params, body }) => {
@@ -16,14 +16,19 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
   return context.transaction(async (tx) => {
     const row = await lockWebhook(tx, actor.accountId, params.id);
     if (!row) throw notFound('webhook');
-    const stored = openSecrets(kernel, row);
+    const opened = openSecrets(kernel, row);
+    if (!opened && body.url === undefined) throw refusedBroken();
+    // One that cannot be opened begins anew: its secret is made, and shown when it is rotated.
+    const stored = opened ?? { url: body.url as string, secret: newSecret(), previous: [], headers: {} };
     const url = body.url === undefined ? stored.url : new URL(body.url).href;
     const known = isOtherServer(url, stored.url) ? {} : stored.headers;
     if (body.headers === undefined && Object.keys(stored.headers).length > Object.keys(known).length) {
       throw refusedHeaders('the address is of another server; send the headers that are for it, or null');
     }
     const headers = body.headers === undefined ? known : keepHidden(body.headers ?? {}, known, refusedHeaders);
-    const { name = row.name, format = row.format, enabled = row.enabled } = body;
+    const { name = row.name } = body;
+    const format = body.format === undefined ? row.format : (body.format ?? webhookFormats[0]);
+    const enabled = body.enabled === undefined ? row.enabled : (body.enabled ?? true);
     checkFormat(url, format);
     const secrets = { ...stored, url, headers };
     const types = body.types === undefined ? row.types : body.types;
@@ -31,6 +36,8 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     const details = { name, enabled, fields: Object.keys(body), origin: new URL(url).origin };
     const act = { action: 'notifications.updateWebhook', subject: row.id, details };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });
-    return toWebhook(await updateRow(tx, clock, row.id, { name, format, types, enabled, sealed }), secrets, actor);
+    const isElsewhere = url !== opened?.url || format !== row.format;
+    const terms = { name, format, types, enabled, sealed, isElsewhere };
+    return toWebhook(await updateRow(tx, clock, row.id, terms), secrets, actor);
   });
 });

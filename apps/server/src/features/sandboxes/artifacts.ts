@@ -2,18 +2,22 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { collect } from '../artifacts/index.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
-import { outputsOf, runningSandbox } from './sandboxes.running.ts';
+import { type Mover, outputsOf, runningSandbox } from './sandboxes.running.ts';
 
 /** Collects what the sandbox hands out, and answers each file with a signed link. */
 export const artifacts = (nodes: Nodes) =>
-  operation(contract.sandboxes.artifacts, async (context, { params }) => {
-    const running = await runningSandbox(context, nodes, params.id);
-    try {
-      const { by } = context;
-      const { accountId } = context.actor;
-      const { source, paths } = await outputsOf(context.kernel, running.node, { id: params.id, accountId, by });
-      return { data: await collect(context.kernel, source, paths) };
-    } catch (error) {
-      throw toApiFailure(error, 'file');
-    }
-  });
+  operation(contract.sandboxes.artifacts, async (context, { params }) => ({
+    data: await collectFrom(context, nodes, params.id),
+  }));
+
+/** Collects every file that a sandbox hands out. */
+export async function collectFrom(caller: Mover, nodes: Nodes, id: string) {
+  const { kernel, actor, by } = caller;
+  const running = await runningSandbox(caller, nodes, id);
+  try {
+    const { source, paths } = await outputsOf(kernel, running.node, { id, accountId: actor.accountId, by });
+    return await collect(kernel, source, paths);
+  } catch (error) {
+    throw toApiFailure(error, 'file');
+  }
+}

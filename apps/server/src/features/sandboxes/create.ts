@@ -7,5 +7,6 @@ import { toRecord } from './sandboxes.view.ts';
 export const create = (nodes: Nodes) =>
   operation(contract.sandboxes.create, async (context, { body }) => {
     const { backend, template, egress, metadata, ttl_seconds: ttlSeconds } = body;
-    return toRecord(await createSandbox(context, nodes, { backend, template, egress, metadata, ttlSeconds }));
+    const row = await createSandbox(context, nodes, { backend, template, egress, metadata, ttlSeconds });
+    return toRecord(row, context.clock.now());
   });

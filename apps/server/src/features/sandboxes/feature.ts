@@ -1,13 +1,12 @@
-import type { Kernel } from '../../kernel/kernel.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature } from '../../kernel/feature.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { artifacts } from './artifacts.ts';
 import { create } from './create.ts';
 import { exec } from './exec.ts';
 import { fork } from './fork.ts';
 import { get } from './get.ts';
-import type { Sandboxes } from './index.ts';
+import { checkEnabled, type Sandboxes } from './index.ts';
 import { list } from './list.ts';
 import { listFiles } from './listFiles.ts';
 import { pause } from './pause.ts';
@@ -18,6 +17,7 @@ import { resetKernel } from './resetKernel.ts';
 import { resume } from './resume.ts';
 import { run } from './run.ts';
 import { runCode } from './runCode.ts';
+import { sandboxMemoryQuota } from './sandboxes.create.ts';
 import { Keeper } from './sandboxes.keeper.ts';
 import { deleteExpiredPreviews } from './sandboxes.previews.sql.ts';
 import { PreviewListener } from './sandboxes.previews.ts';
@@ -26,6 +26,8 @@ import { snapshot } from './snapshot.ts';
 import { writeFile } from './writeFile.ts';
 
 const sweptAtOnce = 10_000;
+/** How long a shutdown waits for commands; then they are ended, and their callers told. */
+const drainMs = 5_000;
 
 /** On every answer of a sandbox route (document 3, Limits). */
 const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
@@ -40,13 +42,11 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
   return {
     name: 'sandboxes',
     headers: sandboxHeaders(kernel),
-    gate({ features }) {
-      if (features['sandboxes'] !== false) return;
-      throw new ApiError('forbidden', 'sandboxes are not enabled for this account; ask its operator');
-    },
+    gate: checkEnabled,
+    quotas: [sandboxMemoryQuota],
     operations: {
-      list,
-      get,
+      list: list(nodes),
+      get: get(nodes),
       create: create(nodes),
       remove: remove(nodes),
       exec: exec(nodes),
@@ -70,8 +70,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
         retries: 0,
         async run({ sql, clock, config }) {
           await deleteOldSandboxes(sql, clock);
-          const { ms } = await readNow(sql, clock);
-          const before = new Date(ms - config.auditDays * 86_400_000).toISOString();
+          const before = new Date((await readNow(sql, clock)).ms - config.auditDays * 86_400_000).toISOString();
           while ((await forgetOldAudit(sql, { before }, sweptAtOnce)) === sweptAtOnce);
         },
       },
@@ -85,6 +84,8 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
     async start(_kernel, { serves, works }) {
       await Promise.all([keeper.start(works), serves && listener.listen()]);
       return {
+        // In a process that only works there are none.
+        drain: () => nodes.commands.drain(drainMs),
         async stop() {
           await listener.close();
           await keeper.stop();

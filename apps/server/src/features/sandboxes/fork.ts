@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
 import { createRow, forgetCreation } from './sandboxes.moves.ts';
@@ -29,13 +29,21 @@ export const fork = (nodes: Nodes) =>
       const row = await findSandbox(tx, actor.accountId, id);
       if (row?.state !== 'running') throw notRunning();
       if (await isBusy(tx, clock, id)) throw busy();
-      await checkCaps(tx, actor, { backend: 'v2', forks: count });
+      await checkCaps(kernel.config, tx, actor, { backend: 'v2', forks: count, memoryMb: row.memory_mb });
       const ttlMs = ttlSeconds === undefined ? Date.parse(row.expires_at) - clock.now() : ttlSeconds * 1000;
       const made = [];
       for (let i = 0; i < count; i++) {
-        const { backend, template, egress, metadata } = row;
+        const { backend, template, egress, metadata, memory_mb } = row;
         const child = { id: randomUUID(), account_id: actor.accountId, key_id: actor.keyId };
-        const inherited = { backend, template, egress, metadata, ttlMs: Math.max(1000, ttlMs), parentId: id };
+        const inherited = {
+          backend,
+          template,
+          egress,
+          metadata,
+          memory_mb,
+          ttlMs: Math.max(1000, ttlMs),
+          parentId: id,
+        };
         made.push(await createRow(tx, clock, { ...child, ...inherited }));
         await placeSandbox(tx, child.id, { nodeId: row.node_id as string, backend });
       }
@@ -44,7 +52,7 @@ export const fork = (nodes: Nodes) =>
     const giveUp = (child: string) => forgetCreation(kernel.sql, child);
     try {
       const asked = children.map((child) => ({ id: child.id, expires_at: Date.parse(child.expires_at) }));
-      const forked = await nodes.of(parent.node_id).fork(id, asked);
+      const forked = await (await nodes.reach(parent.node_id)).fork(id, asked);
       for (const child of forked.children) {
         const made = { restored: child.restored, imageDigest: parent.image_digest ?? '', detail: { parent: id } };
         try {

@@ -1,11 +1,13 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import type { Nodes } from './sandboxes.nodes.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 
-export const get = operation(contract.sandboxes.get, async ({ db, actor }, { params }) => {
-  const row = await findSandbox(db, actor.accountId, params.id);
-  if (!row) throw notFound('sandbox');
-  return toRecord(row);
-});
+export const get = (nodes: Nodes) =>
+  operation(contract.sandboxes.get, async ({ db, actor, clock }, { params }) => {
+    const row = await findSandbox(db, actor.accountId, params.id);
+    if (!row) throw notFound('sandbox');
+    return toRecord(row, clock.now(), nodes.endedAfterResume(row));
+  });

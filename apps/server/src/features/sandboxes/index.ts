@@ -1,13 +1,34 @@
-import type { AccountData } from '../../kernel/deletion.ts';
-import { endOfAccount } from './sandboxes.keeper.ts';
-import { forgetOldAudit } from './sandboxes.sql.ts';
-import { defaultTemplate } from '@svc/contract';
+import type { Readable } from 'node:stream';
+import { contract, defaultTemplate } from '@svc/contract';
+import type { Template } from '@svc/sandboxd-api';
 import { bySystem } from '../../kernel/audit.ts';
+import type { AccountData } from '../../kernel/deletion.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
+import { checkCaller } from '../../kernel/http/access.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { collectFrom } from './artifacts.ts';
+import { entriesOf } from './listFiles.ts';
+import { openFile } from './readFile.ts';
+import { destroy } from './remove.ts';
 import { runOnce } from './run.ts';
-import { Nodes } from './sandboxes.nodes.ts';
-import { platformKey } from './sandboxes.sql.ts';
+import { runCell } from './runCode.ts';
+import { type Caller, type Command, runCommand } from './sandboxes.command.ts';
+import { createSandbox, isReady, type Wanted } from './sandboxes.create.ts';
+import { endOfAccount } from './sandboxes.keeper.ts';
+import { moveSandbox } from './sandboxes.moves.ts';
+import { Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import type { Mover } from './sandboxes.running.ts';
+import { findSandbox, forgetOldAudit, platformKey, type SandboxRow } from './sandboxes.sql.ts';
+import { writeBytes } from './writeFile.ts';
+
+export type { Caller } from './sandboxes.command.ts';
+
+/** Throws 403 when an operator switched sandboxes off for the account. */
+export function checkEnabled({ features }: Actor): void {
+  if (features['sandboxes'] !== false) return;
+  throw new ApiError('forbidden', 'sandboxes are not enabled for this account; ask its operator');
+}
 
 /** What other features do with sandboxes. */
 export class Sandboxes {
@@ -20,6 +41,79 @@ export class Sandboxes {
     this.nodes = new Nodes(kernel);
   }
 
+  /** Throws what a route of sandboxes answers a caller that may not use them. */
+  check(actor: Actor): void {
+    checkCaller({ name: 'sandboxes', gate: checkEnabled }, contract.sandboxes.create, actor);
+  }
+
+  /** Whether a node has the image of a template, so that a sandbox of it need not wait for its build. */
+  has(template: Template): boolean {
+    return this.nodes.all().some(({ status }) => status.images.some(isReady(template)));
+  }
+
+  /** The account's sandbox, whatever its state. */
+  find(accountId: string, id: string): Promise<SandboxRow | undefined> {
+    return findSandbox(this.#kernel.sql, accountId, id);
+  }
+
+  /** Makes a sandbox, as its route does. */
+  create(caller: Caller, wanted: Wanted): Promise<SandboxRow> {
+    return createSandbox(caller, this.nodes, wanted);
+  }
+
+  /** Lets a running sandbox live for at least so long from now; answers whether it runs. */
+  async extend({ actor, by }: Mover, id: string, ttlSeconds: number): Promise<boolean> {
+    const owned = await this.find(actor.accountId, id);
+    const row = owned && (await moveSandbox(this.#kernel, id, 'extend', { by, ttlSeconds }));
+    if (!row) return false;
+    try {
+      await this.nodes.of(row.node_id).setExpiry(id, Date.parse(row.expires_at));
+      return true;
+    } catch (error) {
+      throw toApiFailure(error);
+    }
+  }
+
+  /** Destroys a sandbox, as its route does. */
+  destroy(caller: Mover, id: string) {
+    return destroy(caller, this.nodes, id);
+  }
+
+  /** Runs a command, as its route does. */
+  async exec(caller: Caller, id: string, command: Command) {
+    return (await runCommand(caller, this.nodes, id, command)).result;
+  }
+
+  /** Runs Python in the kernel of the sandbox, as its route does. */
+  runCode(caller: Caller, id: string, cell: { code: string; timeoutSeconds: number }) {
+    return runCell(caller, this.nodes, id, cell);
+  }
+
+  /** Writes a file, as its route does. */
+  writeFile(caller: Mover, file: { id: string; path: string }, body: Readable) {
+    return writeBytes(caller, this.nodes, file, body);
+  }
+
+  /** Opens a file, as its route does. */
+  readFile(caller: Mover, file: { id: string; path: string }) {
+    return openFile(caller, this.nodes, file);
+  }
+
+  /** What is in a directory, as its route does. */
+  listFiles(caller: Mover, directory: { id: string; path: string }) {
+    return entriesOf(caller, this.nodes, directory);
+  }
+
+  /** Collects what the sandbox hands out, as its route does. */
+  artifacts(caller: Mover, id: string) {
+    return collectFrom(caller, this.nodes, id);
+  }
+
+  /** A caller for what the platform does by itself, on behalf of an account. */
+  callerFor(accountId: string, signal: AbortSignal): Caller {
+    return { kernel: this.#kernel, actor: ofPlatform(accountId), by: bySystem, signal, frames: undefined };
+  }
+
   /** Runs a shell command of the platform's own accord, for an account: one shot, no key, no inputs. */
   async runShell(
     accountId: string,
@@ -27,8 +121,7 @@ export class Sandboxes {
     signal: AbortSignal,
   ) {
     const { timeoutSeconds, ...what } = command;
-    const caller = { kernel: this.#kernel, actor: ofPlatform(accountId), by: bySystem, signal, frames: undefined };
-    return runOnce(caller, this.nodes, {
+    return runOnce(this.callerFor(accountId, signal), this.nodes, {
       ...what,
       env: {},
       inputs: [],

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { checkPausedCap } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
@@ -8,7 +8,7 @@ import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 
 export const pause = (nodes: Nodes) =>
-  operation(contract.sandboxes.pause, async (context, { params: { id } }) => {
+  operation(contract.sandboxes.pause, async (context, { params: { id }, body }) => {
     const { kernel, actor, by, clock } = context;
     const { accountId } = actor;
     const moved = await context.transaction(async (tx) => {
@@ -25,9 +25,11 @@ export const pause = (nodes: Nodes) =>
       throw (await isBusy(tx, clock, id)) ? busy() : notRunning();
     });
     try {
-      const paused = await nodes.of(moved.node_id).pause(id);
+      const node = await nodes.reach(moved.node_id);
+      const paused = await node.pause(id, body.files_only);
       const given = { by, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
-      return toRecord(await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given)));
+      const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
+      return toRecord(row, clock.now());
     } catch (error) {
       // What the node made of it is found out by the keeper.
       await moveSandbox(kernel, id, 'keepRunning', { by });

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { ApiError } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { checkTtl } from './sandboxes.create.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import { createToken, hashOf, previewUrl } from './sandboxes.previews.address.ts';
@@ -18,7 +18,7 @@ export const preview = (nodes: Nodes, listener: PreviewListener) =>
   operation(contract.sandboxes.preview, async ({ kernel, db, actor, by, clock }, { params: { id }, body }) => {
     const { port, ttl_seconds: ttlSeconds } = body;
     checkTtl(ttlSeconds, ttl.most, ttl.least);
-    const { audit } = await runningSandbox({ db, actor, by }, nodes, id);
+    const { audit } = await runningSandbox({ kernel, actor, by }, nodes, id);
     const { config } = kernel;
     const token = createToken();
     const url = previewUrl(config, { port, token, listens: listener.port });

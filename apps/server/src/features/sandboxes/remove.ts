@@ -1,20 +1,24 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { notFound } from '../../kernel/http/errors.ts';
 import { moveSandbox, sandboxMoves } from './sandboxes.moves.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
+import type { Mover } from './sandboxes.running.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 
-/** The row first: a node that is away drops what no row stands for when it is back. */
 export const remove = (nodes: Nodes) =>
-  operation(contract.sandboxes.remove, async ({ kernel, db, actor, by, log }, { params }) => {
-    const found = await findSandbox(db, actor.accountId, params.id);
-    if (!found) throw notFound('sandbox');
-    const ended = await moveSandbox(kernel, params.id, 'destroy', { by });
-    if (ended) {
-      const node = nodes.all().find(({ id }) => id === ended.node_id);
-      await node?.client.destroy(params.id).catch((err: unknown) => log.warn({ err }, 'a sandbox is removed later'));
-    }
-    return toRecord(ended ?? { ...found, state: sandboxMoves.destroy.to });
-  });
+  operation(contract.sandboxes.remove, (context, { params }) => destroy(context, nodes, params.id));
+
+/** Destroys a sandbox. The row first: a node that is away drops what no row stands for when it is back. */
+export async function destroy({ kernel, actor, by }: Mover, nodes: Nodes, id: string) {
+  const { sql, log, clock } = kernel;
+  const found = await findSandbox(sql, actor.accountId, id);
+  if (!found) throw notFound('sandbox');
+  const ended = await moveSandbox(kernel, id, 'destroy', { by });
+  if (ended) {
+    const node = nodes.all().find((one) => one.id === ended.node_id);
+    await node?.client.destroy(id).catch((err: unknown) => log.warn({ err }, 'a sandbox is removed later'));
+  }
+  return toRecord(ended ?? { ...found, state: sandboxMoves.destroy.to }, clock.now());
+}

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
@@ -22,25 +22,26 @@ export const resume = (nodes: Nodes) =>
       const row = await findSandbox(tx, accountId, id);
       if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
       // It counts for the key that made it, whoever resumes it.
-      await checkCaps(tx, { accountId, keyId: row.key_id }, { backend: 'v2' });
+      const { key_id: keyId, memory_mb: memoryMb } = row;
+      await checkCaps(kernel.config, tx, { accountId, keyId }, { backend: 'v2', memoryMb });
       return moveIn(tx, clock, id, 'resume', { by });
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
     /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
     const keepExpiry = async ({ expires_at }: { expires_at: string }): Promise<void> => {
       try {
-        await nodes.of(moved.node_id).setExpiry(id, Date.parse(expires_at));
+        await (await nodes.reach(moved.node_id)).setExpiry(id, Date.parse(expires_at));
       } catch (err) {
         kernel.log.warn({ err, sandbox: id }, 'a node keeps to its own time for the end of a sandbox');
       }
     };
     try {
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
-      const { restored, ready_ms } = await nodes.of(moved.node_id).resume(id, expiresAt);
+      const { restored, ready_ms } = await (await nodes.reach(moved.node_id)).resume(id, expiresAt);
       const given = { by, detail: () => ({ restored }) };
       const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'resumed', given));
       await keepExpiry(row);
-      return { ...toRecord(row), restored, ready_ms };
+      return { ...toRecord(row, clock.now()), restored, ready_ms };
     } catch (error) {
       await moveSandbox(kernel, id, 'keepPaused', { by });
       throw toApiFailure(error);

@@ -32,7 +32,7 @@ export async function runOnce(
     signal.throwIfAborted();
     const { result } = await runCommand(caller, nodes, id, command);
     const { accountId } = actor;
-    const { source, paths } = await outputsOf(kernel, nodes.of(node_id), { accountId, id, by });
+    const { source, paths } = await outputsOf(kernel, await nodes.reach(node_id), { accountId, id, by });
     return { ...result, artifacts: await collect(kernel, source, paths) };
   } catch (error) {
     throw toApiFailure(error);

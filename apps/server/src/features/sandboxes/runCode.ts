@@ -1,21 +1,31 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { inSandbox } from './sandboxes.command.ts';
+import { type Caller, inSandbox } from './sandboxes.command.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 
 export const runCode = (nodes: Nodes) =>
-  operation(contract.sandboxes.runCode, async (context, { params, body }) => {
-    const { code, timeout_seconds } = body;
-    const request = { code, timeout_ms: timeout_seconds * 1000 };
-    const done = await inSandbox(context, nodes, params.id, {
-      action: 'run_code',
-      asked: { bytes: Buffer.byteLength(code) },
-      async run(node, _, began) {
-        began();
-        const value = await node.runCode(params.id, request, context.signal);
-        const { duration_ms: execMs, execution_count, kernel_restarted } = value;
-        return { value, execMs, detail: { duration_ms: execMs, execution_count, kernel_restarted } };
-      },
-    });
-    return done.value;
+  operation(contract.sandboxes.runCode, (context, { params, body }) =>
+    runCell(context, nodes, params.id, { code: body.code, timeoutSeconds: body.timeout_seconds }),
+  );
+
+/** Runs Python in the kernel of a sandbox. */
+export async function runCell(
+  caller: Caller,
+  nodes: Nodes,
+  id: string,
+  { code, timeoutSeconds }: { code: string; timeoutSeconds: number },
+) {
+  const request = { code, timeout_ms: timeoutSeconds * 1000 };
+  const done = await inSandbox(caller, nodes, id, {
+    action: 'run_code',
+    asked: { bytes: Buffer.byteLength(code) },
+    async run(node, _, { began, signal }) {
+      began();
+      const { changed = true, truncated = [], ...rest } = await node.runCode(id, request, signal);
+      const value = { ...rest, truncated };
+      const { duration_ms: execMs, execution_count, kernel_restarted } = value;
+      return { value, execMs, changed, detail: { duration_ms: execMs, execution_count, kernel_restarted } };
+    },
   });
+  return done.value;
+}

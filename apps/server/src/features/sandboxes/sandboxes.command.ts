@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { contract, execResult, RouteParsed } from '@svc/contract';
 import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@svc/sandboxd-api';
 import type { z } from 'zod';
-import type { Context } from '../../kernel/http/context.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import {
   beginningSpan,
   checkDaily,
@@ -16,8 +16,16 @@ import {
   removingSpan,
 } from '../metering/index.ts';
 import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
-import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { auditing, findSandbox, freeSandbox, holdSandbox, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
+import { busy, interrupted, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
+import {
+  auditing,
+  findSandbox,
+  freeSandbox,
+  holdSandbox,
+  platformKey,
+  type SandboxRow,
+  takeSandbox,
+} from './sandboxes.sql.ts';
 
 /** On whose behalf a command runs: a request, or a run of the scheduler. */
 export type Caller = Pick<Context, 'kernel' | 'actor' | 'by' | 'signal' | 'frames'>;
@@ -32,8 +40,18 @@ const renewEveryMs = 10_000;
 interface Done<T> {
   value: T;
   execMs: number;
+  /** Whether it left the workspace otherwise than it was. */
+  changed: boolean;
   /** For the audit log. */
   detail: object;
+}
+
+/** What work is given while it runs. */
+interface During {
+  /** To be called once it runs: from then on it counts, however it ends. */
+  began: () => void;
+  /** Aborts when the caller goes away, and when this gateway stops. */
+  signal: AbortSignal;
 }
 
 /** What runs in a sandbox. */
@@ -43,8 +61,7 @@ interface Work<P, T> {
   asked: object;
   /** What must be in the workspace first; its time is no command's. */
   prepare?: (node: NodeClient) => Promise<P>;
-  /** `began` is to be called once it runs: from then on it counts, however it ends. */
-  run: (node: NodeClient, prepared: P | undefined, began: () => void) => Promise<Done<T>>;
+  run: (node: NodeClient, prepared: P | undefined, during: During) => Promise<Done<T>>;
 }
 
 /**
@@ -78,28 +95,46 @@ export async function inSandbox<P, T>(
       kernel.log.warn({ err }, 'a sandbox is not held'),
     );
   });
+  // What the platform runs by itself is handed on by whoever asked for it.
+  const own = actor.keyId === platformKey ? undefined : nodes.commands.begin();
+  const signal = own ? AbortSignal.any([caller.signal, own.stopping]) : caller.signal;
   let beganAt: number | undefined;
-  const begin = (): void => {
+  const began = (): void => {
     beganAt ??= clock.monotonic();
   };
   try {
-    const node = nodes.of(row.node_id);
+    const node = await nodes.reach(row.node_id);
     const prepared = await work.prepare?.(node);
     if (work.prepare) await insertSpan(sql, clock, { ...span, kind: `exec_${row.backend}` });
-    const { value, execMs, detail } = await work.run(node, prepared, begin);
+    const { value, execMs, changed, detail } = await work.run(node, prepared, { began, signal });
     stopHolding();
-    const after = await free({ execMs, changed: true }, endingSpan(sql, clock, span.id, execMs), detail);
+    const after = await free({ execMs, changed }, endingSpan(sql, clock, span.id, execMs), detail);
     return { value, before: row.generation, after, row };
   } catch (error) {
     stopHolding();
     const failed = error instanceof ApiError || error instanceof NodeFailure ? error.code : 'broken';
-    const began = beganAt !== undefined;
-    const execMs = beganAt === undefined ? undefined : clock.monotonic() - beganAt;
-    const ended = began || !isRefusal(error) ? endingSpan(sql, clock, span.id) : removingSpan(sql, span.id);
+    const hasBegun = beganAt !== undefined && !neverArrived(error);
+    const execMs = hasBegun ? clock.monotonic() - (beganAt ?? 0) : undefined;
+    const ended = hasBegun || !isRefusal(error) ? endingSpan(sql, clock, span.id) : removingSpan(sql, span.id);
     // What was asked for may have changed the workspace, were it only by its inputs.
-    await free({ execMs, changed: began || work.prepare !== undefined }, ended, { failed });
-    throw toApiFailure(error);
+    await free({ execMs, changed: hasBegun || work.prepare !== undefined }, ended, { failed });
+    throw (hasBegun && interruptionOf(error, own?.stopping)) || toApiFailure(error);
+  } finally {
+    own?.end();
   }
+}
+
+/** What a command that began is told when it was not its own end that ended it. */
+function interruptionOf(error: unknown, stopping: AbortSignal | undefined): ApiError | undefined {
+  if (stopping?.aborted) return interrupted('the platform stops');
+  const isLost = error instanceof NodeFailure && error.code === 'unreachable';
+  return isLost ? interrupted('the machine of this sandbox was lost') : undefined;
+}
+
+/** Whether the node was not there to be asked. */
+function neverArrived(error: unknown): boolean {
+  if (!(error instanceof NodeFailure) || error.code !== 'unreachable') return false;
+  return ['ECONNREFUSED', 'ENOENT'].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
 /** Whether nothing ran: sandboxd said no, or the request was faulty. */
@@ -138,6 +173,7 @@ async function requireRunning(kernel: Kernel, accountId: string, id: string): Pr
 interface Ran {
   exit: Extract<ExecEvent, { type: 'exit' }>;
   texts: { stdout: string; stderr: string };
+  truncated: ('stdout' | 'stderr')[];
   outputs: OutputFile[];
   written: WrittenInput[];
 }
@@ -149,14 +185,15 @@ export async function runCommand(
   id: string,
   command: Command,
 ): Promise<{ result: Result; row: SandboxRow }> {
-  const { frames, signal } = caller;
+  const { frames } = caller;
   const { inputs, timeout_seconds, ...request } = command;
   const done = await inSandbox<WrittenInput[], Ran>(caller, nodes, id, {
     action: 'exec',
     asked: hashesOf(command, []),
     ...(inputs.length > 0 && { prepare: (node: NodeClient) => writeInputs(caller, node, id, inputs) }),
-    async run(node, written = [], began) {
+    async run(node, written = [], { began, signal }) {
       const texts = { stdout: '', stderr: '' };
+      const truncated: Ran['truncated'] = [];
       const events = node.exec(id, { ...request, timeout_ms: timeout_seconds * 1000 }, signal);
       let exit: Extract<ExecEvent, { type: 'exit' }> | undefined;
       for await (const event of events) {
@@ -165,19 +202,22 @@ export async function runCommand(
         if (event.type === 'exit') exit = event;
         else {
           if (event.type === 'stdout' || event.type === 'stderr') texts[event.type] += event.data;
+          if (event.type === 'truncated') truncated.push(event.stream);
           await frames?.send(event);
         }
       }
       if (!exit) throw new NodeFailure('unreachable', 'the command ended without an answer');
       const { exit_code, timed_out, duration_ms, outputs } = exit;
       const detail = { exit_code, timed_out, duration_ms, ...hashesOf(command, written) };
-      return { value: { exit, texts, outputs, written }, execMs: duration_ms, detail };
+      const changed = exit.changed !== false || written.length > 0;
+      return { value: { exit, texts, truncated, outputs, written }, execMs: duration_ms, changed, detail };
     },
   });
-  const { exit, texts, outputs, written } = done.value;
+  const { exit, texts, truncated, outputs, written } = done.value;
   const result: Result = {
     exit_code: exit.exit_code,
     ...texts,
+    truncated,
     timed_out: exit.timed_out,
     duration_ms: exit.duration_ms,
     receipt: {

@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { templateNames, templates } from '@svc/contract';
 import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
+import type { Config } from '../../config.ts';
 import type { Who } from '../../kernel/audit.ts';
-import type { Context } from '../../kernel/http/context.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { checkQuota, type Quota } from '../../kernel/quotas.ts';
 import { checkPaid } from '../metering/index.ts';
 import { createRow, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';
-import { countLive, lockAccount, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
+import { countLive, lockAccount, memoryOfRunning, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
 /** Caps (document 3, Limits). */
 const runningPerKey = 3;
@@ -21,6 +23,14 @@ const liveWithForks = 6;
 const pausedPerUser = 10;
 const ttl = { least: 60, v1: 86_400, v2: 604_800 };
 const retryAfter = { headers: { 'retry-after': '10' } };
+
+/** Memory of an account's running sandboxes. */
+export const sandboxMemoryQuota: Quota = {
+  name: 'sandbox_memory_mb',
+  what: 'MiB of memory in sandboxes that run',
+  remedy: 'pause or destroy one',
+  count: memoryOfRunning,
+};
 
 /** A sandbox that is asked for. */
 export interface Wanted {
@@ -44,6 +54,16 @@ export function checkTtl(seconds: number, most: number = ttl.v2, least: number =
 
 /** Throws the 429 of the cap that `more` further running sandboxes would break. Under the account's lock. */
 export async function checkCaps(
+  config: Config,
+  db: Parameters<typeof countLive>[0],
+  actor: Pick<Actor, 'accountId' | 'keyId'>,
+  more: { backend: Backend; memoryMb: number; forks?: number },
+): Promise<void> {
+  await checkNumbers(db, actor, more);
+  await checkQuota(config, db, sandboxMemoryQuota, actor.accountId, more.memoryMb * (more.forks ?? 1));
+}
+
+async function checkNumbers(
   db: Parameters<typeof countLive>[0],
   actor: Pick<Actor, 'accountId' | 'keyId'>,
   more: { backend: Backend; forks?: number },
@@ -110,7 +130,9 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: Wanted)
   return createOn(caller, node, { ...wanted, backend: 'v1' });
 }
 
-const isReady = (template: Template) => (image: ImageStatus) => image.template === template && image.state === 'ready';
+/** Whether an image is that of a template, and can be used. */
+export const isReady = (template: Template) => (image: ImageStatus) =>
+  image.template === template && image.state === 'ready';
 
 async function createOn(
   { kernel, actor, by }: Maker,
@@ -122,7 +144,8 @@ async function createOn(
   const { backend, template, egress } = wanted;
   const row = await inTransaction(sql, async (tx) => {
     await lockAccount(tx, actor.accountId);
-    await checkCaps(tx, actor, { backend });
+    const memory_mb = kernel.config.sandboxes.memoryMb;
+    await checkCaps(kernel.config, tx, actor, { backend, memoryMb: memory_mb });
     const { accountId: account_id, keyId: key_id } = actor;
     const created = await createRow(tx, clock, {
       id,
@@ -133,6 +156,7 @@ async function createOn(
       egress,
       metadata: wanted.metadata,
       ttlMs: wanted.ttlSeconds * 1000,
+      memory_mb,
     });
     await placeSandbox(tx, id, { nodeId: node.id, backend });
     return created;

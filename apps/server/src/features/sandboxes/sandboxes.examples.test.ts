@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
 import { testSandboxes } from '../../config.ts';
-import { exampleIds, type Makers, type Preparation, Scene, sendExample } from '../../testing.examples.ts';
+import { bodyIds, exampleIds, type Makers, type Preparation, Scene, sendExample } from '../../testing.examples.ts';
 import { shared } from '../../testing.shared.ts';
 import { openSandboxes } from './sandboxes.testing.ts';
 
@@ -50,6 +50,15 @@ describe('the example of an operation on sandboxes is answered as it says:', { s
       await using scene = new Scene(t.gateway, own.account, makers);
       scene.closing.defer(() => own.clear());
       await sendExample(scene, id, preparations[id]);
+    });
+  }
+
+  for (const id of bodyIds(true)) {
+    test(`${id}, with null for every optional field that its body does not set`, async () => {
+      const own = await t.fresh();
+      await using scene = new Scene(t.gateway, own.account, makers);
+      scene.closing.defer(() => own.clear());
+      await sendExample(scene, id, preparations[id], { nulls: true });
     });
   }
 });

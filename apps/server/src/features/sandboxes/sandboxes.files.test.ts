@@ -8,11 +8,11 @@ import { before, describe, test } from 'node:test';
 import { bySystem } from '../../kernel/audit.ts';
 import { shared } from '../../testing.shared.ts';
 import { until } from '../../testing.ts';
-import { type Json, openSandboxes } from './sandboxes.testing.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
 import { collect as collectAll } from '../artifacts/index.ts';
 import { outputsOf } from './sandboxes.running.ts';
+import { type Json, openSandboxes } from './sandboxes.testing.ts';
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 /** The harmless file that every antivirus takes for a virus; put together so that none takes this one for it. */
@@ -77,6 +77,22 @@ describe('files of sandboxes', () => {
     assert.ok(root.includes('list') && root.includes('out'));
   });
 
+  test('a path may begin with /workspace/, and links that stay inside lead on', async () => {
+    await t.exec(box, 'mkdir -p runs/one; echo 1 > runs/one/r; ln -sfn runs/one latest; ln -sfn /workspace/latest/r r');
+    for (const path of ['/latest/r', '/r', '//workspace/runs/one/r', '/%2Fworkspace%2Flatest%2Fr']) {
+      const read = await get(path);
+      assert.deepEqual([path, read.status, await read.text()], [path, 200, '1\n']);
+    }
+    const listed = (await t.call('GET', `/v1/sandboxes/${box.id}/files?path=/workspace/latest`)).body.entries;
+    assert.deepEqual(
+      listed.map(({ path }: Json) => path),
+      ['latest/r'],
+    );
+    const written: Json = await (await put('//workspace/latest/new', 'n')).json();
+    assert.equal(written.path, 'latest/new');
+    assert.equal((await t.exec(box, 'cat runs/one/new')).stdout, 'n');
+  });
+
   test('what is no file, no directory, or no path is told', async () => {
     for (const [path, status] of [
       ['/none', 404],
@@ -133,14 +149,15 @@ describe('files of sandboxes', () => {
   test('artifacts are collected with type, hash, verdict and a link that serves them as attachments', async () => {
     await t.exec(
       box,
-      'rm -rf out/*; mkdir -p "out/s ub"; echo "<html><script>alert(1)</script>" > "out/s ub/ș\\".html"; printf "{}" > out/a.json; ln -s /etc/passwd out/link; mkfifo out/fifo; cp /usr/bin/true out/true',
+      'rm -rf out/*; python3 -c "import openpyxl; b = openpyxl.Workbook(); [b.active.append([i] * 9) for i in range(999)]; b.save(\\"out/t.xlsx\\")"; mkdir -p "out/s ub"; echo "<html><script>alert(1)</script>" > "out/s ub/ș\\".html"; printf "{}" > out/a.json; ln -s /etc/passwd out/link; mkfifo out/fifo; cp /usr/bin/true out/true',
     );
     const artifacts = await collect();
     const shown = new Map(artifacts.map((each) => [each.path, [each.mime, each.scan, each.bytes]]));
     assert.deepEqual(
       [...shown.keys()].sort((a, b) => (a < b ? -1 : 1)),
-      ['out/a.json', 'out/s ub/ș".html', 'out/true'],
+      ['out/a.json', 'out/s ub/ș".html', 'out/t.xlsx', 'out/true'],
     );
+    assert.equal(shown.get('out/t.xlsx')?.[0], 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet');
     assert.deepEqual(shown.get('out/a.json'), ['application/json', 'clean', 2]);
     assert.deepEqual(shown.get('out/s ub/ș".html')?.slice(0, 2), ['text/html', 'clean']);
     const page = artifacts.find(({ path }) => path.endsWith('html'));
@@ -154,6 +171,35 @@ describe('files of sandboxes', () => {
     );
     assert.equal(served.headers.get('x-content-type-options'), 'nosniff');
     assert.match(served.headers.get('content-security-policy') ?? '', /sandbox/);
+  });
+
+  test('a link answers parts of its file, and its head alone, with the name of the file', async () => {
+    const artifact = (await collect()).find(({ path }) => path.endsWith('.html'));
+    const whole = await (await here(artifact.url)).text();
+    const ask = async (headers: Record<string, string>, method = 'GET') => {
+      const { pathname, search } = new URL(artifact.url);
+      const answer = await fetch(`${t.gateway.url}${pathname}${search}`, { method, headers });
+      return { answer, text: await answer.text(), at: (name: string) => answer.headers.get(name) };
+    };
+    const head = await ask({}, 'HEAD');
+    assert.deepEqual(
+      [head.answer.status, head.text, head.at('content-length'), head.at('accept-ranges'), head.at('etag')],
+      [200, '', String(whole.length), 'bytes', `"${artifact.sha256}"`],
+    );
+    const part = await ask({ range: 'bytes=6-13' });
+    assert.deepEqual(
+      [part.answer.status, part.text, part.at('content-range'), part.at('content-length')],
+      [206, whole.slice(6, 14), `bytes 6-13/${whole.length}`, '8'],
+    );
+    const rest = await ask({ range: 'bytes=10-', 'if-range': head.at('etag') ?? '' });
+    assert.deepEqual([rest.answer.status, rest.text], [206, whole.slice(10)]);
+    assert.equal((await ask({ range: 'bytes=10-', 'if-range': '"of another"' })).answer.status, 200);
+    const beyond = await ask({ range: `bytes=${whole.length}-` });
+    assert.deepEqual([beyond.answer.status, beyond.at('content-range')], [416, `bytes */${whole.length}`]);
+    const file = await fetch(`${t.gateway.url}/v1/sandboxes/${box.id}/files/out/a.json`, {
+      headers: { authorization: `Bearer ${t.account.key}` },
+    });
+    assert.match(file.headers.get('content-disposition') ?? '', /^attachment; filename="a.json"/);
   });
 
   test('collecting twice stores once and answers the same', async () => {

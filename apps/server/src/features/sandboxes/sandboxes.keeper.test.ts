@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type TestClock, testClock } from '../../kernel/clock.ts';
 import { startGateway, until } from '../../testing.ts';
-import { type Json, openSandboxes, sandboxesTest, type SandboxesTest } from './sandboxes.testing.ts';
+import { setSuspended } from '../accounts/accounts.sql.ts';
+import { type Json, openSandboxes, type SandboxesTest, sandboxesTest } from './sandboxes.testing.ts';
 
 const hour = 3_600_000;
 
@@ -50,6 +51,33 @@ describe('the keeper of sandboxes', () => {
     assert.equal((await t.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'id' })).status, 409);
   });
 
+  test('a process that ended right after a resume is named, until the sandbox is paused again', async () => {
+    const mine = await t.fresh();
+    const box = await mine.create();
+    // It ends as soon as the resume lets it go on.
+    const program =
+      'import os, signal\nsignal.signal(signal.SIGCONT, lambda *_: os.abort())\nopen("up", "w").close()\nwhile True: signal.pause()';
+    await mine.exec(box, {
+      shell: `nohup python3 -c '${program}' >/dev/null 2>&1 & until [ -e up ]; do sleep 0.05; done`,
+    });
+    const read = async () => (await mine.call('GET', `/v1/sandboxes/${box.id}`)).body;
+    assert.equal((await mine.call('POST', `/v1/sandboxes/${box.id}/pause`)).status, 200);
+    const resumed = (await mine.call('POST', `/v1/sandboxes/${box.id}/resume`)).body;
+    assert.deepEqual([resumed.restored, resumed.ended_after_resume], [true, undefined]);
+    await eventually(async () => (await read()).ended_after_resume !== undefined);
+    const told = (await read()).ended_after_resume as Json[];
+    assert.deepEqual(
+      told.map(({ command, signal }) => [command, signal]),
+      [['python3', 'SIGABRT']],
+    );
+    const [listed] = (await mine.call('GET', '/v1/sandboxes')).body.data;
+    assert.deepEqual(listed.ended_after_resume, told);
+    const paused = (await mine.call('POST', `/v1/sandboxes/${box.id}/pause`)).body;
+    assert.equal(paused.ended_after_resume, undefined);
+    assert.equal((await read()).ended_after_resume, undefined);
+    assert.equal((await mine.call('DELETE', `/v1/sandboxes/${box.id}`)).status, 200);
+  });
+
   test('a sandbox that ended by itself is stopped', async () => {
     const box = await t.create();
     await t.node.destroy(box.id);
@@ -78,6 +106,20 @@ describe('the keeper of sandboxes', () => {
     await t.clear();
     return found as { owner: string };
   };
+
+  test('a sandbox of a suspended account is paused, with its files alone where its memory cannot be saved', async () => {
+    const own = await t.fresh();
+    const box = await own.create();
+    await own.cell(box, 'import os; g = open("gone", "w"); os.unlink("gone"); open("kept", "w").write("k")');
+    const { sql } = t.gateway.kernel;
+    await setSuspended(sql, own.account.id, true);
+    await eventually(async () => (await row(box.id))?.state === 'paused');
+    await setSuspended(sql, own.account.id, false);
+    const resumed = await own.call('POST', `/v1/sandboxes/${box.id}/resume`);
+    assert.deepEqual([resumed.status, resumed.body.restored], [200, false], JSON.stringify(resumed.body));
+    assert.equal((await own.exec(box, 'cat kept')).stdout, 'k');
+    await own.clear();
+  });
 
   test('a pause whose gateway died is finished, its lifetime frozen', async () => {
     const box = await t.create();

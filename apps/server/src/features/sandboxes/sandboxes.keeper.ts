@@ -1,8 +1,8 @@
 import { type NodeClient, NodeFailure, type SandboxState } from '@svc/sandboxd-api';
 import { bySystem } from '../../kernel/audit.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import type { Deleting } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
@@ -103,7 +103,12 @@ export class Keeper {
     const { sql, clock, log } = this.#kernel;
     if (!(await moveSandbox(this.#kernel, id, 'pause', { by: bySystem }))) return false;
     try {
-      const paused = await this.#nodes.of(nodeId).pause(id);
+      const node = this.#nodes.of(nodeId);
+      // Nothing of the account runs on; what memory cannot be saved is lost, and its files are not.
+      const paused = await node.pause(id).catch((error: unknown) => {
+        if (error instanceof NodeFailure && error.code === 'memory_not_saved') return node.pause(id, true);
+        throw error;
+      });
       const given = { by: bySystem, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
       await inTransaction(sql, (tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
       return true;
@@ -156,6 +161,7 @@ export class Keeper {
     const rows = await sandboxesOfNode(sql, clock, node.id);
     const all = await node.client.list();
     const held = new Map(all.filter((state) => state.owner === node.owner).map((state) => [state.id, state]));
+    this.#nodes.heard(node.id, held.values());
     const unseen = this.#nodes.unseenSince(node.id);
     for (const row of rows) await this.#follow(row, held.get(row.id), unseen);
     this.#nodes.forgetUnseen(node.id, unseen);

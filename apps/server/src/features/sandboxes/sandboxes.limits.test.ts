@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { contract } from '@svc/contract';
+import { setQuota } from '../../kernel/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
-import { contract } from '@svc/contract';
-import { type Json, openSandboxes, startNode, type SandboxesTest } from './sandboxes.testing.ts';
 import { issueKey } from '../keys/index.ts';
+import { type Json, openSandboxes, type SandboxesTest, startNode } from './sandboxes.testing.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
+/** Whether an error names the field, or what is in it. */
+const isNamed = (told: Json, field: string): boolean =>
+  Object.keys(told.error.details.fieldErrors).some((path) => path === field || path.startsWith(`${field}.`));
 
 /** Rows that stand for sandboxes which no node holds; enough for what is counted. */
 async function pretend(t: SandboxesTest, count: number, fields: { state: string; key?: string; backend?: string }) {
@@ -83,7 +87,7 @@ describe('limits of sandboxes', () => {
     test(`create refuses ${what}`, async () => {
       const { status, body: told } = await t.call('POST', '/v1/sandboxes', body);
       assert.deepEqual([status, told.error.code], [400, code], JSON.stringify(told));
-      assert.ok(told.error.details.fieldErrors[field]?.length > 0, JSON.stringify(told));
+      assert.ok(isNamed(told, field), JSON.stringify(told));
       assert.deepEqual((await t.call('GET', '/v1/sandboxes')).body.data, []);
     });
   }
@@ -97,6 +101,7 @@ describe('limits of sandboxes', () => {
     ['a language without code', { language: 'python' }, 'body'],
     ['a shell command and code', { shell: 'id', language: 'bash', code: 'id' }, 'body'],
     ['an empty cmd', { cmd: [] }, 'cmd'],
+    ['a cmd whose program is empty', { cmd: ['', 'x'] }, 'cmd.0'],
     ['a cmd of 257', { cmd: Array.from({ length: 257 }, () => 'a') }, 'cmd'],
     ['a cmd with a number', { cmd: ['sleep', 1] }, 'cmd'],
     ['a NUL in cmd', { cmd: ['a\u0000b'] }, 'cmd'],
@@ -128,7 +133,8 @@ describe('limits of sandboxes', () => {
       for (const path of [`/v1/sandboxes/${id}/exec`, '/v1/sandboxes/run']) {
         const { status, body: told } = await t.call('POST', path, body);
         assert.deepEqual([status, told.error.code], [400, 'bad_request'], JSON.stringify(told));
-        assert.ok(told.error.details.fieldErrors[field]?.length > 0, JSON.stringify(told.error.details));
+        assert.doesNotMatch(told.error.message, /invalid key/i);
+        assert.ok(isNamed(told, field), JSON.stringify(told.error.details));
       }
       await t.gateway.kernel.sql`delete from sandboxes.sandboxes where id = ${id as string}`;
     });
@@ -302,6 +308,34 @@ describe('limits of sandboxes', () => {
     const { text } = await issueKey(kernel, kernel.sql, { accountId: other.account.id, name: 'second', scopes: ['*'] });
     const answer = await http(url, `/v1/sandboxes/${paused}/resume`, { method: 'POST', key: text });
     assert.deepEqual(codeOf(answer), [429, 'sandbox_concurrency_limit']);
+  });
+
+  test('running sandboxes of an account have no more memory together than its quota: create, resume and fork say what to do', async () => {
+    const other = await t.fresh();
+    const { kernel, url } = other.gateway;
+    const [running] = await pretend(other, 1, { state: 'running' });
+    const [paused] = await pretend(other, 1, { state: 'paused' });
+    const used = async (): Promise<Json> => {
+      const { quotas } = (await http(url, '/v1/usage', { key: other.account.key })).body;
+      return quotas.find(({ name }: Json) => name === 'sandbox_memory_mb');
+    };
+    assert.deepEqual(await used(), { name: 'sandbox_memory_mb', used: 1024, limit: 10_240 });
+    await setQuota(kernel.sql, other.account.id, 'sandbox_memory_mb', 2_047);
+    for (const [path, body] of [
+      ['', { backend: 'v1' }],
+      [`/${paused}/resume`, undefined],
+      [`/${running}/fork`, { count: 1 }],
+    ] as const) {
+      const answer = await other.call('POST', `/v1/sandboxes${path}`, body);
+      assert.deepEqual([path, ...codeOf(answer)], [path, 429, 'quota_exceeded']);
+      const said = 'this account may have 2047 MiB of memory in sandboxes that run, and has 1024; pause or destroy one';
+      assert.equal(answer.body.error.message, said);
+    }
+    await setQuota(kernel.sql, other.account.id, 'sandbox_memory_mb', 2_048);
+    const box = await other.create({ backend: 'v1' });
+    assert.equal((await used()).used, 2_048);
+    await other.call('DELETE', `/v1/sandboxes/${box.id}`);
+    assert.equal((await used()).used, 1_024);
   });
 
   test('a key that reaches no sandbox schedules no shell command in the cloud', async () => {

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { bySystem, type Who } from '../../kernel/audit.ts';
 import { testClock } from '../../kernel/clock.ts';
+import { openTestPool } from '../../kernel/testing.ts';
+import { shared } from '../../testing.shared.ts';
 import {
   createRow,
   finishIn,
@@ -13,8 +15,6 @@ import {
   sandboxMoves,
 } from './sandboxes.moves.ts';
 import { type SandboxRow, type State, takeSandbox } from './sandboxes.sql.ts';
-import { openTestPool } from '../../kernel/testing.ts';
-import { shared } from '../../testing.shared.ts';
 
 const keyId = randomUUID();
 const by: Who = { kind: 'key', keyId };
@@ -67,6 +67,7 @@ describe('sandboxes: the table of moves', () => {
       egress: { mode: 'none' },
       metadata: {},
       ttlMs: lifeMs,
+      memory_mb: 1024,
     });
   const go = (id: string, name: SandboxMove, given: { seen?: State; at?: string } = {}) =>
     moveSandbox({ sql, clock }, id, name, { by, snapshotBytes: 4_096, ...given });

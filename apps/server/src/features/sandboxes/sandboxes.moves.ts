@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Who } from '../../kernel/audit.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { notFound } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { endSpansOf, insertSpan, type SpanKind } from '../metering/index.ts';
 import {
   changeSandbox,
   deleteSandbox,
   findSandbox,
   type Guard,
+  type Lifetime,
   insertAudit,
   insertSandbox,
   type SandboxRow,
@@ -25,8 +26,8 @@ export interface SandboxMoveRow {
   to: State | 'gone';
   /** What the statement checks besides the state. */
   guards?: readonly Guard[];
-  /** Freezes what is left of the lifetime, or lets it go on from now. */
-  lifetime?: 'freeze' | 'thaw';
+  /** Freezes what is left of the lifetime, lets it go on from now, or makes it at least `ttlSeconds` from now. */
+  lifetime?: Lifetime;
   /** The snapshot's bytes: written with the move, or no longer there. */
   snapshot?: 'kept' | 'dropped';
   /** Open spans of these kinds end. */
@@ -65,6 +66,8 @@ export const sandboxMoves = {
   },
   keepRunning: { from: ['pausing'], to: 'running' },
 
+  extend: { from: ['running'], to: 'running', lifetime: 'extend' },
+
   resume: { from: ['paused'], to: 'resuming' },
   // From `paused`: the node runs it although the resume was answered as failed.
   resumed: {
@@ -99,6 +102,7 @@ export interface Given {
   restored?: boolean;
   imageDigest?: string;
   snapshotBytes?: number;
+  ttlSeconds?: number;
   /** For the audit log. */
   detail?: (row: SandboxRow) => object;
 }

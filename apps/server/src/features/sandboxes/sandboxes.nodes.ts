@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Backend, NodeClient, NodeFailure, type NodeStatus, type Template } from '@svc/sandboxd-api';
-import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import {
+  type Backend,
+  type EndedProcess,
+  NodeClient,
+  NodeFailure,
+  type NodeStatus,
+  type SandboxState,
+  type Template,
+} from '@svc/sandboxd-api';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';
 
@@ -12,6 +20,8 @@ const schemePrefix = 'unix:';
 /** The node beside a gateway starts with it, and answers a second or two later. */
 const startingMs = 20_000;
 const askAgainMs = 200;
+/** A node that ended is started again within a second or two. */
+const restartingMs = 8_000;
 
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
 export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
@@ -25,18 +35,59 @@ export interface Node {
   status: NodeStatus;
 }
 
+/** The commands and cells that run for callers of this gateway. */
+class Commands {
+  readonly #kernel: Kernel;
+  readonly #running = new Map<AbortController, PromiseWithResolvers<void>>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  /** One begins: its signal aborts when this gateway stops; `end` is to be called once its caller has its answer. */
+  begin(): { stopping: AbortSignal; end: () => void } {
+    const abort = new AbortController();
+    const done = Promise.withResolvers<void>();
+    this.#running.set(abort, done);
+    return {
+      stopping: abort.signal,
+      end: () => {
+        this.#running.delete(abort);
+        done.resolve();
+      },
+    };
+  }
+
+  /** Lets them end for so long, then ends them and waits until their callers know. */
+  async drain(ms: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#kernel.clock.after(ms, late.resolve);
+    const ended = () => Promise.all([...this.#running.values()].map(({ promise }) => promise));
+    await Promise.race([late.promise, ended()]);
+    cancel();
+    for (const abort of this.#running.keys()) abort.abort();
+    await ended();
+  }
+}
+
 /** The nodes that this gateway reaches: the one beside it, and those in the database. */
 export class Nodes {
+  readonly commands: Commands;
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
   readonly #firstMiss = new Map<string, number>();
   readonly #unseen = new Map<string, string>();
+  /** By node, and by sandbox: what each said last. */
+  readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
   #owner = '';
   #openedAt = 0;
+  /** One question to all nodes, for everybody who waits for one. */
+  #asking: Promise<unknown> | undefined;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+    this.commands = new Commands(kernel);
   }
 
   /** Names this installation to the nodes, which may hold sandboxes of others too. */
@@ -86,7 +137,43 @@ export class Nodes {
     return now - first;
   }
 
-  /** The client of the node that holds a sandbox. */
+  /** The client of the node that holds a sandbox; right after a start it is waited for. */
+  async reach(nodeId: string | null): Promise<NodeClient> {
+    const { clock } = this.#kernel;
+    const isAwaited = (): boolean =>
+      nodeId !== null && !this.#known.has(nodeId) && clock.monotonic() - this.#openedAt <= startingMs;
+    while (isAwaited()) {
+      await this.refresh();
+      if (isAwaited()) await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+    }
+    return this.of(nodeId);
+  }
+
+  /**
+   * Does something with the node that holds a sandbox. One that is away is asked again for a few seconds: it may be starting
+   * anew, and its sandboxes run on. `work` must have done nothing when it finds the node away.
+   */
+  async whenThere<T>(nodeId: string | null, work: (node: NodeClient) => Promise<T>): Promise<T> {
+    const { clock } = this.#kernel;
+    const until = clock.monotonic() + restartingMs;
+    for (;;) {
+      try {
+        return await work(await this.reach(nodeId));
+      } catch (error) {
+        const isAway = error instanceof NodeFailure ? error.code === 'unreachable' : error instanceof ApiError;
+        if (!isAway || nodeId === null || clock.monotonic() >= until) throw error;
+      }
+      await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+      this.#asking ??= this.refresh()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#asking = undefined;
+        });
+      await this.#asking;
+    }
+  }
+
+  /** The client of the node that holds a sandbox, as far as it is known now. */
   of(nodeId: string | null): NodeClient {
     const node = nodeId === null ? undefined : this.#known.get(nodeId);
     if (!node) throw nodeAway();
@@ -124,6 +211,18 @@ export class Nodes {
     return (
       reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
     );
+  }
+
+  /** Keeps what a node said of processes that ended right after a restore. */
+  heard(id: string, states: Iterable<SandboxState>): void {
+    const told = new Map<string, EndedProcess[]>();
+    for (const state of states) if (state.ended_after_resume) told.set(state.id, state.ended_after_resume);
+    this.#ended.set(id, told);
+  }
+
+  /** The processes of a sandbox that ended right after it was restored last, as far as its node has told. */
+  endedAfterResume(row: { id: string; node_id: string | null }): EndedProcess[] | undefined {
+    return this.#ended.get(row.node_id ?? '')?.get(row.id);
   }
 
   close(): void {
@@ -173,6 +272,7 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
     sandbox_capacity: () => noCapacity(message, error.retryAfterS),
     sandbox_busy: busy,
     sandbox_not_running: notRunning,
+    memory_not_saved: () => new ApiError('memory_not_saved', `${message}; or pause with files_only`),
     not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
     workspace_too_large: () => new ApiError('workspace_too_large', message),
   };
@@ -182,6 +282,11 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
 export const busy = (): ApiError =>
   new ApiError('sandbox_busy', 'a command runs in this sandbox; wait until it ends', {
     headers: { 'retry-after': '1' },
+  });
+/** It began and was cut short: to repeat it would do twice what it did until then. */
+export const interrupted = (why: string): ApiError =>
+  new ApiError('command_interrupted', `${why}, and this command was ended; what it did until then stays`, {
+    headers: { 'x-should-retry': 'false' },
   });
 export const notRunning = (): ApiError =>
   new ApiError('sandbox_not_running', 'this sandbox does not run; resume it, or create another');

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Config } from '../../config.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -103,7 +103,6 @@ const dropped = new Set([
   'host',
   'cookie',
   'x-api-key',
-  // It has the token of the page that asks, which may be another's.
   'referer',
   'x-forwarded-for',
   'x-forwarded-host',
@@ -111,25 +110,96 @@ const dropped = new Set([
   'forwarded',
 ]);
 
+/** A preview as a request names it. */
+export interface Preview {
+  port: number;
+  asked: Asked;
+}
+
 /** The headers as the page inside sees them: host, origin and forwarded host agree, and are its own. */
-export function headersInside(
-  headers: IncomingHttpHeaders,
-  preview: { port: number; asked: Asked },
-): Record<string, string | string[]> {
+export function headersInside(headers: IncomingHttpHeaders, preview: Preview): Record<string, string | string[]> {
   const { asked, port } = preview;
   const kept = Object.entries(headers).filter(([name, value]) => !dropped.has(name) && value !== undefined);
   const cookies = cookiesInside(headers, asked);
-  const host = `localhost:${port}`;
-  const outside = `${asked.by === 'domain' ? 'https' : 'http'}://${headers.host ?? ''}`.toLowerCase();
+  const { host, origin } = insideOf(port);
+  const outside = outsideOf(headers, asked);
+  const referer = refererInside(headers.referer, outside, preview);
   return {
     ...(Object.fromEntries(kept) as Record<string, string | string[]>),
     // An origin that is not the preview's own stays what it is: the page inside may refuse it.
-    ...(headers.origin?.toLowerCase() === outside && { origin: `http://${host}` }),
+    ...(headers.origin?.toLowerCase() === outside && { origin }),
+    ...(referer !== undefined && { referer }),
     host,
     'x-forwarded-host': host,
     'x-forwarded-proto': 'http',
     ...(cookies !== '' && { cookie: cookies }),
   };
+}
+
+/** The page as it sees itself. */
+const insideOf = (port: number) => ({ host: `localhost:${port}`, origin: `http://localhost:${port}` });
+
+/** The origin at which the client asks. */
+const outsideOf = ({ host = '' }: IncomingHttpHeaders, { by }: Asked): string =>
+  `${by === 'domain' ? 'https' : 'http'}://${host}`.toLowerCase();
+
+/** Where a page of this preview sent the client from. Of other pages it has the token, and stays outside. */
+function refererInside(referer: string | undefined, outside: string, { asked, port }: Preview): string | undefined {
+  const own = asked.by === 'path' ? `${outside}/${asked.token}/` : `${outside}/`;
+  return referer?.startsWith(own) ? `${insideOf(port).origin}/${referer.slice(own.length)}` : undefined;
+}
+
+/**
+ * Where the page inside sends its client, as that one reaches it: frameworks answer with the host that they were asked
+ * by. Other hosts stay what they are.
+ */
+function locationOutside(location: string, headers: IncomingHttpHeaders, { asked, port }: Preview): string {
+  const base = `${insideOf(port).origin}${asked.path}`;
+  const url = URL.parse(location, base);
+  const isOwn = url !== null && /^https?:$/.test(url.protocol) && isInside(url, port);
+  if (!isOwn) return location;
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  if (asked.by === 'path') return `/${asked.token}${path}`;
+  return /^(?:https?:)?\/\//i.test(location) ? `${outsideOf(headers, asked)}${path}` : location;
+}
+
+/** Whether an address is the page's own: each name of its machine is, on its port. */
+const isInside = ({ hostname, port }: URL, own: number): boolean =>
+  /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(hostname) && Number(port) === own;
+
+/** The page's headers, less what belongs to its connection. */
+export function headersOutside(page: IncomingMessage, request: IncomingMessage, preview: Preview): OutgoingHttpHeaders {
+  const { connection: _, 'keep-alive': __, 'set-cookie': set = [], 'transfer-encoding': ___, ...rest } = page.headers;
+  const { 'service-worker-allowed': ____, 'content-security-policy': policy, location, ...shown } = rest;
+  const { asked } = preview;
+  const cookies = setCookiesOutside(set, asked);
+  // All previews share this origin: a browser that says nothing of itself gives the page one that nobody shares.
+  const alone = asked.by === 'path' ? ['sandbox allow-scripts allow-forms'] : [];
+  const policies = [...(policy === undefined ? [] : [policy]), ...alone];
+  return {
+    ...shown,
+    ...(location !== undefined && { location: locationOutside(location, request.headers, preview) }),
+    ...(cookies.length > 0 && { 'set-cookie': cookies }),
+    ...(policies.length > 0 && { 'content-security-policy': policies.join(', ') }),
+    // A search engine that finds the address must not keep it.
+    'x-robots-tag': 'noindex',
+    'referrer-policy': 'same-origin',
+  };
+}
+
+/** The page's agreement to a WebSocket, as it said it; cookies are set by pages, not by sockets. */
+export function headOfUpgrade({ rawHeaders }: IncomingMessage): string {
+  const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]}`] : []));
+  const kept = lines.filter((line) => !/^set-cookie:/i.test(line));
+  return `HTTP/1.1 101 Switching Protocols\r\n${kept.join('\r\n')}\r\n\r\n`;
+}
+
+/** A head written by hand, for a connection that ends after what follows it. */
+export function headOf(status: number, headers: OutgoingHttpHeaders): string {
+  const lines = Object.entries({ ...headers, connection: 'close' }).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one) => `${name}: ${one}\r\n`),
+  );
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }
 
 /**
@@ -149,7 +219,7 @@ function cookiesInside(headers: IncomingHttpHeaders, { token, by }: Asked) {
 const prefixOf = (token: string): string => `p${token.slice(0, 8)}_`;
 
 /** What the page inside sets, as it may stand outside: for this host alone, and by path under a name of its own. */
-export function setCookiesOutside(values: readonly string[], { token, by }: Asked): string[] {
+function setCookiesOutside(values: readonly string[], { token, by }: Asked): string[] {
   return values.map((value) => {
     const [pair = '', ...attributes] = value.split(';');
     const kept = attributes.filter((attribute) => !/^\s*domain\s*=/i.test(attribute));

@@ -53,7 +53,8 @@ async function openListener() {
     server.close();
   });
   const inside = (server.address() as AddressInfo).port;
-  const nodes = { of: () => ({ connect: () => Promise.resolve(connect(inside, '127.0.0.1')) }) };
+  const node = { connect: () => Promise.resolve(connect(inside, '127.0.0.1')) };
+  const nodes = { whenThere: (_id: string, work: (it: typeof node) => unknown) => work(node) };
   const listener = new PreviewListener(t.gateway.kernel, nodes as unknown as Nodes);
   await listener.listen();
   opening.defer(() => listener.close());

@@ -11,6 +11,9 @@ export interface PreviewRow {
   expires_at: string;
 }
 
+/** A valid address that is asked for. */
+export type FoundPreview = PreviewRow & { left_ms: number; node_id: string | null };
+
 /** Stores an address. */
 export async function insertPreview(
   db: Db,
@@ -28,11 +31,12 @@ export async function insertPreview(
 
 /**
  * The preview of a token, while it is valid, its account may run and the key that made it may be used; with the
- * milliseconds it has left.
+ * milliseconds it has left, and the node that holds its sandbox (null: it does not run).
  */
 export async function findPreview(db: Db, time: Time, tokenHash: Buffer) {
-  const [row] = await db<(PreviewRow & { left_ms: number })[]>`
+  const [row] = await db<FoundPreview[]>`
     select sandbox_id, account_id, port, expires_at,
+      (select s.node_id from sandboxes.sandboxes s where s.id = p.sandbox_id and s.state = 'running'),
       floor(extract(epoch from expires_at - ${nowOf(db, time)}) * 1000)::bigint as left_ms
     from sandboxes.previews p where token_hash = ${tokenHash} and ${isValid(db, time)}`;
   return row;

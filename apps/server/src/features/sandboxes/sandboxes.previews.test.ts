@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { before, describe, test } from 'node:test';
-import { shared } from '../../testing.shared.ts';
-import { type Json, openSandboxes, type SandboxesTest } from './sandboxes.testing.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import { shared } from '../../testing.shared.ts';
 import { asOwner, http } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
 import { hashOf, previewUrl } from './sandboxes.previews.address.ts';
 import { findPreview } from './sandboxes.previews.sql.ts';
+import { type Json, openSandboxes, type SandboxesTest, startNode } from './sandboxes.testing.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */
 const page = `
@@ -17,6 +18,8 @@ const { createServer } = require('node:http');
 const { createHash } = require('node:crypto');
 const server = createServer((q, s) => {
   let body = '';
+  const to = new URL(q.url, 'http://x').searchParams.get('to');
+  if (to) return s.writeHead(302, { location: to }).end();
   q.on('data', (c) => (body += c)).on('end', () => {
     s.setHeader('set-cookie', ['own=1; Path=/; Domain=evil.test', 'two=2']);
     s.end(JSON.stringify({ url: q.url, method: q.method, headers: q.headers, body }));
@@ -188,6 +191,51 @@ describe('previews', () => {
     assert.match(body.error.message, /SVC_PREVIEW_DOMAIN/);
   });
 
+  test('compressed and chunked answers arrive as they are, chunked bodies too, and a Secure cookie stays one', async () => {
+    const program = `const { gzipSync } = require('node:zlib');
+      require('node:http').createServer(async (q, s) => {
+        let size = 0;
+        for await (const part of q) size += part.length;
+        s.setHeader('set-cookie', ['id=1; Domain=localhost; Path=/; Secure; HttpOnly; SameSite=Lax']);
+        if (q.url === '/gzip') return s.setHeader('content-encoding', 'gzip').end(gzipSync('packed'));
+        s.write(String(size));
+        setTimeout(() => s.end(' ' + q.headers['transfer-encoding']), 50);
+      }).listen(3003, '127.0.0.1')`;
+    await t.exec(box, {
+      shell:
+        'cat > coded.cjs; nohup node coded.cjs > coded.log 2>&1 & until curl -s localhost:3003 > /dev/null; do sleep 0.1; done',
+      stdin: program,
+    });
+    const { url } = await open(3003);
+    const packed = await asBrowser(`${url}gzip`, { 'accept-encoding': 'gzip' });
+    assert.equal(packed.headers['content-encoding'], 'gzip');
+    assert.deepEqual(packed.headers['set-cookie'], ['id=1; Path=/; Secure; HttpOnly; SameSite=Lax']);
+    assert.equal(await (await fetch(`${byPath(url)}gzip`)).text(), 'packed');
+    const body = new Blob([Buffer.alloc(300_000)]).stream();
+    const sent = await fetch(byPath(url), { method: 'POST', body, duplex: 'half' });
+    assert.equal(await sent.text(), '300000 chunked');
+  });
+
+  test('a visitor who comes while the node is starting anew waits for it', async () => {
+    const images = process.env['SVC_TEST_IMAGES'] as string;
+    const args = ['--warm', '0', '--log-level', 'warn'];
+    const first = await startNode({ images, args });
+    const other = await openSandboxes({ socket: first.socket });
+    const there = await other.create({ backend: 'v1' });
+    await start(other, there);
+    const { url } = (await other.call('POST', `/v1/sandboxes/${there.id}/preview`, { port: 3000 })).body;
+    assert.equal((await fetch(byPath(url))).status, 200);
+    first.process.ref();
+    first.process.kill('SIGKILL');
+    await once(first.process, 'exit');
+    const visited = [fetch(byPath(url)), fetch(byPath(url))];
+    const second = await startNode({ images, args, dir: first.dir });
+    for (const answer of await Promise.all(visited)) assert.equal(answer.status, 200);
+    await other.close();
+    first.client.close();
+    await second.close();
+  });
+
   test('WebSocket goes through, both ways', async () => {
     const url = byPath((await open()).url);
     const socket = new WebSocket(url.replace('http', 'ws'));
@@ -220,6 +268,41 @@ describe('previews', () => {
     const refused = Promise.withResolvers<void>();
     socket.addEventListener('error', () => refused.resolve());
     await refused.promise;
+  });
+
+  test('a redirect to the page itself stays in the preview, one to another host leaves it', async () => {
+    const { url } = await open();
+    const path = byPath(url);
+    const token = new URL(path).pathname.slice(0, -1);
+    const { origin } = new URL(url);
+    for (const [to, own, byToken] of [
+      ['http://localhost:3000/in?a#b', `${origin}/in?a#b`, `${token}/in?a#b`],
+      ['http://127.0.0.1:3000/', `${origin}/`, `${token}/`],
+      ['//localhost:3000/x', `${origin}/x`, `${token}/x`],
+      ['/login', '/login', `${token}/login`],
+      ['next', 'next', `${token}/a/next`],
+      ['https://example.org/x', 'https://example.org/x', 'https://example.org/x'],
+      ['http://localhost:3001/', 'http://localhost:3001/', 'http://localhost:3001/'],
+      ['http://[', 'http://[', 'http://['],
+    ] as const) {
+      const query = `a/b?to=${encodeURIComponent(to)}`;
+      assert.equal((await asBrowser(`${url}${query}`)).headers.location, own);
+      const answer = await fetch(`${path}${query}`, { redirect: 'manual' });
+      assert.equal(answer.headers.get('location'), byToken);
+    }
+  });
+
+  test('host, origin, referer and forwarded host are the page’s own; those of other pages are not made so', async () => {
+    const { url } = await open();
+    const { origin } = new URL(url);
+    const seen = async (headers: Record<string, string>) => JSON.parse((await asBrowser(url, headers)).body).headers;
+    const own = await seen({ origin, referer: `${origin}/form?x` });
+    assert.deepEqual(
+      [own.host, own['x-forwarded-host'], own['x-forwarded-proto'], own.origin, own.referer],
+      ['localhost:3000', 'localhost:3000', 'http', 'http://localhost:3000', 'http://localhost:3000/form?x'],
+    );
+    const other = await seen({ origin: 'https://evil.test', referer: 'https://evil.test/secret' });
+    assert.deepEqual([other.origin, other.referer], ['https://evil.test', undefined]);
   });
 
   test('a port on which nothing listens is a 502, and so is a sandbox that is gone', async () => {
@@ -293,7 +376,8 @@ describe('previews', () => {
     assert.equal(await upgrade('h2c', pathname), 200);
     assert.equal(await upgrade('websocket', pathname), 101);
     const files = new URL(byPath((await open(3001)).url));
-    assert.equal(await upgrade('websocket', files.pathname), 502);
+    // Python's server of files knows no WebSocket, and says so by its page.
+    assert.equal(await upgrade('websocket', files.pathname), 200);
   });
 
   test('a body of 20 MiB passes whole to a reader that takes its time', async () => {

@@ -1,10 +1,9 @@
 import {
   createServer,
-  type IncomingMessage,
   request as httpRequest,
+  type IncomingMessage,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -21,12 +20,13 @@ import {
   askedOf,
   hashOf,
   headersInside,
+  headersOutside,
+  headOf,
+  headOfUpgrade,
   isBrowser,
   ownOriginOf,
-  setCookiesOutside,
 } from './sandboxes.previews.address.ts';
-import { findPreview, type PreviewRow, validPreviews } from './sandboxes.previews.sql.ts';
-import { nodeOfRunning } from './sandboxes.sql.ts';
+import { type FoundPreview, findPreview, validPreviews } from './sandboxes.previews.sql.ts';
 
 /** Any other `Upgrade` is an offer that may be passed over: HTTP/2 is offered by many clients (RFC 9110, 7.8). */
 const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
@@ -46,7 +46,7 @@ const lookups = { atOnce: 8, waiting: 1_024 };
 
 interface Admitted {
   asked: Asked;
-  row: PreviewRow;
+  row: FoundPreview;
   /** Until the address is void. */
   leftMs: number;
 }
@@ -208,22 +208,22 @@ export class PreviewListener {
     return passage;
   }
 
-  async #dial({ sandbox_id: sandboxId, port }: PreviewRow): Promise<Duplex> {
-    const nodeId = await nodeOfRunning(this.#kernel.sql, sandboxId);
-    return this.#nodes.of(nodeId).connect(sandboxId, port);
+  async #dial({ sandbox_id: sandboxId, node_id: nodeId, port }: FoundPreview): Promise<Duplex> {
+    return this.#nodes.whenThere(nodeId, (node) => node.connect(sandboxId, port));
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const admitted = await this.#admit(request);
     if ('status' in admitted) return answer(response, admitted);
     const { asked, row } = admitted;
+    const preview = { port: row.port, asked };
     const client = request.socket;
     const passage = await this.#pass(admitted, client, () => !request.complete);
     if ('status' in passage) return answer(response, passage);
     const inner = httpRequest({
       method: request.method,
       path: asked.path,
-      headers: headersInside(request.headers, { port: row.port, asked }),
+      headers: headersInside(request.headers, preview),
       createConnection: () => passage.inside,
     });
     response.once('close', () => {
@@ -236,7 +236,7 @@ export class PreviewListener {
     // What the page inside does not read is no failure: it may have answered already.
     pipeline(request, inner).catch(() => {});
     const page = await answered;
-    response.writeHead(page.statusCode ?? 502, headersOutside(page, asked));
+    response.writeHead(page.statusCode ?? 502, headersOutside(page, request, preview));
     await pipeline(page, response).catch(() => response.destroy());
   }
 
@@ -248,7 +248,8 @@ export class PreviewListener {
     const passage = await this.#pass(admitted, socket, () => false);
     if ('status' in passage) return refuse(socket, passage);
     const { inside } = passage;
-    const kept = headersInside(request.headers, { port: row.port, asked });
+    const preview = { port: row.port, asked };
+    const kept = headersInside(request.headers, preview);
     const headers = { ...kept, connection: 'Upgrade', upgrade: 'websocket' };
     const inner = httpRequest({ path: asked.path, headers, createConnection: () => inside });
     inside.once('close', () => {
@@ -260,10 +261,16 @@ export class PreviewListener {
       refuse(socket, unreachable);
       inside.destroy();
     };
-    inner.once('error', decline).once('response', decline);
+    inner.once('error', decline);
+    // What a page says that refuses is the client's to know: who it is not, where it should go.
+    inner.once('response', (page: IncomingMessage) => {
+      inner.off('error', decline).on('error', () => {});
+      socket.write(headOf(page.statusCode ?? 502, headersOutside(page, request, preview)));
+      pipeline(page, socket).catch(() => socket.destroy());
+    });
     inner.once('upgrade', (answered: IncomingMessage, tunnel: Duplex, first: Buffer) => {
       inner.off('error', decline).on('error', () => {});
-      socket.write(headOf(answered));
+      socket.write(headOfUpgrade(answered));
       socket.write(first);
       tunnel.write(head);
       tunnel.pipe(socket);
@@ -298,24 +305,6 @@ function toOwnOrigin(asked: Asked, { headers }: IncomingMessage): Refusal {
   return { status: 403, text: 'Browsers on other machines need SVC_PREVIEW_DOMAIN: an origin for each preview.' };
 }
 
-/** The page's headers, less what belongs to its connection. */
-function headersOutside({ headers }: IncomingMessage, asked: Asked) {
-  const { connection: _, 'keep-alive': __, 'set-cookie': set = [], 'transfer-encoding': ___, ...rest } = headers;
-  const { 'service-worker-allowed': ____, 'content-security-policy': policy, ...shown } = rest;
-  const cookies = setCookiesOutside(set, asked);
-  // All previews share this origin: a browser that says nothing of itself gives the page one that nobody shares.
-  const alone = asked.by === 'path' ? ['sandbox allow-scripts allow-forms'] : [];
-  const policies = [...(policy === undefined ? [] : [policy]), ...alone];
-  return {
-    ...shown,
-    ...(cookies.length > 0 && { 'set-cookie': cookies }),
-    ...(policies.length > 0 && { 'content-security-policy': policies.join(', ') }),
-    // A search engine that finds the address must not keep it.
-    'x-robots-tag': 'noindex',
-    'referrer-policy': 'same-origin',
-  };
-}
-
 /** The connection of a request that is refused carries no further one: the next may be a stranger's too. */
 function answer(response: ServerResponse, { status, text, headers }: Refusal): void {
   const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
@@ -323,16 +312,6 @@ function answer(response: ServerResponse, { status, text, headers }: Refusal): v
   response.end(`${text}\n`);
 }
 
-/** The page's agreement, as it said it; cookies are set by pages, not by sockets. */
-function headOf({ rawHeaders }: IncomingMessage): string {
-  const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]}`] : []));
-  const kept = lines.filter((line) => !/^set-cookie:/i.test(line));
-  return `HTTP/1.1 101 Switching Protocols\r\n${kept.join('\r\n')}\r\n\r\n`;
-}
-
 function refuse(socket: Duplex, { status, headers = {} }: Refusal): void {
-  const lines = Object.entries({ ...headers, connection: 'close', 'content-length': '0' }).map((pair) =>
-    pair.join(': '),
-  );
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n`);
+  socket.end(headOf(status, { ...headers, 'content-length': '0' }));
 }

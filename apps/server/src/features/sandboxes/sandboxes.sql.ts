@@ -30,11 +30,12 @@ export interface SandboxRow {
   exec_ms: number;
   snapshot_bytes: number | null;
   parent_id: string | null;
+  memory_mb: number;
 }
 
 const columns = (db: Db) => db`
   id, account_id, key_id, node_id, state, backend, template, egress, metadata, restored, image_digest, generation,
-  created_at, expires_at, ttl_left_ms, last_exec_at, exec_count, exec_ms, snapshot_bytes, parent_id`;
+  created_at, expires_at, ttl_left_ms, last_exec_at, exec_count, exec_ms, snapshot_bytes, parent_id, memory_mb`;
 
 /** Takes the account's lock until the transaction ends: what checks a cap and what counts towards it are one step. */
 export async function lockAccount(db: Db, accountId: string): Promise<void> {
@@ -54,24 +55,45 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
   return { keyRunning, userRunning, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
 }
 
+/** MiB of memory that an account's running sandboxes have, those that are about to run among them. */
+export async function memoryOfRunning(db: Db, accountId: string): Promise<number> {
+  const [row] = await db<{ mb: number }[]>`
+    select coalesce(sum(memory_mb), 0)::int as mb from sandboxes.sandboxes
+    where account_id = ${accountId} and state in ('creating', 'running', 'resuming')`;
+  return row?.mb ?? 0;
+}
+
 /** Stores a sandbox that is about to be made. */
 export async function insertSandbox(
   db: Db,
   time: Time,
   sandbox: Pick<
     SandboxRow,
-    'id' | 'account_id' | 'key_id' | 'state' | 'backend' | 'template' | 'egress' | 'metadata'
+    'id' | 'account_id' | 'key_id' | 'state' | 'backend' | 'template' | 'egress' | 'metadata' | 'memory_mb'
   > & {
     ttlMs: number;
     parentId?: string;
   },
 ): Promise<SandboxRow> {
-  const { id, account_id, key_id, state, backend, template, egress, metadata, ttlMs, parentId = null } = sandbox;
+  const {
+    id,
+    account_id,
+    key_id,
+    state,
+    backend,
+    template,
+    egress,
+    metadata,
+    ttlMs,
+    parentId = null,
+    memory_mb,
+  } = sandbox;
   const [row] = await db<SandboxRow[]>`
     insert into sandboxes.sandboxes
-      (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at, parent_id, moved_at)
+      (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at, parent_id, moved_at,
+        memory_mb)
     select ${id}, ${account_id}, ${key_id}, ${state}, ${backend}, ${template}, ${db.json(egress)},
-      ${db.json(metadata)}, at, at + make_interval(secs => ${ttlMs / 1000}), ${parentId}, at
+      ${db.json(metadata)}, at, at + make_interval(secs => ${ttlMs / 1000}), ${parentId}, at, ${memory_mb}
     from (select date_trunc('milliseconds', ${nowOf(db, time)}) as at) as clock
     returning ${columns(db)}`;
   return row as SandboxRow;
@@ -91,6 +113,9 @@ export async function deleteSandbox(db: Db, id: string, from: readonly State[]):
 /** What a move may ask for besides the state: that its lifetime is over, that no command holds it, that it is v2. */
 export type Guard = 'due' | 'idle' | 'v2';
 
+/** What a move does to what is left of a lifetime: stop it, let it go on, or make it at least so long. */
+export type Lifetime = 'freeze' | 'thaw' | 'extend';
+
 /** Changes a sandbox as a move of the table says (sandboxes.moves.ts); undefined when its guards do not hold. */
 export async function changeSandbox(
   db: Db,
@@ -100,10 +125,10 @@ export async function changeSandbox(
     from: readonly State[];
     to: State;
     guards?: readonly Guard[];
-    lifetime?: 'freeze' | 'thaw';
+    lifetime?: Lifetime;
     snapshot?: 'kept' | 'dropped';
   },
-  made: { restored?: boolean; imageDigest?: string; snapshotBytes?: number },
+  made: { restored?: boolean; imageDigest?: string; snapshotBytes?: number; ttlSeconds?: number },
 ): Promise<SandboxRow | undefined> {
   const { from, to, guards = [], lifetime, snapshot } = move;
   const now = nowOf(db, time);
@@ -116,8 +141,8 @@ export async function changeSandbox(
       ttl_left_ms = case when ${lifetime === 'freeze'}
           then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
         when ${lifetime === 'thaw'} then null else ttl_left_ms end,
-      expires_at = case when ${lifetime === 'thaw'} and ttl_left_ms is not null
-          then date_trunc('milliseconds', ${now}) + make_interval(secs => ttl_left_ms / 1000.0) else expires_at end
+      expires_at = greatest(expires_at, date_trunc('milliseconds', ${now}) + make_interval(secs => case
+        when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${lifetime === 'extend'} then ${made.ttlSeconds ?? 0} end))
     where id = ${id} and state = any(${[...from]})
       and (${!guards.includes('due')} or expires_at <= ${now})
       and (${!guards.includes('idle')} or coalesce(busy_until <= ${now}, true))
@@ -216,10 +241,11 @@ export async function takeAbandoned(db: Db, time: Time, limit: number) {
     from lost where s.id = lost.id returning s.id, s.account_id, lost.busy_until`;
 }
 
-/** Counts a change of the workspace. */
-export async function nextGeneration(db: Db, id: string): Promise<number> {
+/** Counts a change of the workspace, with its line of the audit log. */
+export async function nextGeneration(db: Db, line: AuditLine): Promise<number> {
   const [row] = await db<{ generation: number }[]>`
-    update sandboxes.sandboxes set generation = generation + 1 where id = ${id} returning generation`;
+    with told as (${insertingAct(db, actOf(line))})
+    update sandboxes.sandboxes set generation = generation + 1 where id = ${line.sandboxId} returning generation`;
   return row?.generation ?? 0;
 }
 
@@ -347,11 +373,4 @@ export async function isBusy(db: Db, time: Time, id: string): Promise<boolean> {
   const [row] = await db<{ busy: boolean }[]>`
     select coalesce(busy_until > ${nowOf(db, time)}, false) as busy from sandboxes.sandboxes where id = ${id}`;
   return row?.busy ?? false;
-}
-
-/** The node that holds a running sandbox; null when it does not run. */
-export async function nodeOfRunning(db: Db, id: string): Promise<string | null> {
-  const [row] = await db<{ node_id: string | null }[]>`
-    select node_id from sandboxes.sandboxes where id = ${id} and state = 'running'`;
-  return row?.node_id ?? null;
 }

@@ -204,6 +204,20 @@ describe('sandboxes', () => {
       assert.ok(frames.some((f) => f.type === 'stderr' && f.data === 'end\n'));
     });
 
+    test('in JSON too it is told which stream was cut, and again by a repeat in frames', async () => {
+      const key = { 'idempotency-key': randomUUID() };
+      const body = { shell: 'head -c 3000000 /dev/zero | tr "\\0" a >&2; echo end' };
+      const first = await t.call('POST', `/v1/sandboxes/${box.id}/exec`, body, key);
+      assert.deepEqual([first.body.truncated, first.body.stderr.length], [['stderr'], 1_048_576]);
+      const short = { shell: 'head -c 1048577 /dev/zero' };
+      assert.deepEqual((await t.exec(box, short)).truncated, ['stdout']);
+      assert.deepEqual((await t.exec(box, 'echo end')).truncated, []);
+      const cell = await t.cell(box, 'print("a" * 3_000_000)');
+      assert.deepEqual([cell.truncated, cell.stdout.length], [['stdout'], 1_048_576]);
+      const once = await t.call('POST', '/v1/sandboxes/run', short);
+      assert.deepEqual(once.body.truncated, ['stdout'], JSON.stringify(once.body).slice(0, 500));
+    });
+
     test('the receipt says what ran on what, and what it wrote', async () => {
       const before = (await t.exec(box, 'rm -rf out/*; true')).receipt;
       const command = { shell: 'printf hello > out/a.txt; mkdir out/d; printf x > out/d/b', env: { B: '2', A: '1' } };
@@ -224,6 +238,25 @@ describe('sandboxes', () => {
       // A file's time ticks every few milliseconds: one that was written in the tick before counts too.
       await t.exec(box, 'sleep 0.1');
       assert.deepEqual((await t.exec(box, 'true')).receipt.outputs, []);
+    });
+
+    test('a generation counts what changed in the workspace, not commands', async () => {
+      const generation = async (command: string) => {
+        await t.exec(box, 'sleep 0.1');
+        const { generation_before: before, generation_after: after } = (await t.exec(box, command)).receipt;
+        return after - before;
+      };
+      assert.equal(await generation('ls; cat out/a.txt; echo x > /tmp/elsewhere'), 0);
+      assert.equal(await generation('echo more >> out/a.txt'), 1);
+      assert.equal(await generation('mkdir -p empty'), 1);
+      assert.equal(await generation('rmdir empty'), 1);
+      const put = () => t.call('PUT', `/v1/sandboxes/${box.id}/files/put.txt`);
+      const { generation: first } = (await put()).body;
+      assert.equal((await put()).body.generation, first + 1);
+      // Neither does a cell that only computes.
+      await t.exec(box, 'sleep 0.1');
+      await t.cell(box, '1 + 1');
+      assert.equal((await t.exec(box, 'true')).receipt.generation_before, first + 1);
     });
 
     test('a repeat with its Idempotency-Key runs nothing and answers the same, in the form it asks for', async () => {
@@ -267,6 +300,7 @@ describe('sandboxes', () => {
       assert.deepEqual(shown, {
         stdout: 'out\n',
         stderr: 'err\n',
+        truncated: [],
         result: '42',
         error: null,
         execution_count: first.execution_count,
@@ -306,6 +340,23 @@ describe('sandboxes', () => {
       assert.deepEqual([reset.status, reset.body], [200, { id: box.id, reset: true }]);
       assert.equal((await t.cell(box, 'kept')).error.name, 'NameError');
       assert.equal((await t.cell(box, 'open("kept.txt").read()')).result, "'here'");
+    });
+
+    test('a reset stops the cell that runs', async () => {
+      const running = t.cell(box, 'open("begun", "w").close()\nwhile True: pass', { timeout_seconds: 600 });
+      await until(async () => (await t.call('GET', `/v1/sandboxes/${box.id}/files/begun`)).status === 200);
+      assert.equal((await t.call('POST', `/v1/sandboxes/${box.id}/kernel/reset`)).status, 200);
+      const { error, kernel_restarted, restart_reason } = await running;
+      assert.deepEqual([error.name, kernel_restarted, restart_reason], ['KernelReset', true, 'the kernel was reset']);
+      assert.equal((await t.cell(box, '1 + 1')).kernel_restarted, false);
+    });
+
+    test('what the kernel lost between two cells the next one tells', async () => {
+      await t.cell(box, 'x = 1');
+      await t.exec(box, 'pkill -9 -f kernel[.]py; while pgrep -f kernel[.]py; do sleep 0.05; done; sleep 0.2');
+      const { error, kernel_restarted, restart_reason } = await t.cell(box, 'x');
+      assert.deepEqual([error.name, kernel_restarted], ['NameError', true]);
+      assert.match(restart_reason, /signal 9/);
     });
 
     test('a figure is saved under out, and its file is a picture', async () => {
@@ -351,6 +402,36 @@ describe('sandboxes', () => {
         (await t.exec(box, 'cat file; a=$(cat beat); until [ "$a" != "$(cat beat)" ]; do sleep 0.05; done')).stdout,
         'kept\n',
       );
+    });
+
+    test('a pause that cannot save memory says why and changes nothing, unless it may keep the files alone', async () => {
+      const box = await t.create();
+      await t.cell(box, 'import os\nx = 1\ng = open("gone", "w"); os.unlink("gone")\nopen("kept", "w").write("k")');
+      const pause = (body?: Json) => t.call('POST', `/v1/sandboxes/${box.id}/pause`, body);
+      const refused = await pause();
+      assert.deepEqual([refused.status, refused.body.error.code], [409, 'memory_not_saved']);
+      assert.match(refused.body.error.message, /\/workspace\/gone .*files_only/);
+      assert.equal((await t.call('GET', `/v1/sandboxes/${box.id}`)).body.status, 'running');
+      assert.equal((await t.cell(box, 'x')).result, '1');
+      const paused = await pause({ files_only: true });
+      assert.deepEqual([paused.status, paused.body.status], [200, 'paused'], JSON.stringify(paused.body));
+      const resumed = await t.call('POST', `/v1/sandboxes/${box.id}/resume`);
+      assert.deepEqual([resumed.status, resumed.body.restored], [200, false]);
+      assert.equal((await t.exec(box, 'cat kept')).stdout, 'k');
+      const cell = await t.cell(box, 'x');
+      assert.deepEqual([cell.error.name, cell.kernel_restarted], ['NameError', true]);
+    });
+
+    test('a paused sandbox says when it would end if it were resumed now', async () => {
+      const box = await t.create({ ttl_seconds: 600 });
+      await t.call('POST', `/v1/sandboxes/${box.id}/pause`);
+      const { sql } = t.gateway.kernel;
+      await sql`update sandboxes.sandboxes set expires_at = now() - interval '1 hour' where id = ${box.id}`;
+      const { body } = await t.call('GET', `/v1/sandboxes/${box.id}`);
+      const left = Date.parse(body.expires_at) - Date.now();
+      assert.ok(left > 0 && left <= 600_000, body.expires_at);
+      const [listed] = (await t.call('GET', '/v1/sandboxes?status=paused')).body.data;
+      assert.ok(Date.parse(listed.expires_at) > Date.now());
     });
 
     test('children have the parent’s variables, files and egress, and lives of their own', async () => {

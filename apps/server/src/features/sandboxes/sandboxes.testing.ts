@@ -10,8 +10,8 @@ import { testSandboxes } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import {
   createAccount,
-  http,
   type HttpAnswer,
+  http,
   startGateway,
   type TestAccount,
   type TestDatabase,

@@ -20,8 +20,11 @@ const shown: Record<State, Shown['status']> = {
 export const statesShownAs = (status: Shown['status']): State[] =>
   (Object.keys(shown) as State[]).filter((state) => state !== 'creating' && shown[state] === status);
 
-/** A sandbox as the API shows it. */
-export function toRecord(row: SandboxRow): Shown {
+/** A sandbox as the API shows it, at `now` (epoch milliseconds). */
+export function toRecord(row: SandboxRow, now: number, ended?: Shown['ended_after_resume']): Shown {
+  const { ttl_left_ms: left } = row;
+  // Its lifetime stands still, and its own instant passes meanwhile.
+  const isFrozen = shown[row.state] === 'paused' && left !== null;
   return {
     id: row.id,
     object: 'sandbox',
@@ -31,9 +34,10 @@ export function toRecord(row: SandboxRow): Shown {
     template: row.template,
     egress: row.egress,
     created_at: row.created_at,
-    expires_at: row.expires_at,
+    expires_at: isFrozen ? new Date(now + left).toISOString() : row.expires_at,
     last_exec_at: row.last_exec_at,
     metadata: row.metadata,
     usage: { exec_count: row.exec_count, exec_seconds: row.exec_ms / 1000 },
+    ...(ended && shown[row.state] === 'running' && { ended_after_resume: ended }),
   };
 }

@@ -1,14 +1,14 @@
 import { contract } from '@svc/contract';
-import { ApiError } from '../../kernel/http/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
 import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 
 /** Packs the workspace of a v1 sandbox into a stored archive. */
 export const snapshot = (nodes: Nodes) =>
-  operation(contract.sandboxes.snapshot, async ({ kernel, actor, by, db }, { params: { id }, body: { name } }) => {
-    const { row, node, audit } = await runningSandbox({ db, actor, by }, nodes, id);
+  operation(contract.sandboxes.snapshot, async ({ kernel, actor, by }, { params: { id }, body: { name } }) => {
+    const { row, node, audit } = await runningSandbox({ kernel, actor, by }, nodes, id);
     if (row.backend === 'v2') {
       throw new ApiError('not_supported_on_v2', 'a v2 sandbox keeps its workspace by pause; snapshot needs v1');
     }

@@ -1,18 +1,14 @@
 import { contract, hostKinds } from '@svc/contract';
+import { BrokenSeal } from '../../kernel/crypto.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
+import { touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
-import {
-  claimFailover,
-  claimForHost,
-  type Claimer,
-  countRunning,
-  type HostReport,
-  seeHost,
-} from './scheduler.claims.sql.ts';
+import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './hosts.sql.ts';
+import { claimFailover, claimForHost } from './scheduler.claims.sql.ts';
 import { openRunSpec } from './scheduler.headers.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -38,9 +34,10 @@ export const claim = (claims: Claims): Operation =>
       kinds: [...new Set(body.kinds ?? hostKinds)].sort(),
       tags: body.tags && [...new Set(body.tags)].sort(),
     };
+    if (body.again === true) await askAgain(context.db, host.accountId, deviceId);
     const run = await claims.take(host, body.wait_s * 1000, context.signal);
-    if (!run) return { run: null };
-    const spec = await openRunSpec(context.kernel, run);
+    const spec = run && (await claims.specOf(run, deviceId));
+    if (!run || !spec) return { run: null };
     const { id, attempt, schedule_id, name, kind, scheduled_for, timeout_s, command_hash } = run;
     return {
       run: {
@@ -96,11 +93,28 @@ export class Claims {
       const run = await this.#try(host, !waiting);
       if (run || !waiting) {
         woken.abort();
+        if (run) await this.#noteStart(run);
         if (run && signal.aborted) await this.#handBack(run, host.deviceId);
         return signal.aborted ? undefined : run;
       }
       await waiting;
       if (signal.aborted) return undefined;
+    }
+  }
+
+  /** What a run that was taken does. One whose headers cannot be opened fails: it would stand in the way of all others. */
+  async specOf(run: RunRow, deviceId: string): Promise<Record<string, unknown> | undefined> {
+    try {
+      return await openRunSpec(this.#parts.kernel, run);
+    } catch (error) {
+      if (!(error instanceof BrokenSeal)) throw error;
+      const { sql, clock } = this.#parts.kernel;
+      const by = { pool: 'host', attempt: run.attempt, holderId: deviceId } as const;
+      await inTransaction(sql, async (db) => {
+        const { ms: now } = await readNow(db, clock);
+        await moveRun(this.#parts, db, run, now, move('report', { ok: false, error: error.message, by }));
+      });
+      return undefined;
     }
   }
 
@@ -138,6 +152,14 @@ export class Claims {
     return inTransaction(sql, async (db) =>
       (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
     );
+  }
+
+  /** A run that was taken is answered, whether or not this can be noted. */
+  async #noteStart(run: RunRow): Promise<void> {
+    const { sql, log } = this.#parts.kernel;
+    await touchLastRun(sql, [run.schedule_id], run.started_at as string).catch((err: unknown) => {
+      log.warn({ err, run: run.id }, 'the start of a run was not noted');
+    });
   }
 
   /** The answer reached nobody: the run goes on at once, not after a minute. */

@@ -1,18 +1,23 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import type { Sandboxes } from '../sandboxes/index.ts';
+import { appendLog } from './appendLog.ts';
 import { cancel } from './cancel.ts';
 import { Claims, claim } from './claim.ts';
 import { decide } from './decide.ts';
 import { fire } from './fire.ts';
+import { getRun } from './getRun.ts';
 import { heartbeat } from './heartbeat.ts';
 import { hosts } from './hosts.ts';
 import type { Scheduler } from './index.ts';
+import { removeHost } from './removeHost.ts';
+import { runLogBytesQuota } from './log.sql.ts';
+import { storeLogs, sweepLogs } from './log.store.ts';
+import { log } from './log.ts';
 import { reportNative } from './reportNative.ts';
 import { result } from './result.ts';
 import { runs } from './runs.ts';
-import { sweepHosts } from './scheduler.claims.sql.ts';
-import { CloudRunner } from './scheduler.cloud.ts';
+import { sweepHosts } from './hosts.sql.ts';
+import { type CloudBackends, CloudRunner } from './scheduler.cloud.ts';
 import { sweepRuns } from './scheduler.sql.ts';
 import { Ticker } from './scheduler.ticker.ts';
 import { updateHost } from './updateHost.ts';
@@ -20,17 +25,18 @@ import { updateHost } from './updateHost.ts';
 const sweep: JobDefinition = {
   name: 'scheduler.sweep',
   cron: '17 3 * * *',
-  async run({ sql, clock }) {
-    const { iso: now } = await readNow(sql, clock);
-    await sweepRuns(sql, now);
+  async run({ sql, clock, blobs, config }) {
+    const { iso: now, ms } = await readNow(sql, clock);
+    await sweepLogs({ sql, blobs }, now);
+    await sweepRuns(sql, new Date(ms - config.runDays * 86_400_000).toISOString());
     await sweepHosts(sql, now);
   },
 };
 
 /** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
-export function schedulerFeature({ parts }: Scheduler, sandboxes: Sandboxes): Feature {
+export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends): Feature {
   const claims = new Claims(parts);
-  const cloud = new CloudRunner(parts, sandboxes);
+  const cloud = new CloudRunner(parts, backends);
   const ticker = new Ticker(parts, () => cloud.look());
   return {
     name: 'scheduler',
@@ -41,12 +47,17 @@ export function schedulerFeature({ parts }: Scheduler, sandboxes: Sandboxes): Fe
       decide: decide(parts),
       cancel: cancel(parts),
       runs,
+      getRun,
+      log: log(parts),
+      appendLog: appendLog(parts),
       hosts,
       updateHost: updateHost(parts),
+      removeHost,
       reportNative: reportNative(parts),
       fire: fire(parts),
     },
-    jobs: [sweep],
+    quotas: [runLogBytesQuota],
+    jobs: [sweep, storeLogs],
     async start(_kernel, { works }) {
       await parts.changes.start();
       if (works) ticker.start();

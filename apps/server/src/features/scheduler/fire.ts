@@ -3,7 +3,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { lockEventSchedules } from '../schedules/index.ts';
-import { type SchedulerParts, start } from './scheduler.admit.ts';
+import { admit, type SchedulerParts } from './scheduler.admit.ts';
 
 /** Runs every enabled schedule with this event trigger. */
 export const fire = (parts: SchedulerParts): Operation =>
@@ -25,5 +25,5 @@ export async function fireTrigger(
   const scheduledFor = new Date(now).toISOString();
   const candidates = schedules.map((schedule) => ({ schedule, scheduledFor, origin: 'event' as const }));
   if (candidates.length === 0) return 0;
-  return (await start(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;
+  return (await admit(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;
 }

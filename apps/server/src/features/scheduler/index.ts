@@ -2,13 +2,23 @@ import type { AccountData } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/http/sse.ts';
-import type { ScheduleRow, Scheduler as SchedulerOfSchedules } from '../schedules/index.ts';
+import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
-import { viewRun } from './runs.ts';
-import { cancelActive, copyOf, moveLocked, needsApproval, type SchedulerParts, start } from './scheduler.admit.ts';
+import { askAgain, deleteHost, forgetRefusals } from './hosts.sql.ts';
+import { deleteLogBlobs } from './log.store.ts';
+import { pageOfRuns } from './runs.ts';
+import {
+  admit,
+  cancelActive,
+  cancelWaiting,
+  copyOf,
+  moveLocked,
+  needsApproval,
+  type SchedulerParts,
+} from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './scheduler.alerts.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
-import { type CreatedRun, listRuns, lockActive, rewriteWaiting } from './scheduler.sql.ts';
+import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { move } from './scheduler.states.ts';
 import { endPause, tickSchedules } from './scheduler.ticker.ts';
 
@@ -25,7 +35,7 @@ export class Scheduler implements SchedulerOfSchedules {
   /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
   async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<CreatedRun | undefined> {
     const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const };
-    return (await start(this.parts, db, [candidate], now))[0];
+    return (await admit(this.parts, db, [candidate], now))[0];
   }
 
   /**
@@ -34,6 +44,7 @@ export class Scheduler implements SchedulerOfSchedules {
    */
   async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void> {
     await rewriteWaiting(db, schedule.id, copyOf(schedule));
+    if (isOtherWork) await forgetRefusals(db, schedule.id);
     if (!isOtherWork || schedule.policy?.approval === undefined) return;
     const active = await lockActive(db, schedule.id);
     const asking = active.filter((run) => needsApproval(schedule, Date.parse(run.scheduled_for)));
@@ -42,14 +53,24 @@ export class Scheduler implements SchedulerOfSchedules {
     }
   }
 
+  /** Offers a machine once more what it handed back, as a person has approved something on it. */
+  askAgain(db: Db, accountId: string, deviceId: string): Promise<void> {
+    return askAgain(db, accountId, deviceId);
+  }
+
+  /** Cancels what waits of a schedule that was switched off. */
+  cancelWaiting(db: Db, scheduleId: string, now: number): Promise<void> {
+    return cancelWaiting(this.parts, db, scheduleId, now);
+  }
+
   /** Cancels what runs and waits of a schedule. */
   async cancelAll(db: Db, scheduleId: string, now: number): Promise<void> {
     await cancelActive(this.parts, db, scheduleId, now, 'the schedule was deleted');
   }
 
-  /** Runs of a schedule, newest first, as they are answered. */
-  async runsOf(db: Db, accountId: string, scheduleId: string, limit: number) {
-    return (await listRuns(db, accountId, { limit, scheduleId })).map(viewRun);
+  /** A page of the runs of a schedule, newest first, as they are answered. */
+  runsOf(accountId: string, scheduleId: string, page: { limit: number; cursor?: string | undefined }) {
+    return pageOfRuns(this.parts.kernel, accountId, { limit: page.limit, before: page.cursor, scheduleId });
   }
 
   /** Takes every slot of the account that is due; before its pause ends. */
@@ -67,6 +88,12 @@ export class Scheduler implements SchedulerOfSchedules {
     return fireTrigger(this.parts, db, accountId, triggerId);
   }
 
+  /** Forgets a machine and the commands approved for it; what it runs ends or loses its lease as ever. */
+  async forgetDevice(db: Db, { accountId, deviceId }: { accountId: string; deviceId: string }): Promise<void> {
+    await deleteHost(db, accountId, { deviceId });
+    await withdrawApprovals(db, accountId, deviceId);
+  }
+
   /** Tells open streams of a change, and tickers to look again. */
   publish(db: Db, accountId: string, change: Change): Promise<void> {
     return this.parts.changes.publish(db, accountId, [change], true);
@@ -79,4 +106,10 @@ export class Scheduler implements SchedulerOfSchedules {
 }
 
 /** What it keeps of an account. */
-export const schedulerData: AccountData = { name: 'scheduler', tables: ['scheduler.runs', 'scheduler.hosts'] };
+export const schedulerData: AccountData = {
+  name: 'scheduler',
+  tables: ['scheduler.runs', 'scheduler.logs', 'scheduler.hosts'],
+  async end(parts, { accountId }) {
+    return { deleted: { 'blobs of logs': await deleteLogBlobs(parts, accountId) } };
+  },
+};

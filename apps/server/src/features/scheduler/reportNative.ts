@@ -4,7 +4,7 @@ import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
-import { effective, isSlot, lockSchedule, type ScheduleRow } from '../schedules/index.ts';
+import { effective, isSlot, lockSchedule, type ScheduleRow, touchLastRun } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { copyOf, created, type SchedulerParts } from './scheduler.admit.ts';
@@ -54,6 +54,7 @@ export const reportNative = (parts: SchedulerParts): Operation =>
       };
       const moved = await moveOn(parts, db, schedule, run, now, move('reportNative', ended));
       if (!moved) throw leaseHeld(run);
+      await touchLastRun(db, [schedule.id], ended.startedAt);
       return { run: viewRun(moved) };
     });
   });

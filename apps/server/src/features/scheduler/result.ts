@@ -6,12 +6,16 @@ import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { moveRun } from './scheduler.settle.ts';
+import { tellMustApprove } from './scheduler.alerts.ts';
+import { endedProcess, moveRun } from './scheduler.settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { hasAnswered } from './scheduler.effects.ts';
 import { move } from './scheduler.states.ts';
 
-/** Takes the result of the attempt that holds the run; repeating one that was taken answers alike. */
+/**
+ * Takes the result of the attempt that holds the run; repeating one that was taken answers alike. Of an attempt that was
+ * cancelled it says that its process is gone.
+ */
 export const result = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.result, async (context, { params, body }) => {
     const { actor, deviceId } = context;
@@ -21,6 +25,11 @@ export const result = (parts: SchedulerParts): Operation =>
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     const moved = await context.transaction(async (db) => {
       const { ms: now } = await readNow(db, context.clock);
+      if (body.not_started !== undefined) {
+        const refused = await moveRun(parts, db, known, now, move('refuse', { by }));
+        if (refused) await tellMustApprove(parts.kernel, db, refused);
+        return refused;
+      }
       const taken = {
         by,
         ok: body.ok,
@@ -33,6 +42,9 @@ export const result = (parts: SchedulerParts): Operation =>
       return moveRun(parts, db, known, now, move('report', taken), body.output_hash);
     });
     if (moved) return { run: viewRun(moved) };
+    const ended = { id: known.id, attempt: body.attempt, holderId: context.deviceId };
+    const gone = await endedProcess(parts, { ...ended, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd });
+    if (gone) return { run: viewRun(gone) };
     const current = (await findRun(context.db, known.id)) ?? known;
     if (!hasAnswered(current, by)) throw leaseHeld(current);
     return { run: viewRun(current) };

@@ -1,14 +1,62 @@
 import { contract, type run } from '@svc/contract';
 import type { z } from 'zod';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
-import { listRuns, type RunRow } from './scheduler.sql.ts';
+import { listApproved, listBlocked, listOnline, listRuns, mayRun, type RunFilter } from './runs.sql.ts';
+import { waitingFor } from './scheduler.rules.ts';
+import type { RunRow } from './scheduler.sql.ts';
 
-export const runs = operation(contract.scheduler.runs, async (context, { query }) => ({
-  runs: (await listRuns(context.db, context.actor.accountId, query)).map(viewRun),
-}));
+type View = z.input<typeof run>;
+
+export const runs = operation(contract.scheduler.runs, async ({ kernel, actor }, { query }) => {
+  const { limit, state, schedule_id: scheduleId, cursor: before } = query;
+  return pageOfRuns(kernel, actor.accountId, { limit, state, scheduleId, before });
+});
+
+/** A page of runs as they are answered. */
+export async function pageOfRuns(
+  kernel: Pick<Kernel, 'sql' | 'clock'>,
+  accountId: string,
+  filter: RunFilter,
+): Promise<{ runs: View[]; next_cursor?: string }> {
+  const found = await listRuns(kernel.sql, accountId, filter);
+  const page = found.slice(0, filter.limit);
+  const last = found.length > page.length ? page.at(-1) : undefined;
+  return { runs: await viewRuns(kernel, accountId, page), ...(last && { next_cursor: last.ordinal }) };
+}
+
+/** Runs of one account as they are answered, with what the pending ones wait for. */
+export async function viewRuns(
+  { sql, clock }: Pick<Kernel, 'sql' | 'clock'>,
+  accountId: string,
+  rows: readonly RunRow[],
+): Promise<View[]> {
+  const pending = rows.filter(({ state }) => state === 'pending');
+  if (pending.length === 0) return rows.map(viewRun);
+  const { ms: now, iso } = await readNow(sql, clock);
+  const shells = pending.filter(({ kind, pool }) => kind === 'shell' && pool === 'host');
+  const [may, online, blocked, approved] = await Promise.all([
+    mayRun(sql, accountId),
+    listOnline(sql, accountId, iso),
+    listBlocked(
+      sql,
+      pending.map(({ id }) => id),
+      iso,
+    ),
+    listApproved(sql, [...new Set(shells.map((row) => row.schedule_id))]),
+  ]);
+  return rows.map((row) => {
+    if (row.state !== 'pending') return viewRun(row);
+    const approvedBy =
+      row.kind === 'shell' ? (approved.get(`${row.schedule_id}:${row.command_hash}`) ?? new Set<string>()) : undefined;
+    const around = { now, mayRun: may, isBlocked: blocked.has(row.id), online, approvedBy };
+    return { ...viewRun(row), waiting_for: waitingFor(row, around) };
+  });
+}
 
 /** A run as it is answered. A gateway that runs it is no device. */
-export function viewRun(row: RunRow): z.input<typeof run> {
+export function viewRun(row: RunRow): View {
   const { id, schedule_id, scheduled_for, state, attempt, cost_micro_usd, created_at } = row;
   return {
     id,

@@ -1,7 +1,7 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
+import { defaultZone, effective, type ScheduleTerms, skipDaysOf, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
 import {
@@ -97,23 +97,6 @@ export async function admit(
   return runs;
 }
 
-/** The same, and notes on the schedules that they ran; a tick does that by itself. */
-export async function start(
-  parts: SchedulerParts,
-  db: Db,
-  candidates: readonly Candidate[],
-  now: number,
-): Promise<CreatedRun[]> {
-  const runs = await admit(parts, db, candidates, now);
-  const ran = ranOf(runs);
-  if (ran.length > 0) await touchLastRun(db, ran, new Date(now).toISOString());
-  return runs;
-}
-
-/** Schedules of the runs that were not skipped. */
-export const ranOf = (runs: readonly CreatedRun[]): string[] =>
-  runs.filter((run) => run.state !== 'skipped').map((run) => run.schedule_id);
-
 /** Publishes where runs stand now. */
 export async function publishRuns({ changes }: SchedulerParts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
   for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
@@ -142,6 +125,12 @@ export async function cancelActive(
   id?: string,
 ): Promise<void> {
   await moveLocked(parts, db, await lockActive(db, scheduleId, id), now, move('cancel', { reason }));
+}
+
+/** Cancels what waits of a schedule that was switched off; what runs goes on. */
+export async function cancelWaiting(parts: SchedulerParts, db: Db, scheduleId: string, now: number): Promise<void> {
+  const waiting = (await lockActive(db, scheduleId)).filter(({ state }) => state !== 'running');
+  await moveLocked(parts, db, waiting, now, move('cancel', { reason: 'the schedule was switched off' }));
 }
 
 /** Moves runs whose locks are held to where nothing follows from it; answers those that the table let move. */

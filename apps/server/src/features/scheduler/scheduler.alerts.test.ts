@@ -57,13 +57,16 @@ describe('scheduler: what people are told', () => {
     assert.deepEqual(await types(), ['schedule.approval', 'schedule.late']);
   });
 
-  test('failures: by notify, and always when alert_on_fail is set; not while retries are left', async () => {
+  test('failures: by notify, unless alert_on_fail says yes or no; not while retries are left', async () => {
     const cases: [Json, string[]][] = [
       [{}, ['schedule.failed']],
       [{ notify: 'on_failure' }, ['schedule.failed']],
       [{ notify: 'always' }, ['schedule.failed']],
       [{ notify: 'never' }, []],
-      [{ notify: 'on_change' }, []],
+      [{ notify: 'on_change' }, ['schedule.failed']],
+      [{ notify: 'always', alert_on_fail: false }, []],
+      [{ notify: 'on_failure', alert_on_fail: false }, []],
+      [{ notify: 'on_change', alert_on_fail: false }, []],
       [{ notify: 'never', alert_on_fail: true }, ['schedule.failed']],
       [{ retries: 1 }, []],
     ];
@@ -93,6 +96,40 @@ describe('scheduler: what people are told', () => {
     await end(changing, { ok: true, log_tail: 'x', output_hash: 'a'.repeat(64) });
     await end(changing, { ok: true, log_tail: 'y', output_hash: 'a'.repeat(64) });
     assert.equal((await told()).length, 2);
+  });
+
+  test('on_change: the first failure in a row and the first success after it are changes', async () => {
+    const schedule = await t.create({ ...byHand, notify: 'on_change', policy: { pause_after_failures: 0 } });
+    for (const ok of [true, false, false, true, true]) await end(schedule, { ok, log_tail: ok ? 'same' : 'broken' });
+    assert.deepEqual(
+      (await told()).map(({ title }) => title),
+      ['backup succeeds again', 'backup failed'],
+    );
+  });
+
+  test('a step that fails, and its chain with it, are told once; by the chain when the step is muted', async () => {
+    for (const [fields, expected] of [
+      [{}, 'backup failed'],
+      [{ alert_on_fail: false }, 'all of it failed'],
+    ] as const) {
+      t = await base.fresh();
+      const step = await t.create({ ...byHand, ...fields });
+      const chain = await t.create({
+        trigger: byHand.trigger,
+        name: 'all of it',
+        kind: 'chain',
+        spec: { steps: [{ schedule_id: step.id }] },
+      });
+      assert.equal(await t.runNow(chain), true);
+      await t.turnTo(0, step, 'pending');
+      const device = newDevice();
+      await t.result(await t.claim(device), device, { ok: false });
+      await t.turnTo(second, chain, 'failed');
+      assert.deepEqual(
+        (await told()).map(({ title }) => title),
+        [expected],
+      );
+    }
   });
 
   test('the daily budget: one alert a day', async () => {

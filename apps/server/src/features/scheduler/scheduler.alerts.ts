@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import { findDevices } from '../devices/index.ts';
 import { deepLink, notify } from '../notifications/index.ts';
 import type { ScheduleTerms } from '../schedules/index.ts';
 import type { CreatedRun, RunRow } from './scheduler.sql.ts';
@@ -50,22 +52,47 @@ export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<voi
   });
 }
 
-/** A run failed for good. */
-export async function tellFailed(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+/** A machine handed a run back: what was approved in the account was not approved on the machine. */
+export async function tellMustApprove(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  const device = run.refused_by.at(-1) ?? '';
+  const [known] = await findDevices(db, run.account_id, [device]);
+  const host = known?.name || device;
+  const work = run.kind === 'shell' ? 'command' : 'prompt';
+  await tellOfRun(kernel, db, run, {
+    type: 'schedule.host_approval',
+    title: `${host} must approve ${run.name}`,
+    body: `Its ${work} was not approved on that machine; the run waits. There, at a terminal: svc host approve ${run.schedule_id}`,
+    // Once for what is to be approved.
+    key: [run.schedule_id, device, createHash('sha256').update(JSON.stringify(run.spec)).digest('hex')].join(':'),
+    severity: 'warning',
+  });
+}
+
+/** A run failed for good; `cause` is the run that its failure is put down to, told once however many it takes along. */
+export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: string): Promise<void> {
   const exit = run.exit_code === null ? undefined : `exit code ${run.exit_code}`;
   const body = [run.error, exit].filter((part) => part != null).join(', ') || 'The run failed.';
   const title = `${run.name} ${run.state === 'timed_out' ? 'timed out' : 'failed'}`;
-  await tellOfRun(kernel, db, run, { type: 'schedule.failed', title, body, severity: 'critical' });
+  await tellOfRun(kernel, db, run, { type: 'schedule.failed', title, body, key: cause, severity: 'critical' });
 }
 
-/** A run succeeded, and its schedule asks to hear of it; `changed`: because the output is not what it was. */
-export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow, changed: boolean): Promise<void> {
-  await tellOfRun(kernel, db, run, {
-    type: changed ? 'schedule.changed' : 'schedule.succeeded',
-    title: changed ? `${run.name}: the output changed` : `${run.name} succeeded`,
-    body: (run.log_tail ?? '').slice(-500),
-    severity: 'info',
-  });
+/** A run succeeded, and its schedule asks to hear of each. */
+export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', `${run.name} succeeded`);
+}
+
+/** The output is not what it was at the last success. */
+export async function tellChanged(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name}: the output changed`);
+}
+
+/** The first success after failures. */
+export async function tellRecovered(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name} succeeds again`);
+}
+
+async function tellOfSuccess(kernel: Kernel, db: Db, run: RunRow, type: string, title: string): Promise<void> {
+  await tellOfRun(kernel, db, run, { type, title, body: (run.log_tail ?? '').slice(-500), severity: 'info' });
 }
 
 async function tellOfSchedule(

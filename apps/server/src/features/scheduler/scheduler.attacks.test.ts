@@ -153,26 +153,83 @@ describe('scheduler: attacks', () => {
     assert.deepEqual([body.backfilled, (await t.runsOf(schedule)).length], [0, 0]);
   });
 
-  test('last_run_at moves with every run, whatever started it', async () => {
+  test('last_run_at is when the last run was started, not queued, whatever started it', async () => {
     const event = await t.create({ trigger: { type: 'event', trigger_id: 'go' } });
     const follower = await t.create({ trigger: { type: 'after', schedule_id: event.id } });
+    const lastOf = async ({ id }: { id: string }): Promise<string | undefined> => (await t.get(id)).last_run_at;
     await t.call('POST', '/v1/triggers/go/fire');
+    assert.equal(await lastOf(event), undefined);
+    t.clock.leap(minute);
     const device = newDevice();
-    await t.result(await t.claim(device), device, { ok: true });
-    assert.equal((await t.runsOf(follower)).length, 1);
-    assert.deepEqual(
-      [typeof (await t.get(event.id)).last_run_at, typeof (await t.get(follower.id)).last_run_at],
-      ['string', 'string'],
-    );
+    const run = await t.claim(device);
+    assert.equal(await lastOf(event), new Date(t.clock.now()).toISOString());
+    await t.result(run, device, { ok: true });
+    assert.deepEqual([(await t.runsOf(follower)).length, await lastOf(follower)], [1, undefined]);
+    t.clock.leap(minute);
+    await t.claim(device);
+    assert.equal(await lastOf(follower), new Date(t.clock.now()).toISOString());
+    const chain = await t.create({ ...byHand, kind: 'chain', spec: { steps: [{ schedule_id: event.id }] } });
+    await t.runNow(chain);
+    await t.turnTo(0, chain, 'running');
+    assert.equal(await lastOf(chain), new Date(t.clock.now()).toISOString());
   });
 
-  test('last_run_at moves with a catch-up', async () => {
+  test('last_run_at of a slot that waited is when it was taken, also of a catch-up', async () => {
     const schedule = await t.create();
     await t.call('POST', '/v1/schedules/pause', {});
     t.clock.leap(2 * minute);
     await t.call('POST', '/v1/schedules/resume', { backfill: true });
     assert.equal((await t.runsOf(schedule)).length, 1);
-    assert.equal(typeof (await t.get(schedule.id)).last_run_at, 'string');
+    assert.equal((await t.get(schedule.id)).last_run_at, undefined);
+    await t.claim(newDevice());
+    assert.equal((await t.get(schedule.id)).last_run_at, new Date(t.clock.now()).toISOString());
+  });
+
+  test('a schedule that is switched off cancels what waits and lets go on what runs', async () => {
+    const device = newDevice();
+    const schedule = await t.create({ ...byHand, overlap: 'queue' });
+    await t.runNow(schedule);
+    const run = await t.claim(device);
+    await t.runNow(schedule);
+    const disable = () => t.call('PATCH', `/v1/schedules/${schedule.id}`, { enabled: false });
+    assert.equal((await disable()).status, 200);
+    assert.deepEqual(
+      (await t.runsOf(schedule)).map(({ state, error }) => [state, error]),
+      [
+        ['cancelled', 'the schedule was switched off'],
+        ['running', undefined],
+      ],
+    );
+    assert.equal((await t.result(run, device, { ok: true })).body.run.state, 'succeeded');
+    // By hand it can still be run, and a change of its name does not take that away.
+    assert.equal(await t.runNow(schedule), true);
+    await disable();
+    assert.notEqual(await t.claim(device), null);
+  });
+
+  test('a schedule that switches itself off after failures cancels what waits', async () => {
+    const device = newDevice();
+    const schedule = await t.create({ ...byHand, overlap: 'queue', policy: { pause_after_failures: 1 } });
+    await t.runNow(schedule);
+    const run = await t.claim(device);
+    await t.runNow(schedule);
+    await t.result(run, device, { ok: false });
+    assert.deepEqual(
+      (await t.runsOf(schedule)).map(({ state }) => state),
+      ['cancelled', 'failed'],
+    );
+  });
+
+  test('variables of a command in the cloud are refused, where they are said', async () => {
+    const cloud = { ...byHand, kind: 'shell', target: { type: 'cloud' } };
+    const named = { command: 'x', env_names: ['TOKEN'] };
+    const refused = await t.call('POST', '/v1/schedules', { ...cloud, name: 'x', spec: named });
+    assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec.env_names']]);
+    const made = await t.create({ ...cloud, spec: { command: 'x', env_names: [] } });
+    const patch = (body: Json) => t.call('PATCH', `/v1/schedules/${made.id}`, body);
+    assert.equal((await patch({ spec: named })).status, 400);
+    assert.equal((await patch({ spec: named, target: { type: 'any' } })).status, 200);
+    assert.equal((await patch({ target: { type: 'cloud' } })).status, 400);
   });
 
   test('overlap kill with two slots in one tick leaves one', async () => {

@@ -4,6 +4,9 @@ import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/http/sse.ts';
 import type { Change } from '../schedules/index.ts';
 
+/** Says which runs have written. */
+type LogMessage = { run: string };
+
 export type { Change } from '../schedules/index.ts';
 
 interface Message {
@@ -23,17 +26,22 @@ const changesPerMessage = 40;
 export class Changes {
   readonly #kernel: Kernel;
   readonly #broadcast: Broadcast<Message>;
+  readonly #logs: Broadcast<LogMessage>;
+  /** By account, and by run for logs. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #wakers = new Set<() => void>();
+  readonly #runHandlers = new Set<(change: Change) => void>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
     this.#broadcast = createBroadcast(kernel, 'schedules.changed');
+    this.#logs = createBroadcast(kernel, 'scheduler.logs');
   }
 
   /** Listens to all gateways. */
-  start(): Promise<void> {
-    return this.#broadcast.start((message) => this.#deliver(message));
+  async start(): Promise<void> {
+    await this.#broadcast.start((message) => this.#deliver(message));
+    await this.#logs.start(({ run }) => this.#wake(`log ${run}`));
   }
 
   /** Sends changes of an account once `db` is committed. `wake`: claims that wait look again, also without a change. */
@@ -53,18 +61,37 @@ export class Changes {
     this.#wakers.add(handler);
   }
 
+  /** Calls `handler` with every move of a run, of any account. */
+  onRun(handler: (change: Change) => void): void {
+    this.#runHandlers.add(handler);
+  }
+
   /** Resolves at the next wake of the account, after `ms`, or when the signal is aborted. */
-  async nextWake(account: string, ms: number, signal: AbortSignal): Promise<void> {
+  nextWake(account: string, ms: number, signal: AbortSignal): Promise<void> {
+    return this.#next(account, ms, signal);
+  }
+
+  /** Resolves when the run has written or moved, after `ms`, or when the signal is aborted. */
+  nextLog(run: string, ms: number, signal: AbortSignal): Promise<void> {
+    return this.#next(`log ${run}`, ms, signal);
+  }
+
+  /** Says that a run has written. */
+  publishLog(db: Db, { id }: { id: string }): Promise<void> {
+    return this.#logs.publish(db, { run: id });
+  }
+
+  async #next(key: string, ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(account) ?? new Set();
-    this.#waiting.set(account, waiting.add(resolve));
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(resolve));
     const cancel = this.#kernel.clock.after(ms, resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
     if (signal.aborted) resolve();
     await promise;
     cancel();
     waiting.delete(resolve);
-    if (waiting.size === 0 && this.#waiting.get(account) === waiting) this.#waiting.delete(account);
+    if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
   }
 
   /** Answers every claim that waits; for a shutdown. */
@@ -72,10 +99,19 @@ export class Changes {
     for (const waiting of this.#waiting.values()) for (const resolve of waiting) resolve();
   }
 
+  #wake(key: string): void {
+    for (const resolve of this.#waiting.get(key) ?? []) resolve();
+  }
+
   #deliver({ account, changes, wake }: Message): void {
     for (const change of changes) this.#broadcast.send(account, 'schedule', change);
+    for (const change of changes) {
+      if (change.op !== 'run') continue;
+      for (const handle of this.#runHandlers) handle(change);
+      this.#wake(`log ${change.run_id}`);
+    }
     if (!wake) return;
-    for (const resolve of this.#waiting.get(account) ?? []) resolve();
+    this.#wake(account);
     for (const waker of this.#wakers) waker();
   }
 }

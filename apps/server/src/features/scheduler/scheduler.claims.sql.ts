@@ -1,86 +1,19 @@
 import type { Db } from '../../kernel/db/db.ts';
-import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Deal } from '../../kernel/places.ts';
 import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 import { runMoves } from './scheduler.states.ts';
 
-/** A machine that claims. */
-export interface HostRow {
-  id: string;
-  device_id: string;
-  /** Set by a person; null: the device's name. */
-  name: string | null;
-  tags: string[];
-  kinds: string[];
-  paused: boolean;
-  max_parallel: number | null;
-  last_seen: string;
-  online: boolean;
-  running: number;
-}
-
-/** What a machine says of itself when it claims. */
-export interface HostReport {
-  accountId: string;
-  deviceId: string;
-  kinds: string[];
-  /** Undefined: the tags of the last report stay. */
-  tags: string[] | undefined;
-}
-
-/** What a claim needs to know of its machine. */
-export interface Claimer {
-  id: string;
-  tags: string[];
-  paused: boolean;
-  max_parallel: number | null;
-}
-
 /**
- * Notes that the machine is there. A row that says the same and is younger than 5 s is read, not written: a claim a
- * second from each of many machines would otherwise write as often.
+ * Runs of one schedule go one after the other, in the order of their slots: also after an attempt that was ended, whose
+ * process may live until its holder says that it is gone, or its lease is over.
  */
-export async function seeHost(db: Db, report: HostReport, now: string): Promise<Claimer> {
-  const { accountId, deviceId, kinds, tags = null } = report;
-  const [known] = await db<(Claimer & { fresh: boolean })[]>`
-    select id, coalesce(tags, reported_tags) as tags, paused, max_parallel,
-      last_seen > ${now}::timestamptz - interval '5 s' and kinds = ${kinds}
-        and reported_tags = coalesce(${tags}::text[], reported_tags) as fresh
-    from scheduler.hosts where account_id = ${accountId} and device_id = ${deviceId}`;
-  if (known?.fresh) return known;
-  const [row] = await db<Claimer[]>`
-    insert into scheduler.hosts as h (account_id, device_id, kinds, reported_tags, last_seen)
-    values (${accountId}, ${deviceId}, ${kinds}, coalesce(${tags}::text[], '{}'), ${now})
-    on conflict (account_id, device_id) do update set
-      kinds = excluded.kinds, reported_tags = coalesce(${tags}::text[], h.reported_tags),
-      last_seen = greatest(h.last_seen, excluded.last_seen)
-    returning id, coalesce(tags, reported_tags) as tags, paused, max_parallel`;
-  return row as Claimer;
-}
-
-/** Notes that a machine with a run is there. */
-export async function touchHost(db: Db, accountId: string, deviceId: string, now: string): Promise<void> {
-  await db`
-    update scheduler.hosts set last_seen = ${now}
-    where account_id = ${accountId} and device_id = ${deviceId}
-      and last_seen < ${now}::timestamptz - interval '5 s'`;
-}
-
-/** Locks the machine's row and counts what it runs; claims of a machine with a limit go one after the other. */
-export async function countRunning(db: Db, hostId: string, deviceId: string): Promise<number> {
-  await db`select 1 from scheduler.hosts where id = ${hostId} for update`;
-  const [row] = await db<{ running: number }[]>`
-    select count(*)::int as running from scheduler.runs r join scheduler.hosts h on h.account_id = r.account_id
-    where h.id = ${hostId} and r.holder_id = ${deviceId} and r.state = 'running'`;
-  return row?.running ?? 0;
-}
-
-/** Runs of one schedule go one after the other, in the order of their slots. */
-const isNext = (db: Db) => db`not exists (
+const isNext = (db: Db, now: string) => db`not exists (
   select 1 from scheduler.runs other
   where other.schedule_id = r.schedule_id
     and (other.state = 'running'
-      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))`;
+      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))
+  and not exists (
+    select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
 
 /** Who claims for how long. */
 export interface Claim {
@@ -115,11 +48,11 @@ export interface ClaimingHost {
 /** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
 const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
   r.account_id = ${accountId} and r.state in (${db(claimable)}) and r.pool = 'host'
-  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds})
+  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds}) and not (${host.deviceId} = any(r.refused_by))
   and (r.kind <> 'shell' or exists (
     select 1 from schedules.approval_view a
     where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
-  and ${isNext(db)}`;
+  and ${isNext(db, claim.now)}`;
 
 /**
  * Takes the run that is due longest and whose target is this machine; `patient`: also one whose row somebody looks at in
@@ -206,7 +139,7 @@ export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: 
         select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
         from scheduler.runs r
         where r.account_id = a.account_id and r.state in (${db(claimable)}) and r.pool = 'cloud'
-          and r.kind = any(${kinds}) and r.not_before <= ${claim.now} and ${isNext(db)}
+          and r.kind = any(${kinds}) and r.not_before <= ${claim.now} and ${isNext(db, claim.now)}
         order by r.scheduled_for, r.id limit ${deal.mostOfOne}
       ) w
       where w.turn <= ${deal.mostOfOne}
@@ -244,39 +177,24 @@ export async function renewLease(
   return row;
 }
 
-const hostColumns = (db: Db, now: string) => db`
-  h.id, h.device_id, h.name, coalesce(h.tags, h.reported_tags) as tags, h.kinds, h.paused, h.max_parallel, h.last_seen,
-  h.last_seen > ${now}::timestamptz - interval '45 s' as online,
-  (select count(*)::int from scheduler.runs r
-    where r.holder_id = h.device_id and r.account_id = h.account_id and r.state = 'running') as running`;
-
-/** Machines of an account, most recently seen first. */
-export async function listHosts(
-  db: Db,
-  accountId: string,
-  now: string,
-  page: PageQuery,
-): Promise<(HostRow & PagedRow)[]> {
-  return db<(HostRow & PagedRow)[]>`
-    select ${hostColumns(db, now)}, h.last_seen::text as page_at from scheduler.hosts h
-    where h.account_id = ${accountId} ${pageEnd(db, page, { at: db`h.last_seen`, id: db`h.id`, newestFirst: true })}`;
+/** An attempt whose process is gone, as its holder says; a holder that names no device is known by the attempt. */
+export interface EndedAttempt {
+  id: string;
+  attempt: number;
+  holderId: string | undefined;
+  logTail?: string | undefined;
+  /** Of this attempt alone. */
+  costMicroUsd?: number | undefined;
 }
 
-/** Changes what a person says of a machine; undefined when the account has no such machine. */
-export async function updateHostRow(
-  db: Db,
-  accountId: string,
-  id: string,
-  change: { name?: string; tags?: string[]; paused?: boolean; max_parallel?: number | null },
-  now: string,
-): Promise<HostRow | undefined> {
-  const [row] = await db<HostRow[]>`
-    update scheduler.hosts h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
-    returning ${hostColumns(db, now)}`;
+/** Notes that the process of an ended attempt is gone; undefined when nothing waits for that. No state moves. */
+export async function confirmEnd(db: Db, ended: EndedAttempt): Promise<RunRow | undefined> {
+  const { id, attempt, holderId, logTail = null, costMicroUsd = null } = ended;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set ending = null, ending_until = null, answers = array_append(r.answers, r.ending),
+      log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = greatest(r.cost_micro_usd, r.cost_before_micro_usd + coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${id} and ${holderId === undefined ? db`split_part(r.ending, ':', 1) = ${String(attempt)}` : db`r.ending = ${`${attempt}:${holderId}`}`}
+    returning ${runColumns(db)}`;
   return row;
-}
-
-/** Forgets machines that were not seen for 90 days. */
-export async function sweepHosts(db: Db, now: string): Promise<void> {
-  await db`delete from scheduler.hosts where last_seen < ${now}::timestamptz - interval '90 days'`;
 }

@@ -1,23 +1,28 @@
-import { httpSpec, kinds, shellSpec } from '@svc/contract';
+import { agentSpec, httpSpec, kinds, shellSpec } from '@svc/contract';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { type GiveBack, Places } from '../../kernel/places.ts';
+import type { Agent } from '../agent/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
+import { touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from './scheduler.claims.sql.ts';
-import { openRunSpec } from './scheduler.headers.ts';
-import { moveRun } from './scheduler.settle.ts';
-import type { RunRow } from './scheduler.sql.ts';
+import { appendLog } from './log.store.ts';
+import { openRunSpec, withoutValues } from './scheduler.headers.ts';
+import { endedProcess, moveRun } from './scheduler.settle.ts';
+import type { RunRow, RunState } from './scheduler.sql.ts';
 import { leaseMs, type Result } from './scheduler.effects.ts';
-import { move } from './scheduler.states.ts';
+import { isFinal, move } from './scheduler.states.ts';
 
-/** Runs at a time; webhooks never wait for sandboxes. What else there is fails at once, among the webhooks. */
+/** Runs at a time; webhooks wait neither for sandboxes nor for models. What else there is fails at once, among them. */
 const places = { total: 16, mostOfOne: 4 };
 /** Shell runs that this gateway holds, those that wait for a sandbox among them. */
 const shells = { total: 64, mostOfOne: 4 };
-const besidesShells = kinds.filter((kind) => kind !== 'shell' && kind !== 'chain');
+/** Agents that this gateway holds: they mostly wait for models. */
+const agents = { total: 64, mostOfOne: 4 };
+const quick = kinds.filter((kind) => kind !== 'shell' && kind !== 'agent' && kind !== 'chain');
 const renewEveryMs = 20_000;
 const keptBytes = 65_536;
 const drainMs = 3_000;
@@ -28,6 +33,21 @@ const roomEveryMs = 2_000;
 /** Nothing of an account outlives its standing by 10 s. */
 const standingEveryMs = 3_000;
 
+/** A result with all that the run wrote. */
+type Outcome = Result & { log?: Buffer };
+/** It is not this gateway's any more, and what it cost here. */
+interface Ended {
+  ended: true;
+  costMicroUsd?: number;
+}
+const over: Ended = { ended: true };
+
+/** What runs are carried out with. */
+export interface CloudBackends {
+  sandboxes: Sandboxes;
+  agent: Pick<Agent, 'runTask'>;
+}
+
 /** A run that this gateway holds. */
 interface Running {
   accountId: string;
@@ -36,25 +56,32 @@ interface Running {
 }
 
 /**
- * Runs what has the target `cloud`, in any gateway: webhooks here, shell commands in one-shot sandboxes; what needs a
- * backend that is not there fails at once.
+ * Runs what has the target `cloud`, in any gateway: webhooks here, shell commands in one-shot sandboxes, agents with a
+ * model and a sandbox; what needs a backend that is not there fails at once.
  */
 export class CloudRunner {
   readonly #parts: SchedulerParts;
   readonly #sandboxes: Sandboxes;
+  readonly #agent: CloudBackends['agent'];
   readonly #running = new Map<string, Running>();
   readonly #webhooks = new Places(places);
   readonly #shells = new Places(shells);
+  readonly #agents = new Places(agents);
   /** Of the shell runs, those whose command is tried or runs. */
   readonly #commands = new Places(places);
   readonly #loop: Loop;
   readonly #watching: Loop;
 
-  constructor(parts: SchedulerParts, sandboxes: Sandboxes) {
+  constructor(parts: SchedulerParts, { sandboxes, agent }: CloudBackends) {
     this.#parts = parts;
     this.#sandboxes = sandboxes;
+    this.#agent = agent;
     this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });
     const everyMs = standingEveryMs;
+    // A run that was cancelled, or is over, ends at once; where the message is lost, with its next renewal.
+    parts.changes.onRun(({ run_id: id = '', state }) => {
+      if (isFinal(state as RunState)) this.#running.get(id)?.abort.abort();
+    });
     this.#watching = startLoop(parts.kernel, { name: 'scheduler.standing', everyMs, work: () => this.#endSuspended() });
   }
 
@@ -77,8 +104,9 @@ export class CloudRunner {
   }
 
   async #take(): Promise<void> {
-    await this.#takeKinds(besidesShells, this.#webhooks);
+    await this.#takeKinds(quick, this.#webhooks);
     await this.#takeKinds(['shell'], this.#shells);
+    await this.#takeKinds(['agent'], this.#agents);
   }
 
   /** Runs of an account that may not go on are handed back, and wait until it may. */
@@ -97,7 +125,9 @@ export class CloudRunner {
     const leaseUntil = new Date(ms + leaseMs).toISOString();
     const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: iso, leaseUntil });
     await publishRuns(this.#parts, sql, runs);
+    const started = runs.map((run) => run.schedule_id);
     for (const run of runs) this.#begin(run, shared.take(run.account_id));
+    await touchLastRun(sql, started, iso);
   }
 
   #begin(run: RunRow, giveBack: GiveBack | undefined): void {
@@ -115,14 +145,20 @@ export class CloudRunner {
   async #run(run: RunRow, abort: AbortController): Promise<void> {
     const { clock } = this.#parts.kernel;
     const stopRenewing = clock.every(renewEveryMs, () => void this.#renew(run, abort));
-    const result = await this.#execute(run, abort.signal);
-    stopRenewing();
-    await this.#report(run, result);
+    try {
+      const result = await this.#execute(run, abort.signal);
+      if ('log' in result && result.log) await this.#keepLog(run, result.log);
+      stopRenewing();
+      await this.#report(run, result);
+    } finally {
+      // What broke is another's once its lease is over.
+      stopRenewing();
+    }
   }
 
-  /** Undefined: it was aborted, and is not this gateway's any more. */
-  async #execute(run: RunRow, signal: AbortSignal): Promise<Result | undefined> {
+  async #execute(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
     if (run.kind === 'shell') return this.#shell(run, signal);
+    if (run.kind === 'agent') return this.#runAgent(run, signal);
     if (run.kind !== 'http') {
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
@@ -143,13 +179,31 @@ export class CloudRunner {
       const { expect_status: expected } = spec;
       const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
       const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
-      return { ok, error, logTail: textOf(answer.body) };
+      const log = withoutValues(answer, spec.headers ?? {});
+      return { ok, error, logTail: textOf(log), log };
     } catch (error) {
-      return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+      // A gateway that has lost touch with its database must not say how a run went.
+      const isUnproven = error instanceof ApiError && error.code === 'unavailable';
+      return signal.aborted || isUnproven ? over : { ok: false, error: (error as Error).message.slice(0, 1_000) };
     }
   }
 
-  async #shell(run: RunRow, signal: AbortSignal): Promise<Result | undefined> {
+  async #runAgent(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
+    const spec = agentSpec.parse(run.spec);
+    const task = { accountId: run.account_id, id: run.id, spec, seconds: run.timeout_s };
+    const { ok, error, log, costMicroUsd } = await this.#agent.runTask(task, signal);
+    if (signal.aborted) return { ...over, costMicroUsd };
+    const bytes = Buffer.from(log);
+    return {
+      ok,
+      ...(error !== undefined && { error: error.slice(0, 1_000) }),
+      costMicroUsd,
+      logTail: textOf(bytes),
+      log: bytes,
+    };
+  }
+
+  async #shell(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
     const { command, cwd, shell } = shellSpec.parse(run.spec);
     const what = {
       ...(shell === undefined ? { shell: command } : { cmd: [shell, '-c', command] }),
@@ -165,10 +219,11 @@ export class CloudRunner {
       const late =
         run.timeout_s > mostShellSeconds ? `timeout: ${mostShellSeconds} s are the most in the cloud` : 'timeout';
       const error = done.timed_out ? late : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
-      const logTail = textOf(Buffer.from(stdout + stderr));
-      return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail };
+      const log = Buffer.from(stdout + stderr);
+      const logTail = textOf(log);
+      return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail, log };
     } catch (error) {
-      return signal.aborted ? undefined : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+      return signal.aborted ? over : { ok: false, error: (error as Error).message.slice(0, 1_000) };
     }
   }
 
@@ -209,14 +264,28 @@ export class CloudRunner {
     }
   }
 
-  async #report(claimed: RunRow, result: Result | undefined): Promise<void> {
+  /** The whole output; a run does not fail because its log has no room. */
+  async #keepLog(run: RunRow, output: Buffer): Promise<void> {
+    const { kernel } = this.#parts;
+    const text = Buffer.from(output.toString('utf8'));
+    await appendLog(kernel, run, 0, text).catch((err: unknown) => {
+      if (!(err instanceof ApiError)) kernel.log.warn({ err, run: run.id }, 'a log was not kept');
+    });
+  }
+
+  async #report(claimed: RunRow, result: Outcome | Ended): Promise<void> {
     const { sql, clock, gateways } = this.#parts.kernel;
-    await inTransaction(sql, async (db) => {
+    const moved = await inTransaction(sql, async (db) => {
       const { ms: now } = await readNow(db, clock);
       const by = { pool: 'cloud', attempt: claimed.attempt, holderId: gateways.id } as const;
-      const step = result ? move('report', { ...result, by }) : move('handBack', { by });
-      await moveRun(this.#parts, db, claimed, now, step);
+      const step =
+        'ended' in result
+          ? move('handBack', { by, costMicroUsd: result.costMicroUsd })
+          : move('report', { ...result, by });
+      return moveRun(this.#parts, db, claimed, now, step);
     });
+    if (moved) return;
+    await endedProcess(this.#parts, { id: claimed.id, attempt: claimed.attempt, holderId: gateways.id });
   }
 }
 

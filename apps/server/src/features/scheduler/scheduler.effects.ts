@@ -116,13 +116,19 @@ export const costWith = (run: RunRow, attemptCost = 0): number =>
   Math.max(run.cost_micro_usd, run.cost_before_micro_usd + attemptCost);
 
 export const released = effect('no holder', () => ({ holder_id: null, lease_expires_at: null }));
-/** A run that is over is listed for 90 days, and nobody reads its spec again: up to 1 MiB. */
+/** A run that is over is listed for months (`SVC_RUN_DAYS`), and nobody reads its spec again: up to 1 MiB. */
 export const specForgotten = effect('spec forgotten', () => ({ spec: {}, sealed_headers: null }));
 export const finished = effect('finished now, spec forgotten', (_, __, now) => ({
   finished_at: iso(now),
   spec: {},
   sealed_headers: null,
 }));
+/** Its process may live as long as its lease would have: no other run of the schedule is claimed before. */
+export const ending = effect<unknown, RunRow>('the schedule waits for the end of its process', (run) =>
+  run.holder_id === null || run.lease_expires_at === null
+    ? {}
+    : { ending: `${run.attempt}:${run.holder_id}`, ending_until: run.lease_expires_at },
+);
 export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
 export const dueNow = effect('due now', (_, __, now) => ({ not_before: iso(now) }));
 export const backOff = effect<unknown, RunRow>('due after its back-off, a retry used', (run, _, now) => ({
@@ -136,6 +142,11 @@ export const nextAttempt = effect<{ costMicroUsd?: number | undefined }, RunRow>
     return { attempt: run.attempt + 1, cost_micro_usd: cost, cost_before_micro_usd: cost };
   },
 );
+export const refused = effect<unknown, RunRow>('not started, and not for this holder until it asks again', (run) => ({
+  started_at: null,
+  answers: [...run.answers, `${run.attempt}:${run.holder_id}`],
+  refused_by: [...new Set([...run.refused_by, run.holder_id as string])],
+}));
 export const leaseLost = effect<unknown, RunRow>('a lease lost', (run) => ({ leases_lost: run.leases_lost + 1 }));
 export const costs = effect<{ costMicroUsd?: number | undefined }, RunRow>(
   'cost, never lower',

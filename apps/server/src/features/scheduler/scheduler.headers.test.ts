@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { asOwner, createAccount, http } from '../../testing.ts';
+import { asOwner, createAccount, http, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { TestPushService } from '../notifications/notifications.testing.ts';
+import { schedulesFeature } from '../schedules/feature.ts';
 import { sealClearHeaders } from '../schedules/schedules.jobs.ts';
+import { withoutValues } from './scheduler.headers.ts';
 import { type Json, newDevice, openScheduler, type SchedulerTest } from './scheduler.testing.ts';
 
 describe('scheduler: headers of webhooks are secrets', () => {
@@ -80,7 +82,7 @@ describe('scheduler: headers of webhooks are secrets', () => {
       { url: urlOf(), headers: { 'x-b': '***' } },
     ]) {
       const refused = await patch(made, { spec: change });
-      assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec']]);
+      assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec.headers']]);
     }
     assert.equal((await sent(made))['x-a'], 'one');
     const fresh = { name: 'x', kind: 'http', trigger: { type: 'event', trigger_id: 'x' } };
@@ -139,6 +141,126 @@ describe('scheduler: headers of webhooks are secrets', () => {
     assert.equal(requests.at(-1)?.headers['x-a'], 'clear-secret');
   });
   const patchedToWait = async (schedule: Json) => (await patch(schedule, { policy: { approval: 'always' } })).body;
+
+  test('whoever may change where it runs does not get them: they are sent anew for another machine, and only its own key sees them', async () => {
+    const [own, other] = [newDevice(), newDevice()];
+    for (const device of [own, other]) assert.equal(await t.claim(device), null);
+    const made = await webhook({ 'x-a': 'one' });
+    const hosted = { target: { type: 'host', device_id: other } };
+    for (const change of [
+      hosted,
+      { ...hosted, native: true },
+      { target: { type: 'any' } },
+      { ...hosted, spec: { url: urlOf(), headers: { 'x-a': '***' } } },
+    ]) {
+      const refused = await patch(made, change);
+      assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec.headers']]);
+    }
+    const given = await patch(made, { ...hosted, spec: { url: urlOf(), headers: { 'x-a': 'for the host' } } });
+    assert.equal(given.status, 200, JSON.stringify(given.body));
+    assert.equal((await patch(made, { native: true })).status, 400, 'a host keeps a native one');
+    assert.equal((await patch(made, { native: true, spec: { url: urlOf(), headers: { 'x-a': 'kept' } } })).status, 200);
+    assert.equal((await patch(made, { name: 'same place' })).status, 200);
+    const listed = async (key: string) =>
+      (await http(t.gateway.url, '/v1/schedules', { key, headers: { 'x-svc-device': other } })).body.schedules[0].spec;
+    assert.equal((await listed(t.account.key)).headers['x-a'], 'kept');
+    const all = await createAccount(t.gateway, { scopes: ['*'] });
+    await t.gateway.kernel.sql`update keys.keys set account_id = ${t.account.id} where id = ${all.keyId}`;
+    assert.equal((await listed(all.key)).headers['x-a'], '***', 'the device serves with another key');
+    assert.equal(
+      (await patch(made, { target: { type: 'cloud' }, native: null })).status,
+      200,
+      'the cloud hands out none',
+    );
+  });
+
+  test('a server that echoes them does not have them kept: neither whole, nor without their scheme', async () => {
+    const echoing = await t.create({
+      kind: 'http',
+      trigger: { type: 'event', trigger_id: 'x' },
+      spec: {
+        url: urlOf('/echo'),
+        headers: { Authorization: 'Bearer echoed-secret', 'x-quoted': 'quo"ted-secret', accept: 'application/json' },
+      },
+    });
+    assert.equal(await t.runNow(echoing), true);
+    await t.turnTo(0, echoing, 'succeeded');
+    const [run] = await t.runsOf(echoing);
+    assert.match(run.log_tail, /"authorization":"\[Authorization\]"/);
+    assert.match(run.log_tail, /"accept":"application\/json"/);
+    const log = await http(t.gateway.url, `/v1/schedule-runs/${run.id}/log`, { key: t.account.key });
+    assert.doesNotMatch(JSON.stringify([run, log.body, log]), /echoed-secret|ted-secret/);
+    const kept = (truncated: boolean) =>
+      withoutValues({ body: Buffer.from('x echoed-se'), truncated }, { 'x-a': 'echoed-secret' }).toString();
+    assert.deepEqual([kept(true), kept(false)], ['x ', 'x echoed-se']);
+  });
+
+  test('one that cannot be sealed or opened stands in no other’s way, and *** of before sealing is plain text', async () => {
+    const { kernel } = t.gateway;
+    const { sql } = kernel;
+    const [plain, broken, clear] = [await webhook({ a: 'x' }), await webhook({ a: 'x' }), await webhook({ a: 'x' })];
+    const spec = (headers: object) => JSON.stringify({ url: urlOf(), method: 'POST', headers });
+    await sql`update schedules.schedules set spec = ${spec({ 'x-a': '***', 'x-b': 'y' })}, sealed_headers = null
+      where id = ${plain.id}`;
+    await sql`update schedules.schedules set spec = ${spec({ 'x-a': '***', 'x-b': 'y' })}, sealed_headers = '\\x00'
+      where id = ${broken.id}`;
+    await sql`update schedules.schedules set spec = ${spec({ 'x-a': 'clear-secret' })}, sealed_headers = null
+      where id = ${clear.id}`;
+    assert.equal((await patch(plain, { name: 'renamed' })).status, 200);
+    await sql`update schedules.schedules set spec = ${spec({ 'x-a': '***', 'x-b': 'y' })}, sealed_headers = null
+      where id = ${plain.id}`;
+    await sealClearHeaders.run(kernel, {});
+    assert.doesNotMatch(await stored(clear.id), /clear-secret/);
+    const headers = await sent(plain);
+    assert.deepEqual([headers['x-a'], headers['x-b']], ['***', 'y']);
+    const refused = await patch(broken, { name: 'renamed' });
+    assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec.headers']]);
+    assert.equal((await patch(broken, { spec: { url: urlOf(), headers: { 'x-a': 'anew' } } })).status, 200);
+    assert.equal((await sent(broken))['x-a'], 'anew');
+  });
+
+  test('clear values are sealed at the start of a gateway that is alone; beside another nothing is read', async () => {
+    const made = await webhook({ 'x-a': 'one' });
+    const clear = JSON.stringify({ url: urlOf(), method: 'POST', headers: { 'x-a': 'clear-secret' } });
+    await t.gateway.kernel.sql`
+      update schedules.schedules set spec = ${clear}, sealed_headers = null where id = ${made.id}`;
+    const { gateways } = t.gateway.kernel;
+    let queries = 0;
+    const sql = new Proxy(t.gateway.kernel.sql, {
+      apply: (run, self, given) => {
+        queries += 1;
+        return Reflect.apply(run, self, given);
+      },
+    });
+    const start = (hasPeers: boolean) =>
+      schedulesFeature({} as never).start?.(
+        { ...t.gateway.kernel, sql, gateways: { hasPeers: () => hasPeers, prove: () => gateways.prove() } as never },
+        { serves: true, works: true },
+      );
+    await start(true);
+    assert.equal(queries, 0);
+    await start(false);
+    await until(async () => !(await stored(made.id)).includes('clear-secret'));
+  });
+
+  test('a host does not have its claims held up by a run whose headers cannot be opened', async () => {
+    const device = newDevice();
+    assert.equal(await t.claim(device), null);
+    const made = await webhook({ 'x-a': 'one' }, { target: { type: 'host', device_id: device } });
+    assert.equal(await t.runNow(made), true);
+    await t.gateway.kernel.sql`update scheduler.runs set sealed_headers = '\\x00' where schedule_id = ${made.id}`;
+    assert.equal(await t.claim(device), null);
+    const [run] = await t.runsOf(made);
+    assert.deepEqual([run.state, /cannot be opened/.test(run.error)], ['failed', true]);
+  });
+
+  test('headers that are never sent as given, and names that differ by case only, are refused', async () => {
+    const fresh = { name: 'x', kind: 'http', trigger: { type: 'event', trigger_id: 'x' } };
+    for (const headers of [{ TE: 'x' }, { 'Keep-Alive': 'x' }, { 'proxy-authorization': 'x' }, { a: '1', A: '2' }]) {
+      const refused = await t.call('POST', '/v1/schedules', { ...fresh, spec: { url: urlOf(), headers } });
+      assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['spec.headers']]);
+    }
+  });
 
   test('an idempotent create is repeated without the values', async () => {
     const body = {

@@ -1,5 +1,7 @@
 import { isFinal } from './scheduler.states.ts';
-import type { RunState } from './scheduler.sql.ts';
+import type { waitReasons } from '@svc/contract';
+import type { OnlineHost } from './runs.sql.ts';
+import type { RunRow, RunState } from './scheduler.sql.ts';
 
 /** Where a chain stands. */
 export type ChainMove =
@@ -45,4 +47,46 @@ export function normalizeOutput(output: string): string {
     .replaceAll(/\b\d+(?:[.,]\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|min|m|h)\b/g, '<duration>')
     .replaceAll(/\b1[5-9]\d{8}(?:\d{3})?\b/g, '<time>')
     .trim();
+}
+
+/** What a pending run is judged by. */
+export interface Surroundings {
+  now: number;
+  mayRun: boolean;
+  /** Another run of its schedule is before it. */
+  isBlocked: boolean;
+  /** Machines of the account that are there. */
+  online: readonly OnlineHost[];
+  /** Devices that approved its command; undefined: it needs no approval. */
+  approvedBy: ReadonlySet<string> | undefined;
+}
+
+/** What a pending run waits for. */
+export function waitingFor(run: RunRow, around: Surroundings): (typeof waitReasons)[number] {
+  const { online, approvedBy } = around;
+  if (!around.mayRun) return 'account_paused';
+  if (Date.parse(run.not_before) > around.now) return 'back_off';
+  if (around.isBlocked) return 'earlier_run';
+  if (run.pool === 'cloud') return 'cloud';
+  const able = online.filter(({ kinds }) => kinds.includes(run.kind));
+  const meant = meantFor(run, able);
+  if (meant.length === 0) return able.length > 0 && run.target_type === 'tags' ? 'tags' : 'no_host';
+  const awake = meant.filter(({ paused }) => !paused);
+  if (awake.length === 0) return 'host_paused';
+  const isApproved = ({ device_id: id }: OnlineHost): boolean =>
+    !run.refused_by.includes(id) && (approvedBy?.has(id) ?? true);
+  return awake.some(isApproved) ? 'host_busy' : 'not_approved';
+}
+
+/** The machines that a run goes to: its target's, or those of the first failover set of which one is there. */
+function meantFor(run: RunRow, hosts: readonly OnlineHost[]): OnlineHost[] {
+  const having = (wanted: readonly string[]): OnlineHost[] =>
+    hosts.filter(({ tags }) => wanted.every((tag) => tags.includes(tag)));
+  const own = hosts.filter((host) => {
+    if (run.target_type === 'any') return true;
+    if (run.target_type === 'host') return host.device_id === run.target_id;
+    return run.target_type === 'tags' && having(run.target_tags ?? []).includes(host);
+  });
+  if (own.length > 0) return own;
+  return (run.failover ?? []).map(having).find((found) => found.length > 0) ?? [];
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Db } from '../../kernel/db/db.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../schedules/index.ts';
-import { copyOf, type SchedulerParts, publishRuns, start } from './scheduler.admit.ts';
-import { tellDisabled, tellFailed, tellSucceeded } from './scheduler.alerts.ts';
+import { admit, cancelWaiting, copyOf, type SchedulerParts, publishRuns } from './scheduler.admit.ts';
+import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './scheduler.alerts.ts';
+import { confirmEnd, type EndedAttempt } from './scheduler.claims.sql.ts';
 import { normalizeOutput } from './scheduler.rules.ts';
-import { changeRun, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
+import { changeRun, listSteps, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
 import { isFinal, type Step } from './scheduler.states.ts';
 
 /**
@@ -47,6 +48,14 @@ export async function moveOn(
   return moved;
 }
 
+/** Takes a holder's word that the process of an ended attempt is gone: what waited for it may be claimed. */
+export async function endedProcess(parts: SchedulerParts, ended: EndedAttempt): Promise<RunRow | undefined> {
+  const { sql } = parts.kernel;
+  const run = await confirmEnd(sql, ended);
+  if (run) await parts.changes.publish(sql, run.account_id, [], true);
+  return run;
+}
+
 /** What the end of a run leads to: alerts, the count of failures, schedules that run after it. */
 async function settle(
   parts: SchedulerParts,
@@ -82,30 +91,45 @@ async function settleSuccess(
     now: new Date(now).toISOString(),
   });
   const { notify } = effective(schedule);
-  if (notify === 'always' || (notify === 'on_change' && changed)) {
-    await tellSucceeded(kernel, db, run, notify === 'on_change');
-  }
+  const recovered = schedule.failures > 0;
+  if (notify === 'always') await tellSucceeded(kernel, db, run);
+  else if (notify === 'on_change' && recovered && schedule.alert_on_fail !== false)
+    await tellRecovered(kernel, db, run);
+  else if (notify === 'on_change' && changed) await tellChanged(kernel, db, run);
 }
 
 async function settleFailure(
-  { kernel, changes }: SchedulerParts,
+  parts: SchedulerParts,
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
   now: number,
 ): Promise<void> {
+  const { kernel, changes } = parts;
   const failures = schedule.failures + 1;
   const limit = schedule.policy?.pause_after_failures ?? 3;
   const disable = schedule.enabled && limit > 0 && failures >= limit;
   await recordOutcome(db, schedule.id, { failures, disable, outputHash: null, now: new Date(now).toISOString() });
-  const { notify } = effective(schedule);
-  if (schedule.alert_on_fail === true || notify === 'on_failure' || notify === 'always') {
-    await tellFailed(kernel, db, run);
-  }
+  if (asksToHearOfFailure(schedule)) await tellFailed(kernel, db, run, await failureOf(db, run));
   if (!disable) return;
+  await cancelWaiting(parts, db, schedule.id, now);
   await tellDisabled(kernel, db, { ...schedule, failures }, run);
   const change = { op: 'updated', state: 'disabled', schedule_id: schedule.id } as const;
   await changes.publish(db, schedule.account_id, [change], false);
+}
+
+/** `alert_on_fail` wins over `notify`; for `on_change` the first failure in a row is a change. */
+function asksToHearOfFailure(schedule: ScheduleRow): boolean {
+  if (schedule.alert_on_fail !== null) return schedule.alert_on_fail;
+  const { notify } = effective(schedule);
+  return notify === 'on_failure' || notify === 'always' || (notify === 'on_change' && schedule.failures === 0);
+}
+
+/** The run to which a failure is put down: of a chain its first failed step, so that people hear of it once. */
+async function failureOf(db: Db, run: RunRow): Promise<string> {
+  if (run.kind !== 'chain' || run.started_at === null) return run.id;
+  const steps = await listSteps(db, run.id, run.started_at);
+  return steps.find(({ state }) => state === 'failed' || state === 'timed_out')?.id ?? run.id;
 }
 
 /** Creates the runs of schedules that wait for this one. A pause of the account stops them, as it does all others. */
@@ -116,5 +140,5 @@ async function startFollowers(parts: SchedulerParts, db: Db, run: RunRow, now: n
   );
   const scheduledFor = new Date(now).toISOString();
   const candidates = followers.map((schedule) => ({ schedule, scheduledFor, origin: 'after' as const }));
-  if (candidates.length > 0) await start(parts, db, candidates, now);
+  if (candidates.length > 0) await admit(parts, db, candidates, now);
 }

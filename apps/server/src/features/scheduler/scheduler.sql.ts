@@ -53,6 +53,11 @@ export interface RunRow extends RunCopy {
   answers: string[];
   parent_run_id: string | null;
   chain_step: number | null;
+  /** An attempt that was ended and whose process may live, `<attempt>:<holder>`, until `ending_until`. */
+  ending: string | null;
+  ending_until: string | null;
+  /** Machines that handed it back, as it is not approved on them. */
+  refused_by: string[];
 }
 
 export const runColumns = (db: Db) => db`
@@ -60,7 +65,7 @@ export const runColumns = (db: Db) => db`
   r.kind, r.spec, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
-  r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step`;
+  r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step, r.ending, r.ending_until, r.refused_by`;
 
 /** A run that is about to be stored. */
 export interface NewRun extends RunCopy {
@@ -155,20 +160,6 @@ export async function findRun(db: Db, id: string, accountId?: string): Promise<R
 export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
   const [row] = await db<RunRow[]>`select ${runColumns(db)} from scheduler.runs r where r.id = ${id} for update`;
   return row;
-}
-
-/** Runs of an account, newest first. */
-export async function listRuns(
-  db: Db,
-  accountId: string,
-  filter: { limit: number; scheduleId?: string; state?: RunState | undefined },
-): Promise<RunRow[]> {
-  const { limit, scheduleId, state } = filter;
-  return db<RunRow[]>`
-    select ${runColumns(db)} from scheduler.runs r
-    where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
-      ${state === undefined ? db`` : db`and r.state = ${state}`}
-    order by r.ordinal desc limit ${limit}`;
 }
 
 /** Active runs of a schedule, or one of them, locked. */
@@ -288,10 +279,10 @@ export async function lockSlot(db: Db, scheduleId: string, scheduledFor: string)
   return row;
 }
 
-/** Deletes history older than 90 days. */
-export async function sweepRuns(db: Db, now: string): Promise<void> {
+/** Deletes what is over and was created before an instant (RFC 3339). */
+export async function sweepRuns(db: Db, before: string): Promise<void> {
   await db`
     delete from scheduler.runs
-    where created_at < ${now}::timestamptz - interval '90 days'
+    where created_at < ${before}
       and state not in ('pending', 'awaiting_approval', 'running')`;
 }

@@ -56,6 +56,9 @@ const base: RunRow = {
   answers: [],
   parent_run_id: null,
   chain_step: null,
+  ending: null,
+  ending_until: null,
+  refused_by: [],
 };
 
 /** Every combination of what guards look at. */
@@ -102,6 +105,7 @@ const steps: Record<Exclude<RunMove, 'create'>, Step[]> = {
   finishChain: [true, false].map((ok) => move('finishChain', { ok })),
   stopOverBudget: [move('stopOverBudget', { by })],
   handBack: [move('handBack', { by }), move('handBack', { by: { pool: 'cloud', attempt: 2, holderId: gateway } })],
+  refuse: [move('refuse', { by })],
   loseLease: [move('loseLease', {})],
   timeOut: [move('timeOut', { graceMs: 0 })],
   expireApproval: [move('expireApproval')],
@@ -155,8 +159,9 @@ describe('scheduler: the table of moves', () => {
         move('report', { by: from, ok: true }),
         move('stopOverBudget', { by: from }),
         move('handBack', { by: from }),
+        move('refuse', { by: from }),
       ].map((step) => step(run, now) !== undefined);
-    const [yes, no] = [Array(4).fill(true), Array(4).fill(false)];
+    const [yes, no] = [Array(5).fill(true), Array(5).fill(false)];
     assert.deepEqual(said(by, held), yes);
     assert.deepEqual(said({ ...by, holderId: undefined }, held), yes);
     assert.deepEqual(said({ ...by, attempt: 1 }, held), no);

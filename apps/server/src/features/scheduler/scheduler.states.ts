@@ -4,6 +4,7 @@ import {
   costs,
   dueNow,
   effect,
+  ending,
   finished,
   guard,
   type Holder,
@@ -20,6 +21,7 @@ import {
   nextAttempt,
   type MoveOutcome,
   overTime,
+  refused,
   released,
   reported,
   type Result,
@@ -123,12 +125,18 @@ export const runMoves = {
   stopOverBudget: row<{ by: Holder }>({
     from: ['running'],
     guard: holds,
-    outcomes: [{ to: 'failed', effects: [released, finished, because('budget_exceeded')] }],
+    // The heartbeat that found it is answered with `cancel`.
+    outcomes: [{ to: 'failed', effects: [ending, released, finished, because('budget_exceeded')] }],
   }),
-  handBack: row<{ by: Holder; costMicroUsd?: undefined }>({
+  handBack: row<{ by: Holder; costMicroUsd?: number | undefined }>({
     from: ['running'],
     guard: holds,
     outcomes: [{ to: 'pending', effects: [released, nextAttempt, dueNow] }],
+  }),
+  refuse: row<{ by: Holder; costMicroUsd?: undefined }>({
+    from: ['running'],
+    guard: holds,
+    outcomes: [{ to: 'pending', effects: [released, nextAttempt, dueNow, refused] }],
   }),
   loseLease: row<{ costMicroUsd?: undefined }>({
     from: ['running'],
@@ -166,6 +174,7 @@ export const runMoves = {
         to: 'cancelled',
         effects: [
           finished,
+          ending,
           // Its next heartbeat is answered with `cancel`.
           effect('no lease, the holder stays', () => ({ lease_expires_at: null })),
           effect<{ reason: string }>('error: why', (_, { reason }) => ({ error: reason })),

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
+import {
+  hour,
+  type Json,
+  minute,
+  newDevice,
+  openScheduler,
+  type SchedulerTest,
+  second,
+  shell,
+} from './scheduler.testing.ts';
 import { createAccount } from '../../testing.ts';
 
 describe('scheduler: hosts and targets', () => {
@@ -189,7 +198,10 @@ describe('scheduler: hosts and targets', () => {
       await patch(first.id, followers[0].id),
       await patch(first.id, newDevice()),
     ]) {
-      assert.deepEqual([answer.status, Object.keys(answer.body.error.details.fieldErrors)], [400, ['trigger']]);
+      assert.deepEqual(
+        [answer.status, Object.keys(answer.body.error.details.fieldErrors)],
+        [400, ['trigger.schedule_id']],
+      );
     }
   });
 
@@ -266,7 +278,7 @@ describe('scheduler: hosts and targets', () => {
       kind: 'chain',
       spec: { steps: [{ schedule_id: chain.id }] },
     });
-    assert.deepEqual([circle.status, Object.keys(circle.body.error.details.fieldErrors)], [400, ['spec']]);
+    assert.deepEqual([circle.status, Object.keys(circle.body.error.details.fieldErrors)], [400, ['spec.steps']]);
     const after_ = await t.call('PATCH', `/v1/schedules/${chain.id}`, {
       trigger: { type: 'after', schedule_id: step.id },
     });
@@ -294,7 +306,41 @@ describe('scheduler: hosts and targets', () => {
     const schedule = await t.create({ ...byHand, target: { type: 'cloud' } });
     await t.runNow(schedule);
     const run = await t.turnTo(0, schedule, 'failed');
-    assert.match(run.error, /nothing that runs agent in the cloud; choose a host/);
+    assert.match(run.error, /no model provider is set up.*svc providers add/);
     assert.equal(run.device_id, undefined);
+  });
+
+  test('a machine that is deleted is gone with its approvals, and back when it claims again', async () => {
+    const device = newDevice();
+    await t.claim(device);
+    const [{ id }] = await hosts();
+    const schedule = await t.create(shell('true'));
+    await t.call(
+      'POST',
+      `/v1/schedules/${schedule.id}/approve-command`,
+      { command_hash: schedule.command_hash },
+      device,
+    );
+    const other = await base.fresh();
+    assert.equal((await other.call('DELETE', `/v1/scheduler/hosts/${id}`)).status, 404);
+    assert.deepEqual((await t.call('DELETE', `/v1/scheduler/hosts/${id}`)).body, { deleted: true, id });
+    assert.equal((await t.call('DELETE', `/v1/scheduler/hosts/${id}`)).status, 404);
+    assert.deepEqual(await hosts(), []);
+    assert.deepEqual((await t.get(schedule.id)).approvals, []);
+    await t.claim(device);
+    assert.equal((await hosts()).length, 1);
+  });
+
+  test('runs that are over are kept for SVC_RUN_DAYS', async () => {
+    await using short = await openScheduler({ settings: { SVC_RUN_DAYS: '10' } });
+    const schedule = await short.create({ trigger: { type: 'event', trigger_id: 'never' } });
+    const device = newDevice();
+    for (const _ of [1, 2]) {
+      await short.runNow(schedule);
+      await short.result(await short.claim(device), device, { ok: true });
+      short.clock.leap(6 * 24 * hour);
+    }
+    await short.gateway.app.jobs.find(({ name }) => name === 'scheduler.sweep')?.run(short.gateway.kernel, {});
+    assert.equal((await short.runsOf(schedule)).length, 1);
   });
 });

@@ -188,7 +188,8 @@ describe('scheduler: life of a run', () => {
     await cancel(run.id);
     const beat = await t.heartbeat(run, device);
     assert.deepEqual([beat.status, beat.body.cancel], [200, true]);
-    assert.equal((await t.result(run, device, { ok: false })).body.error.code, 'lease_held');
+    assert.equal((await t.result(run, device, { ok: true })).body.run.state, 'cancelled');
+    assert.equal((await t.result(run, newDevice(), { ok: true })).body.error.code, 'lease_held');
   });
 
   test('deleting a schedule cancels its runs and keeps its history', async () => {
@@ -279,9 +280,48 @@ describe('scheduler: life of a run', () => {
     const first = await t.claim(device);
     assert.equal(await t.runNow(schedule), true);
     assert.equal((await t.heartbeat(first, device)).body.cancel, true);
+    assert.equal(await t.claim(newDevice()), null, 'its process may still live');
+    const ended = await t.result(first, device, { ok: false, log_tail: 'so far' });
+    assert.deepEqual([ended.status, ended.body.run.state, ended.body.run.log_tail], [200, 'cancelled', 'so far']);
+    assert.equal((await t.result(first, device, { ok: false })).status, 200, 'a repeat is answered alike');
     const next = await t.claim(device);
     assert.notEqual(next.id, first.id);
     assert.equal((await t.runsOf(schedule)).length, 2);
+  });
+
+  test('the successor of a cancelled run waits for its holder, and no longer than its lease', async () => {
+    await begin();
+    const schedule = await t.create(byHand);
+    const [device, other] = [newDevice(), newDevice()];
+    await t.runNow(schedule);
+    const run = await t.claim(device);
+    await t.call('POST', `/v1/schedule-runs/${run.id}/cancel`);
+    assert.equal(await t.runNow(schedule), true);
+    for (const wrong of [{ ...run, attempt: 2 }, run]) {
+      assert.equal(
+        (await t.result(wrong, other, { ok: true })).status,
+        409,
+        'only its holder says so, for its attempt',
+      );
+    }
+    t.clock.leap(59 * second);
+    assert.equal(await t.claim(other), null);
+    t.clock.leap(second);
+    assert.notEqual((await t.claim(other)).id, run.id);
+    assert.equal((await t.result(run, device, { ok: true })).status, 200);
+  });
+
+  test('a run over its budget keeps its schedule until its holder says that it ended', async () => {
+    await begin();
+    const schedule = await t.create({ ...byHand, policy: { budget_micro_usd_per_run: 5 } });
+    const device = newDevice();
+    await t.runNow(schedule);
+    const run = await t.claim(device);
+    assert.equal((await t.heartbeat(run, device, { cost_micro_usd: 6 })).body.cancel, true);
+    await t.runNow(schedule);
+    assert.equal(await t.claim(device), null);
+    assert.equal((await t.result(run, device, { ok: false })).body.run.state, 'failed');
+    assert.notEqual((await t.claim(device)).id, run.id);
   });
 
   test('failures in a row switch the schedule off; a success in between starts the count anew', async () => {

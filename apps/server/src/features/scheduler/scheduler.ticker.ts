@@ -16,17 +16,10 @@ import {
   probeSchedules,
   type ScheduleRow,
   takeMissed,
+  touchLastRun,
   tryLockSchedule,
 } from '../schedules/index.ts';
-import {
-  admit,
-  type Candidate,
-  cancelActive,
-  moveLocked,
-  type SchedulerParts,
-  ranOf,
-  start,
-} from './scheduler.admit.ts';
+import { admit, type Candidate, cancelActive, moveLocked, type SchedulerParts } from './scheduler.admit.ts';
 import { tellLate } from './scheduler.alerts.ts';
 import { nextChainMove } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
@@ -61,13 +54,12 @@ export async function tickSchedules(parts: SchedulerParts, filter: DueFilter = {
     const candidates = plans.flatMap(({ schedule, plan }) =>
       plan.due.map(({ at, origin }): Candidate => ({ schedule, scheduledFor: at, origin })),
     );
-    const ran = new Set(candidates.length > 0 ? ranOf(await admit(parts, db, candidates, now)) : []);
+    if (candidates.length > 0) await admit(parts, db, candidates, now);
     const advances = plans.map(
       ({ schedule, plan }): Advance => ({
         id: schedule.id,
         past: schedule.past.length,
         slots: plan.slots,
-        last_run_at: ran.has(schedule.id) ? iso(now) : null,
         missed_slot: plan.missed ?? null,
       }),
     );
@@ -91,7 +83,7 @@ export async function endPause(
   );
   await parts.changes.publish(db, accountId, [{ op: 'resumed', state: 'active' }], true);
   if (!backfill || candidates.length === 0) return 0;
-  return (await start(parts, db, candidates, now)).length;
+  return (await admit(parts, db, candidates, now)).length;
 }
 
 /** Ends the pauses that have run out. */
@@ -153,6 +145,7 @@ async function advanceChain(parts: SchedulerParts, db: Db, id: string, scheduleI
   const found = await lockRun(db, id);
   if (!found) return;
   const [started] = await moveLocked(parts, db, [found], now, move('startChain'));
+  if (started) await touchLastRun(db, [scheduleId], iso(now));
   const chain = started ?? found;
   if (chain.state !== 'running') return;
   const steps = await listSteps(db, id, chain.started_at as string);
@@ -183,7 +176,7 @@ async function startStep(
   now: number,
 ): Promise<string | undefined> {
   const candidate: Candidate = { schedule, scheduledFor: iso(now), origin: 'chain', parent: { runId: chain.id, step } };
-  const runs = await start(parts, db, [candidate], now);
+  const runs = await admit(parts, db, [candidate], now);
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
 

@@ -5,7 +5,14 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
-import { checkDefinition, checkMayRun, checkReferences, definitionOf, firstSlots } from './schedules.rules.ts';
+import {
+  checkDefinition,
+  checkMayRun,
+  checkNames,
+  checkReferences,
+  definitionOf,
+  firstSlots,
+} from './schedules.rules.ts';
 import { keepHeaders, sealHeaders } from './schedules.headers.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import {
@@ -36,6 +43,7 @@ export async function createSchedule(
   const definition = keepHeaders(definitionOf(body), undefined);
   checkDefinition(definition);
   checkMayRun(context.actor, definition);
+  checkNames(definition);
   return context.transaction(async (db) => {
     const { ms: now } = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {
@@ -55,9 +63,13 @@ export async function createSchedule(
   });
 }
 
+/** Whether an `at` trigger is long past. */
+export const isPast = (trigger: NewSchedule['trigger'], now: number): boolean =>
+  trigger.type === 'at' && Date.parse(trigger.at) < now - oldestAtMs;
+
 /** Throws 400 for an `at` trigger that is long past. */
 export function checkAt(trigger: NewSchedule['trigger'], now: number): void {
-  if (trigger.type !== 'at' || Date.parse(trigger.at) >= now - oldestAtMs) return;
-  const message = 'at lies more than 60 s in the past';
-  throw badRequest(`trigger: ${message}`, { trigger: [message] });
+  if (!isPast(trigger, now)) return;
+  const message = 'lies more than 60 s in the past';
+  throw badRequest(`trigger.at: ${message}`, { 'trigger.at': [message] });
 }

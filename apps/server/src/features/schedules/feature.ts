@@ -10,7 +10,7 @@ import { resume } from './resume.ts';
 import { revokeCommand } from './revokeCommand.ts';
 import { run } from './run.ts';
 import { runs } from './runs.ts';
-import { sealClearHeaders } from './schedules.jobs.ts';
+import { sealClear, sealClearHeaders } from './schedules.jobs.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import { stream } from './stream.ts';
 import { templates } from './templates.ts';
@@ -23,6 +23,18 @@ export function schedulesFeature(scheduler: Scheduler): Feature {
     name: 'schedules',
     quotas: [schedulesQuota, scheduleBytesQuota],
     jobs: [sealClearHeaders],
+    async start(kernel, { works }) {
+      const ending = new AbortController();
+      // Where another gateway runs it may be of an earlier version, which cannot open them: by night then.
+      const isSealing = works && !kernel.gateways.hasPeers() ? sealClear(kernel, ending.signal) : Promise.resolve();
+      const sealing = isSealing.catch((err: unknown) => kernel.log.warn({ err }, 'headers are sealed by night'));
+      return {
+        async stop() {
+          ending.abort();
+          await sealing;
+        },
+      };
+    },
     operations: {
       list,
       create: create(scheduler),

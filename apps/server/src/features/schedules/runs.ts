@@ -8,5 +8,5 @@ export const runs = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.runs, async (context, { params, query }) => {
     const { accountId } = context.actor;
     if (!(await findSchedule(context.db, accountId, params.id))) throw notFound('schedule');
-    return { runs: await scheduler.runsOf(context.db, accountId, params.id, query.limit) };
+    return scheduler.runsOf(accountId, params.id, query);
   });

@@ -46,6 +46,13 @@ export async function deleteApprovals(db: Db, scheduleId: string, deviceId?: str
       ${deviceId === undefined ? db`` : db`and device_id = ${deviceId}`}`;
 }
 
+/** Withdraws what was approved for a device, in all schedules of the account. */
+export async function withdrawApprovals(db: Db, accountId: string, deviceId: string): Promise<void> {
+  await db`
+    delete from schedules.approvals a using schedules.schedules s
+    where s.id = a.schedule_id and s.account_id = ${accountId} and a.device_id = ${deviceId}`;
+}
+
 /** An account's pause. */
 export interface PauseRow {
   account_id: string;

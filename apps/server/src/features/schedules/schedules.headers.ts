@@ -1,6 +1,7 @@
 import { badRequest } from '../../kernel/http/errors.ts';
-import type { Keyring, Sealed } from '../../kernel/crypto.ts';
+import { BrokenSeal, type Keyring, type Sealed } from '../../kernel/crypto.ts';
 import { type Headers, hide, holdsHidden, keepHidden } from '../../kernel/hidden.ts';
+import { effective } from './schedules.rules.ts';
 import type { Definition } from './schedules.sql.ts';
 
 /** Header values of http schedules. A run copies them as they are sealed: the purpose is the same. */
@@ -35,10 +36,56 @@ export function hiddenSpec(work: Pick<Definition, 'kind' | 'spec'>): Record<stri
 /** A spec with its header values. What is not hidden was written by a gateway of an earlier version, and counts. */
 export function openSpec(keyring: Keyring, work: WithHeaders): Record<string, unknown> {
   const headers = headersOf(work);
-  if (!headers || !holdsHidden(headers)) return work.spec;
-  const stored = work.sealed_headers ? keyring.open(sealedScheduleHeaders, work.sealed_headers).toString() : '{}';
+  // Without any that are sealed, `***` is a value as any other.
+  if (!headers || !holdsHidden(headers) || !work.sealed_headers) return work.spec;
+  const stored = keyring.open(sealedScheduleHeaders, work.sealed_headers).toString();
   const values = keepHidden(headers, JSON.parse(stored) as Headers, (message) => new Error(`headers: ${message}`));
   return { ...work.spec, headers: values };
+}
+
+const refused = (message: string) => badRequest(`spec.headers: ${message}`, { 'spec.headers': [message] });
+
+/** The same for a change of the schedule. Throws 400 for values that cannot be opened, unless the change brings its own. */
+export function openForChange(
+  keyring: Keyring,
+  stored: WithHeaders,
+  changes: Record<string, unknown>,
+): Record<string, unknown> {
+  try {
+    return openSpec(keyring, stored);
+  } catch (error) {
+    if (!(error instanceof BrokenSeal)) throw error;
+    if (keepsStored(changes))
+      throw refused('what is stored cannot be opened any more; send the spec with its headers anew');
+    return stored.spec;
+  }
+}
+
+/** Whether a change of an http schedule leaves stored header values as they are. */
+function keepsStored({ spec }: Record<string, unknown>): boolean {
+  if (spec === undefined) return true;
+  return holdsHidden(((spec as Definition['spec'])['headers'] ?? {}) as Headers);
+}
+
+/**
+ * Throws 400 when stored header values would go to machines that they were not meant for: whoever may change where a
+ * schedule runs, and not read its secrets, must not have them handed to a machine of theirs.
+ */
+export function checkPlace(definition: Definition, stored: Definition, changes: Record<string, unknown>): void {
+  if (!headersOf(definition) || Object.keys(headersOf(stored) ?? {}).length === 0 || !keepsStored(changes)) return;
+  const place = placeOf(definition);
+  if (place === undefined || place === placeOf(stored)) return;
+  throw refused(
+    'this schedule is to run on another machine; send its spec with the values of headers that are for there',
+  );
+}
+
+/** Where a schedule runs besides the cloud, which hands values to nobody. */
+function placeOf(definition: Definition): string | undefined {
+  const { target } = effective(definition);
+  const { native, failover } = definition;
+  const isCloud = target.type === 'cloud' && native !== true && (failover ?? []).length === 0;
+  return isCloud ? undefined : JSON.stringify([target, native === true, failover ?? []]);
 }
 
 /**
@@ -50,8 +97,7 @@ export function keepHeaders(definition: Definition, stored: Pick<Definition, 'ki
   if (!headers || !holdsHidden(headers)) return definition;
   const isSame = stored?.kind === 'http' && originOf(stored) === originOf(definition);
   const known = isSame ? (headersOf(stored) ?? {}) : {};
-  const refuse = (message: string) => badRequest(`spec: headers: ${message}`, { spec: [`headers: ${message}`] });
-  return { ...definition, spec: { ...definition.spec, headers: keepHidden(headers, known, refuse) } };
+  return { ...definition, spec: { ...definition.spec, headers: keepHidden(headers, known, refused) } };
 }
 
 const originOf = ({ spec }: Pick<Definition, 'spec'>): string => new URL(spec['url'] as string).origin;

@@ -44,6 +44,25 @@ describe('schedules: preview and templates', () => {
     assert.equal((await preview({ trigger: { type: 'cron', expr: '30 5 * * *' } })).dst_warning, false);
   });
 
+  test('words for a time that the clock skips follow the rule of cron, and are warned of', async () => {
+    const sunday = '2026-03-29T01:00:00.000Z';
+    for (const text of ['on 29 march at 3:30', 'pe 29 martie la 3 și jumătate', 'next sunday at 3']) {
+      const { trigger, next_runs, dst_warning } = await preview({ text });
+      assert.deepEqual([trigger, next_runs, dst_warning], [{ type: 'at', at: sunday }, [sunday], true], text);
+    }
+    const end = await preview({ text: 'on 29 march at 4' });
+    assert.deepEqual([end.trigger.at, end.dst_warning], [sunday, false]);
+    const twice = await preview({ text: 'on 25 october at 3:30' });
+    assert.deepEqual([twice.trigger.at, twice.dst_warning], ['2026-10-25T00:30:00.000Z', true]);
+  });
+
+  test('an `at` that is past is invalid, one of the last minute runs at once', async () => {
+    const now = t.clock.now();
+    const at = (ms: number) => preview({ trigger: { type: 'at', at: new Date(now + ms).toISOString() } });
+    for (const ms of [-60_001, -86_400_000]) assert.deepEqual(await at(ms), { ok: false, reason: 'invalid' });
+    for (const ms of [-60_000, 0, 1]) assert.equal((await at(ms)).next_runs.length, 1, String(ms));
+  });
+
   test('what cannot be understood, or is wrong, is told with success', async () => {
     for (const text of ['every other friday', 'whenever', '', 'drop table', '🙂']) {
       assert.deepEqual(await preview({ text }), { ok: false, reason: 'not_understood' }, text);
@@ -56,14 +75,13 @@ describe('schedules: preview and templates', () => {
       { trigger: { type: 'at', at: 'tomorrow' } },
       { trigger: { type: 'nothing' } },
       { trigger: 'every day' },
-      { trigger: null },
       { trigger: 5 },
       { text: 'every day at 9', tz: 'Mars/Base' },
       { text: 'every day at 9', tz: 5 },
     ]) {
       assert.deepEqual(await preview(body), { ok: false, reason: 'invalid' }, JSON.stringify(body));
     }
-    for (const body of [{ text: 'x'.repeat(201) }, { text: 5 }, {}]) {
+    for (const body of [{ text: 'x'.repeat(201) }, { text: 5 }, {}, { text: null, trigger: null }]) {
       const answer = await t.call('POST', '/v1/schedules/preview', body);
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request'], JSON.stringify(body));
     }
@@ -93,7 +111,10 @@ describe('schedules: preview and templates', () => {
       for (const name of needed) {
         const { [name]: _, ...fewer } = params;
         const refused = await t.call('POST', '/v1/schedules/templates', { template: template.id, params: fewer });
-        assert.deepEqual([refused.status, Object.keys(refused.body.error.details.fieldErrors)], [400, ['params']]);
+        assert.deepEqual(
+          [refused.status, Object.keys(refused.body.error.details.fieldErrors)],
+          [400, [`params.${name}`]],
+        );
       }
     }
   });

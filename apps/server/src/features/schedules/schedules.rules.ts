@@ -1,9 +1,17 @@
 import { createHash } from 'node:crypto';
-import { commandHashInput, newSchedule, type shellSpec, wordsFor } from '@svc/contract';
+import {
+  commandHashInput,
+  headersOfConnection,
+  newSchedule,
+  repeatedNames,
+  type shellSpec,
+  withoutNulls,
+  wordsFor,
+} from '@svc/contract';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { addFieldErrors, ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
 /** Zone of cron expressions and skipped days that name none. */
@@ -62,11 +70,15 @@ export function definitionOf(body: NewSchedule): Definition {
   };
 }
 
-/** Validates a record that was put together from a stored one and changes; throws 400 with the faults of each field. */
+/**
+ * Validates a record that was put together from a stored one and changes, in which `null` stands for what is unset; throws
+ * 400 with the faults of each field.
+ */
 export function parseMerged(merged: Record<string, unknown>): NewSchedule {
-  const parsed = newSchedule.safeParse(merged, { error: wordsFor });
+  const parsed = newSchedule.safeParse(withoutNulls(newSchedule, merged), { error: wordsFor });
   if (parsed.success) return parsed.data;
-  const { fieldErrors } = z.flattenError(parsed.error) as { fieldErrors: Record<string, string[]> };
+  const fieldErrors: Record<string, string[]> = {};
+  addFieldErrors(fieldErrors, parsed.error.issues);
   const [field, messages] = Object.entries(fieldErrors)[0] ?? ['body', ['is invalid']];
   throw badRequest(`${field}: ${messages?.[0] ?? 'is invalid'}`, fieldErrors);
 }
@@ -85,11 +97,10 @@ export function checkMayRun({ toolLevel }: Pick<Actor, 'toolLevel'>, { kind, tar
 /** Throws 400 for what the shapes alone cannot say: expressions, zones, and which kinds go where. */
 export function checkDefinition(definition: Definition): void {
   const faults: Record<string, string[]> = {};
-  const fault = (field: string, message: string | undefined): void => {
-    if (message !== undefined) (faults[field] ??= []).push(message);
-  };
-  fault('trigger', triggerFault(definition.trigger));
-  const { kind, policy } = definition;
+  const fault = (field: string, message: string): void => void (faults[field] ??= []).push(message);
+  const { kind, policy, trigger } = definition;
+  const wrong = triggerFault(trigger);
+  if (wrong) fault(`trigger.${wrong.field}`, wrong.message);
   const { target } = effective(definition);
   if (kind === 'phone_action' && target.type !== 'host') fault('target', 'a phone action needs a single host');
   if (kind === 'chain' && target.type !== 'cloud') fault('target', 'a chain runs in the cloud');
@@ -98,19 +109,45 @@ export function checkDefinition(definition: Definition): void {
   }
   if (definition.native === true && target.type !== 'host') fault('native', 'needs a target of type host');
   const zone = policy?.quiet_hours?.tz;
-  if (zone !== undefined && !isZone(zone)) fault('policy', `quiet_hours.tz: ${JSON.stringify(zone)} is no time zone`);
-  for (const date of policy?.skip_days?.dates ?? []) {
-    if (!isDate(date)) fault('policy', `skip_days.dates: ${date} is no date`);
+  if (zone !== undefined && !isZone(zone)) fault('policy.quiet_hours.tz', `${JSON.stringify(zone)} is no time zone`);
+  for (const [at, date] of (policy?.skip_days?.dates ?? []).entries()) {
+    if (!isDate(date)) fault(`policy.skip_days.dates.${at}`, `${date} is no date`);
   }
   const [first] = Object.entries(faults);
   if (first) throw badRequest(`${first[0]}: ${first[1][0] ?? ''}`, faults);
 }
 
-/** What is wrong with a trigger of the right shape; undefined: nothing. */
-export function triggerFault(trigger: Trigger): string | undefined {
+/** What is wrong with a trigger of the right shape, and where; undefined: nothing. */
+export function triggerFault(trigger: Trigger): { field: 'tz' | 'expr'; message: string } | undefined {
   if (trigger.type !== 'cron') return undefined;
-  if (trigger.tz !== undefined && !isZone(trigger.tz)) return `${JSON.stringify(trigger.tz)} is no time zone`;
-  return cronError(trigger.expr);
+  if (trigger.tz !== undefined && !isZone(trigger.tz)) {
+    return { field: 'tz', message: `${JSON.stringify(trigger.tz)} is no time zone` };
+  }
+  const message = cronError(trigger.expr);
+  return message === undefined ? undefined : { field: 'expr', message };
+}
+
+/**
+ * Throws 400 for variables of a command in the cloud, whose values are on a host and never leave it, and for headers that
+ * are never sent as they are given.
+ */
+export function checkNames({ kind, spec, target }: Definition): void {
+  if (kind === 'http') checkHeaderNames((spec['headers'] ?? {}) as Record<string, string>);
+  const names = spec['env_names'] as string[] | undefined;
+  if (kind !== 'shell' || target?.type !== 'cloud' || names === undefined || names.length === 0) return;
+  const message = 'a command in the cloud has no variables of a host; leave them out, or choose a host as the target';
+  throw badRequest(`spec.env_names: ${message}`, { 'spec.env_names': [message] });
+}
+
+function checkHeaderNames(headers: Record<string, string>): void {
+  const own = Object.keys(headers).find((name) => headersOfConnection.test(name));
+  const [repeated] = repeatedNames(headers);
+  if (own === undefined && repeated === undefined) return;
+  const message =
+    own === undefined
+      ? `${repeated} is there twice: upper and lower case are the same`
+      : `${own} is set by whoever makes the request; leave it out`;
+  throw badRequest(`spec.headers: ${message}`, { 'spec.headers': [message] });
 }
 
 function isDate(text: string): boolean {
@@ -248,9 +285,10 @@ export function checkReferences(
   const known = new Set([...others.map((other) => other.id), id]);
   const after = trigger.type === 'after' ? trigger.schedule_id : undefined;
   const steps = kind === 'chain' ? stepsOf(spec) : [];
-  const unknownStep = steps.find((step) => !known.has(step));
-  if (after !== undefined && !known.has(after)) throw refused('trigger', `there is no schedule ${after}`);
-  if (unknownStep !== undefined) throw refused('spec', `there is no schedule ${unknownStep}`);
+  const unknownStep = steps.findIndex((step) => !known.has(step));
+  const missing = (step: string | undefined): string => `there is no schedule ${step}`;
+  if (after !== undefined && !known.has(after)) throw refused('trigger.schedule_id', missing(after));
+  if (unknownStep >= 0) throw refused(`spec.steps.${unknownStep}.schedule_id`, missing(steps[unknownStep]));
   const edges = new Map<string, string[]>();
   const lead = (from: string, to: string): void => void edges.set(from, [...(edges.get(from) ?? []), to]);
   for (const other of others) {
@@ -261,7 +299,7 @@ export function checkReferences(
   if (after !== undefined) lead(after, id);
   for (const step of steps) lead(id, step);
   if (reaches(edges, id))
-    throw refused(after === undefined ? 'spec' : 'trigger', 'the schedules would run in a circle');
+    throw refused(after === undefined ? 'spec.steps' : 'trigger.schedule_id', 'the schedules would run in a circle');
 }
 
 const refused = (field: string, message: string) => badRequest(`${field}: ${message}`, { [field]: [message] });

@@ -16,10 +16,18 @@ export interface Scheduler {
    * waits for a person again.
    */
   rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void>;
+  /** Offers a machine once more what it handed back, as a person has approved something on it. */
+  askAgain(db: Db, accountId: string, deviceId: string): Promise<void>;
+  /** Cancels what waits of a schedule that was switched off. */
+  cancelWaiting(db: Db, scheduleId: string, now: number): Promise<void>;
   /** Cancels what runs and waits of a schedule. */
   cancelAll(db: Db, scheduleId: string, now: number): Promise<void>;
-  /** Runs of a schedule, newest first, as they are answered. */
-  runsOf(db: Db, accountId: string, scheduleId: string, limit: number): Promise<z.input<typeof run>[]>;
+  /** A page of the runs of a schedule, newest first, as they are answered. */
+  runsOf(
+    accountId: string,
+    scheduleId: string,
+    page: { limit: number; cursor?: string | undefined },
+  ): Promise<{ runs: z.input<typeof run>[]; next_cursor?: string }>;
   /** Takes every slot of the account that is due; before its pause ends. */
   tickAccount(accountId: string): Promise<void>;
   /** Ends the account's pause; answers how many catch-up runs were created. */

@@ -139,13 +139,13 @@ export async function updateSchedule(
   return row as ScheduleRow;
 }
 
-/** Http schedules with header values in clear. */
-export async function listClearHeaders(db: Db, limit: number): Promise<string[]> {
+/** Http schedules with header values in clear, those after an id. */
+export async function listClearHeaders(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select id from schedules.schedules
-    where kind = 'http' and case json_typeof(spec -> 'headers') when 'object' then exists (
-      select 1 from json_each_text(spec -> 'headers') header where header.value <> ${hiddenValue}) end
-    limit ${limit}`;
+    where id > ${after} and kind = 'http' and case json_typeof(spec -> 'headers') when 'object' then exists (
+      select 1 from json_each_text(spec -> 'headers') header where header.value <> ${hiddenValue} or sealed_headers is null) end
+    order by id limit ${limit}`;
   return rows.map(({ id }) => id);
 }
 
@@ -276,8 +276,6 @@ export interface Advance {
   past: number;
   /** In place of the stored slots that are left. */
   slots: string[] | undefined;
-  /** Set when a run was created. */
-  last_run_at: string | null;
   /** Set when a slot fell into a pause. */
   missed_slot: string | null;
 }
@@ -287,19 +285,25 @@ export async function advanceSchedules(db: Db, advances: readonly Advance[]): Pr
   const rows = advances.map(({ slots, ...rest }) => ({ ...rest, ...(slots && { slots: `{${slots.join(',')}}` }) }));
   await db`
     with a as (
-      select a.id, a.last_run_at, a.missed_slot, coalesce(a.slots, s.slots[a.past + 1:]) as slots
+      select a.id, a.missed_slot, coalesce(a.slots, s.slots[a.past + 1:]) as slots
       from json_to_recordset(${JSON.stringify(rows)}::json)
-        as a(id uuid, past int, slots timestamptz[], last_run_at timestamptz, missed_slot timestamptz)
+        as a(id uuid, past int, slots timestamptz[], missed_slot timestamptz)
       join schedules.schedules s on s.id = a.id
     )
     update schedules.schedules s set slots = a.slots, next_run_at = a.slots[1],
-      last_run_at = coalesce(a.last_run_at, s.last_run_at), missed_slot = coalesce(a.missed_slot, s.missed_slot)
+      missed_slot = coalesce(a.missed_slot, s.missed_slot)
     from a where s.id = a.id`;
 }
 
-/** Notes that runs were created otherwise than by a tick. */
+/**
+ * Notes that runs were started. After the transaction of a claim, or under the schedule's lock: a run is locked after its
+ * schedule.
+ */
 export async function touchLastRun(db: Db, ids: readonly string[], now: string): Promise<void> {
-  await db`update schedules.schedules set last_run_at = ${now} where id = any(${ids as string[]}::uuid[])`;
+  if (ids.length === 0) return;
+  await db`
+    update schedules.schedules set last_run_at = greatest(last_run_at, ${now})
+    where id in (select id from schedules.schedules where id = any(${[...ids]}::uuid[]) order by id for update)`;
 }
 
 /** Stores how the last run went. A disabled schedule has no slots. */

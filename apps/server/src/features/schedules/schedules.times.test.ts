@@ -34,7 +34,7 @@ describe('schedules: when they are due', () => {
       spec: { prompt: 'x' },
       trigger: { type: 'at', at: at(-61 * second) },
     });
-    assert.deepEqual([old.status, Object.keys(old.body.error.details.fieldErrors)], [400, ['trigger']]);
+    assert.deepEqual([old.status, Object.keys(old.body.error.details.fieldErrors)], [400, ['trigger.at']]);
   });
 
   test('interval: anchored at creation, whatever the clock says', async () => {

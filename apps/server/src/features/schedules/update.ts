@@ -5,10 +5,11 @@ import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkAt } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
-import { keepHeaders, openSpec, sealHeaders } from './schedules.headers.ts';
+import { checkPlace, keepHeaders, openForChange, sealHeaders } from './schedules.headers.ts';
 import {
   checkDefinition,
   checkMayRun,
+  checkNames,
   checkReferences,
   definitionOf,
   firstSlots,
@@ -39,10 +40,13 @@ export const update = (scheduler: Scheduler): Operation =>
       if (leads) await lockReferences(db, accountId);
       const stored = await lockSchedule(db, params.id);
       if (stored?.account_id !== accountId) throw notFound('schedule');
-      const known = { ...stored, spec: openSpec(keyring, stored) };
-      const definition = keepHeaders(definitionOf(parseMerged({ ...withoutNulls(known), ...changes })), known);
+      const known = { ...stored, spec: openForChange(keyring, stored, changes) };
+      const definition = keepHeaders(definitionOf(parseMerged({ ...known, ...changes })), known);
       checkDefinition(definition);
+      checkPlace(definition, stored, changes);
       checkMayRun(context.actor, definition);
+      // One of an earlier version may have some: it can still be renamed, or switched off.
+      if ('spec' in changes || 'target' in changes || 'kind' in changes) checkNames(definition);
       if (sizeOf(definition) > sizeOf(known))
         await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
       if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
@@ -54,6 +58,7 @@ export const update = (scheduler: Scheduler): Operation =>
       const isOtherWork =
         JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);
       await scheduler.rewriteWaiting(db, updated, isOtherWork, at);
+      if (stored.enabled && !updated.enabled) await scheduler.cancelWaiting(db, updated.id, at);
       const state = updated.enabled ? 'enabled' : 'disabled';
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });
       return { row: updated, now: at };
@@ -62,10 +67,6 @@ export const update = (scheduler: Scheduler): Operation =>
   });
 
 const sizeOf = ({ spec }: Pick<ScheduleRow, 'spec'>): number => JSON.stringify(spec).length;
-
-function withoutNulls(stored: ScheduleRow): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null));
-}
 
 /** A new trigger counts from now; a schedule that is switched on again starts without its failures. */
 function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<string, unknown>, now: number) {

@@ -16,13 +16,13 @@ export const useTemplate = (scheduler: Scheduler): Operation =>
       throw badRequest(`template: ${message}`, { template: [message] });
     }
     const values: Record<string, string> = {};
-    const { ...overrides } = body.params;
+    const overrides = Object.fromEntries(Object.entries(body.params).filter(([, value]) => value !== null));
     for (const param of template.params) {
       const given = overrides[param.name] ?? param.default;
       delete overrides[param.name];
       if (typeof given !== 'string' || given === '') {
-        const message = `${param.name} is a text: ${param.description}`;
-        throw badRequest(`params: ${message}`, { params: [message] });
+        const message = `must be a text: ${param.description}`;
+        throw badRequest(`params.${param.name}: ${message}`, { [`params.${param.name}`]: [message] });
       }
       values[param.name] = given;
     }

@@ -68,6 +68,12 @@ describe('quotas of an account', () => {
       schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
       heartbeats: '0 of 3',
       webhooks: '0 of 3',
+      run_log_bytes: `0 of ${512 * 2 ** 20}`,
+      sandbox_memory_mb: '0 of 10240',
+      sessions: '0 of 10000',
+      session_bytes: `0 of ${512 * 2 ** 20}`,
+      prompts: '0 of 20000',
+      prompt_bytes: `0 of ${512 * 2 ** 20}`,
     });
     await setQuota(gateway.kernel.sql, account.id, 'schedules', null);
     assert.equal((await usage(account))['schedules'], '4 of 3');

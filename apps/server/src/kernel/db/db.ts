@@ -27,10 +27,10 @@ export function connectionOptions(target: DatabaseTarget): [string, postgres.Opt
   // postgres.js gets one server: with several it tries for ever, without a pause, while none answers.
   if ('url' in target) {
     const { url } = splitTls(target.url);
-    return [urlOf(url, placesOf(url)[0]), { ssl: false, connect_timeout: 5 }];
+    return [urlOf(url, placesOf(url)[0]), { ssl: false }];
   }
   const { socketDir, port, user } = target.embedded;
-  return [{ host: socketDir, port, user: target.user ?? user, database: target.database, connect_timeout: 5 }];
+  return [{ host: socketDir, port, user: target.user ?? user, database: target.database }];
 }
 
 /** JSON text goes in as it is; objects are stringified. */
@@ -45,6 +45,8 @@ export const jsonType = {
 export interface Deadline {
   statementMs: number;
 }
+/** A statement waits this long for its connection, unless it has a deadline; seconds. */
+const connectWithin = 30;
 /** After a statement's own deadline the server has this long to say so; then the connection is taken for dead. */
 const saidWithinMs = 2_000;
 
@@ -74,6 +76,7 @@ export function openDatabase(
       TimeZone: 'UTC',
       ...(deadline && { statement_timeout: deadline.statementMs }),
     },
+    connect_timeout: deadline ? deadline.statementMs / 1_000 : connectWithin,
     socket: dialer('url' in target ? target.url : undefined, silentMs),
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),

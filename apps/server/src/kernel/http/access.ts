@@ -1,5 +1,6 @@
 import { type Route, scopesOf, toolLevels } from '@svc/contract';
 import type { Actor } from './actor.ts';
+import type { Feature } from '../feature.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -56,7 +57,8 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
   }
   const wanted = scopesOf(feature, route);
   if (!hasScope(actor.scopes, wanted)) {
-    throw new ApiError('forbidden', `this key lacks the scope ${wanted.map((scope) => `"${scope}"`).join(' or ')}`);
+    const message = `this key lacks the scope ${wanted.map((scope) => `"${scope}"`).join(' or ')}`;
+    throw new ApiError('forbidden', message, { details: { scopes: [...wanted] } });
   }
   if (route.toolLevel && toolLevels.indexOf(actor.toolLevel) < toolLevels.indexOf(route.toolLevel)) {
     throw new ApiError('forbidden', `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}`);
@@ -66,6 +68,12 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
       headers: { 'x-should-retry': 'false', 'retry-after': '3600' },
     });
   }
+}
+
+/** Checks a caller as `checkAccess` does, and then whether the feature is switched off for its account. */
+export function checkCaller({ name, gate }: Pick<Feature, 'name' | 'gate'>, route: Route, actor: Actor): void {
+  checkAccess(name, route, actor);
+  gate?.(actor);
 }
 
 /** Whether a key that has the scopes `held` has one of `wanted`; `*` is every scope. */

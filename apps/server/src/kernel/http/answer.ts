@@ -27,11 +27,13 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   const { answers } = route;
   const frames =
     answers.kind === 'json' && answers.frames && wantsFrames(request) ? new Frames(reply, kernel.clock) : undefined;
-  const context = new Context(kernel, request, reply, frames);
+  const isStreamed = answers.kind === 'bytes' && 'schemas' in answers && wantsFrames(request);
+  const context = new Context(kernel, request, reply, frames, isStreamed);
   const { unread } = request.server;
   const accountId = request.actor?.accountId;
   if (accountId !== undefined) unread.check(accountId);
-  if (answers.kind === 'events') return answerEvents(exchange, context, input);
+  if (answers.kind === 'events' || isStreamed) return answerEvents(exchange, context, input);
+  if (answers.kind === 'relayed' || answers.kind === 'socket') return answerRelayed(exchange, context, input);
   const work = (): Promise<StoredResponse> => execute(operation, context, input);
   if (frames) {
     await answerInFrames(exchange, frames, work);
@@ -90,6 +92,20 @@ async function answerEvents(exchange: Exchange, context: Context, input: unknown
     // The head is out: all that is left is to end the stream, and to tell the log why.
     kernel.log.error({ err: error, trace: context.traceId }, 'stream failed');
     context.events.destroy();
+  }
+  return reply;
+}
+
+/** What an upstream says, by HTTP or a WebSocket. A refusal before the head is an ordinary one; the operation ends what it has begun. */
+async function answerRelayed(exchange: Exchange, context: Context, input: unknown): Promise<FastifyReply> {
+  const { kernel, operation, reply } = exchange;
+  try {
+    await operation.run(context, input as never);
+  } catch (error) {
+    if (!context.relay?.isOpen && !context.socket) throw error;
+    kernel.log.error({ err: error, trace: context.traceId }, 'a relayed answer failed');
+    context.relay?.destroy();
+    context.socket?.terminate();
   }
   return reply;
 }

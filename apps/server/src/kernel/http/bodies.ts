@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { ApiError, badRequest } from './errors.ts';
 import { JsonScanner } from './json.ts';
+import { askForBody } from './leftover.ts';
 
 /** 12 MiB (document 1, Limits). */
 export const bodyLimit = 12 * 1024 * 1024;
@@ -85,10 +86,7 @@ export class Bodies {
  */
 export async function readJson(bodies: Bodies, request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > bodyLimit) {
-    payload.resume();
-    throw tooLarge();
-  }
+  if (declared > bodyLimit) throw tooLarge();
   const owner = request.actor?.accountId ?? '';
   let held = 0;
   request.raw.socket.once('close', release);
@@ -100,6 +98,7 @@ export async function readJson(bodies: Bodies, request: FastifyRequest, payload:
   }
   const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256');
   const scanner = new JsonScanner();
+  askForBody(request.raw);
   bodies.watch(payload);
   const bytes = await collect(payload, (chunk, length) => {
     if (length > bodyLimit) throw tooLarge();
@@ -110,6 +109,7 @@ export async function readJson(bodies: Bodies, request: FastifyRequest, payload:
   });
   if (hash) request.bodyHash = hash.digest();
   if (bytes.length === 0) return undefined;
+  if (request.routeOptions.config.keepsBody) request.bodyBytes = bytes;
   try {
     return await scanner.parse(bytes);
   } catch (error) {
@@ -118,12 +118,9 @@ export async function readJson(bodies: Bodies, request: FastifyRequest, payload:
 }
 
 const tooLarge = (): ApiError =>
-  new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one', {
-    // The client goes on sending, and what it sends would stand before its next request.
-    headers: { connection: 'close' },
-  });
+  new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one');
 
-/** All bytes of a body; `take` may refuse by throwing, and then the rest is read past. */
+/** All bytes of a body; `take` may refuse by throwing. */
 function collect(payload: IncomingMessage, take: (chunk: Buffer, length: number) => void): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -135,7 +132,7 @@ function collect(payload: IncomingMessage, take: (chunk: Buffer, length: number)
       chunks.push(chunk);
     } catch (error) {
       chunks.length = 0;
-      payload.off('data', onData).resume();
+      payload.off('data', onData);
       reject(error);
     }
   };
@@ -151,6 +148,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** SHA-256 of the body's bytes, of a request with an `Idempotency-Key`. */
     bodyHash?: Buffer;
+    /** The body's bytes, on a route that passes them on. */
+    bodyBytes?: Buffer;
     /** Lets go what the body holds. */
     releaseBody?: () => void;
   }

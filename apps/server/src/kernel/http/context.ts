@@ -1,12 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
 import type { Actor } from './actor.ts';
 import type { Who } from '../audit.ts';
 import type { Clock } from '../clock.ts';
 import { type Db, inTransaction, type Sql } from '../db/db.ts';
 import type { Frames } from './frames.ts';
+import { endWithClient } from './half-closed.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Log } from '../log.ts';
+import { Relay } from './relay.ts';
+import { acceptSocket, checkHandshake } from './sockets.ts';
 import type { EventStream } from './sse.ts';
 
 /** One request as an operation sees it. The actor is in here, never in the input. */
@@ -15,14 +20,20 @@ export class Context {
   readonly traceId: string;
   /** Where the frames of this call go; undefined when it asked for JSON. */
   readonly frames: Frames | undefined;
+  /** The caller wants events in place of bytes, on a route that has both. */
+  readonly isStreamed: boolean;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   #abort: AbortController | undefined;
   #events: EventStream | undefined;
+  #relay: Relay | undefined;
+  #socket: WebSocket | undefined;
+  #heldBytes = 0;
 
-  constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, frames?: Frames) {
+  constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, frames?: Frames, isStreamed = false) {
     this.kernel = kernel;
     this.frames = frames;
+    this.isStreamed = isStreamed;
     this.#request = request;
     this.#reply = reply;
     this.traceId = request.traceId;
@@ -46,6 +57,11 @@ export class Context {
     return this.#request.actor;
   }
 
+  /** The address that the request came from. */
+  get address(): string {
+    return this.#request.ip;
+  }
+
   /** The caller, for the audit log. */
   get by(): Who {
     return { kind: 'key', keyId: this.actor.keyId, address: this.#request.ip, traceId: this.traceId };
@@ -60,6 +76,87 @@ export class Context {
   get anything(): Buffer {
     const { body } = this.#request;
     return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  }
+
+  /** The bytes of a JSON body, on a route that passes them on. */
+  get bodyBytes(): Buffer {
+    return this.#request.bodyBytes ?? Buffer.alloc(0);
+  }
+
+  /**
+   * Counts bytes of an upload that the operation keeps in memory, until its answer is over. Throws 429 or 503 when the
+   * account, or all together, keep too many at once.
+   */
+  hold(bytes: number): void {
+    const { raw } = this.#reply;
+    // Its client left: what is read on ends by itself, and nothing would let these bytes go.
+    if (raw.destroyed) return;
+    const { bodies } = this.#request.server;
+    const owner = this.actor.accountId;
+    bodies.hold(owner, bytes);
+    if (this.#heldBytes === 0) raw.once('close', () => bodies.release(owner, this.#heldBytes));
+    this.#heldBytes += bytes;
+  }
+
+  /** Lets the body go before the answer ends: a stream may last for minutes, and none of it is needed any more. */
+  dropBody(): void {
+    const { body } = this.#request;
+    if (typeof body === 'object' && body !== null)
+      for (const name of Object.keys(body)) Reflect.deleteProperty(body, name);
+    this.#request.bodyBytes = Buffer.alloc(0);
+    this.#request.releaseBody?.();
+  }
+
+  /** The request's headers, for a route that passes them on. */
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers;
+  }
+
+  /** The operation records the usage of this request itself, with what it cost. */
+  accountItself(): void {
+    this.#request.isAccounted = true;
+  }
+
+  /** The answer of a route that relays one. */
+  openRelay(): Relay {
+    this.#relay ??= new Relay(this.#reply, this.clock);
+    return this.#relay;
+  }
+
+  /** The answer that is relayed, once it is open. */
+  get relay(): Relay | undefined {
+    return this.#relay;
+  }
+
+  /** Throws 400 when the caller wants no WebSocket, or asks for it in a wrong way; on a route of one. */
+  checkSocket(): void {
+    checkHandshake(this.#request.raw);
+  }
+
+  /** Accepts the WebSocket, once; undefined when its client is gone. Until then a refusal is an ordinary answer. */
+  async openSocket(mostBytes: number): Promise<WebSocket | undefined> {
+    this.#socket ??= await acceptSocket(this.#request.raw, this.#reply, mostBytes);
+    return this.#socket;
+  }
+
+  /** The WebSocket, once it is open. */
+  get socket(): WebSocket | undefined {
+    return this.#socket;
+  }
+
+  /** `operationId` of the route. */
+  get operationId(): string {
+    return this.#request.routeOptions.config.operationId ?? '';
+  }
+
+  /** When the request came; of `clock.monotonic()`. */
+  get startedAt(): number {
+    return this.#request.startedAt;
+  }
+
+  /** The content type that the client named, on a route that takes bytes. */
+  get givenType(): string {
+    return this.#request.givenType ?? '';
   }
 
   /** The body as it comes, on a route that takes bytes; fails with 413 past the route's limit. */
@@ -87,6 +184,7 @@ export class Context {
     if (!this.#abort) {
       const abort = new AbortController();
       const { raw } = this.#reply;
+      endWithClient(raw);
       if (raw.destroyed && !raw.writableFinished) abort.abort();
       raw.once('close', () => {
         if (!raw.writableFinished) abort.abort();
@@ -94,6 +192,12 @@ export class Context {
       this.#abort = abort;
     }
     return this.#abort.signal;
+  }
+
+  /** Ends what runs for this request, as when its caller goes away; for protocols in which another request says so. */
+  cancel(): void {
+    void this.signal;
+    this.#abort?.abort();
   }
 
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
@@ -107,5 +211,7 @@ declare module 'fastify' {
     actor: Actor | undefined;
     deviceId: string | undefined;
     startedAt: number;
+    /** Its usage is recorded by its operation. */
+    isAccounted?: boolean;
   }
 }

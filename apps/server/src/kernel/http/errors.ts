@@ -41,7 +41,25 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 with the messages of each faulty field (document 1: `details.fieldErrors`). */
+const mostFields = 50;
+const longestName = 128;
+
+/**
+ * Adds what a schema refuses, each under the path of its field: `spec.command`, `items.0.name`; `body` is the whole. At
+ * most 50 fields: a body may have a hundred thousand faults.
+ */
+export function addFieldErrors(
+  fieldErrors: Record<string, string[]>,
+  issues: readonly { path: readonly PropertyKey[]; message: string }[],
+): void {
+  for (const { path, message } of issues) {
+    const field = path.map((part) => String(part).slice(0, longestName)).join('.') || 'body';
+    if (Object.hasOwn(fieldErrors, field)) fieldErrors[field]?.push(message);
+    else if (Object.keys(fieldErrors).length < mostFields) fieldErrors[field] = [message];
+  }
+}
+
+/** 400 with the messages of each faulty field, by its path (document 1: `details.fieldErrors`). */
 export function badRequest(message: string, fieldErrors: Record<string, string[]> = {}): ApiError {
   return new ApiError('bad_request', message, { details: { fieldErrors } });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sealed } from '../crypto.ts';
+import { BrokenSeal, type Sealed } from '../crypto.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 
@@ -41,6 +41,7 @@ const notKept = {
   secret:
     'its answer held a secret, which is shown once. List what it made, delete that, and use a fresh Idempotency-Key',
   large: 'its answer was over 1 MiB and is not kept. Read what it made by its own route',
+  broken: 'its answer cannot be opened any more. Read what it made by its own route',
   quota: 'its answer is not kept: 64 MiB of this account were kept today. Read what it made by its own route',
 } as const;
 
@@ -89,6 +90,7 @@ async function store(
 ): Promise<void> {
   const { sql, keyring, gateways } = kernel;
   const { accountId, route, key, shownOnce } = request;
+  await gateways.prove();
   const text = shownOnce ? '' : JSON.stringify(body ?? null);
   const bytes = Buffer.byteLength(text);
   let reason: keyof typeof notKept | null = shownOnce ? 'secret' : bytes > mostBytes ? 'large' : null;
@@ -177,11 +179,13 @@ function replayOf(
   }
   if (row.not_kept !== null) throw new ApiError('answer_not_kept', `the request was done; ${notKept[row.not_kept]}`);
   if (row.status === null || row.response === null) throw stillRuns();
-  return {
-    status: row.status,
-    headers: row.headers ?? {},
-    body: JSON.parse(keyring.open(sealedAnswers, row.response).toString()),
-  };
+  try {
+    const body: unknown = JSON.parse(keyring.open(sealedAnswers, row.response).toString());
+    return { status: row.status, headers: row.headers ?? {}, body };
+  } catch (error) {
+    if (!(error instanceof BrokenSeal)) throw error;
+    throw new ApiError('answer_not_kept', `the request was done; ${notKept.broken}`);
+  }
 }
 
 const stillRuns = (): ApiError =>

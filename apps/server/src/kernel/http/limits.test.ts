@@ -82,7 +82,7 @@ describe('rate limits', () => {
         ],
       );
       // The database's minute ends: its rows move into the past, the clock turns past the end.
-      await sql`update kernel.rate_windows set starts_at = starts_at - interval '1 minute'`;
+      await sql`update kernel.rate_windows set starts_at = starts_at - interval '1 minute' where subject = ${subject}`;
       clock.advance(60_000);
       assert.deepEqual((({ allowed, remaining }) => [allowed, remaining])(await limiter.take(limit, subject)), [
         true,

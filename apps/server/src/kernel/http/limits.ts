@@ -9,6 +9,12 @@ export interface RateLimit {
   perMinute: number;
 }
 
+/** The requests of a key. */
+export const requestsOf = (rates: { requests: number }): RateLimit => ({
+  name: 'requests',
+  perMinute: rates.requests,
+});
+
 /** Where a caller stands in its window. */
 export interface RateState {
   allowed: boolean;

@@ -1,26 +1,26 @@
-import { methodsOf, type Route } from '@svc/contract';
+import { methodsOf, type Route, type TokenScope } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bearerKey, checkAccess, invalidApiKey } from './access.ts';
+import { bearerKey, checkCaller, invalidApiKey } from './access.ts';
 import { answer } from './answer.ts';
 import type { Actor } from './actor.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 import type { Feature, Operation } from '../feature.ts';
+import { patienceForFiles } from './leftover.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from './server.ts';
+import { keyInProtocols, mountSockets } from './sockets.ts';
 import { Strangers } from './strangers.ts';
-import { type RateState, rateHeaders, rateLimitExceeded } from './limits.ts';
+import { type RateState, rateHeaders, rateLimitExceeded, requestsOf } from './limits.ts';
 
 /** What the kernel asks of features on every authenticated request. */
 export interface Gate {
-  /** The caller behind a key's text; undefined when it is not valid now. */
-  authenticate(keyText: string): Actor | undefined | Promise<Actor | undefined>;
+  /** The caller behind the text of a key, or of a token where the route takes tokens; undefined when it is not valid now. */
+  authenticate(text: string, tokenScope?: TokenScope): Actor | undefined | Promise<Actor | undefined>;
   /** Registers or refreshes a device on use (document 1, Shared request headers). */
   touchDevice(accountId: string, device: { id: string; name?: string; platform?: string }): void | Promise<void>;
   /** True while the gateway takes no new requests. */
   isDraining(): boolean;
 }
-
-const requestLimit = 'requests';
 
 /**
  * Registers every operation of the features. A request passes, in order: key (401), subscription (402), scopes (403),
@@ -29,6 +29,7 @@ const requestLimit = 'requests';
  */
 export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
   app.decorate('strangers', new Strangers(kernel));
+  mountSockets(app);
   for (const feature of features) {
     for (const [verb, operation] of Object.entries(feature.operations)) {
       const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
@@ -62,7 +63,12 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
   app.route({
     method: methodsOf(route),
     url: urlOf(route),
-    config: { operationId: mounted.id },
+    config: {
+      operationId: mounted.id,
+      keepsBody: route.verbatim ?? false,
+      ...(mounted.feature.errorsBeside && { errorsBeside: mounted.feature.errorsBeside }),
+      ...(route.takes?.kind === 'bytes' && { patience: patienceForFiles }),
+    },
     onRequest: (request, reply, done) => {
       if (mounted.feature.headers) reply.headers(mounted.feature.headers);
       if (route.cors) openToPages(route, request, reply);
@@ -95,30 +101,38 @@ function admit(
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const limit = { name: requestLimit, perMinute: kernel.config.rates.requests };
+  const limit = requestsOf(kernel.config.rates);
   const withState = (state: RateState): void => {
-    if (!state.allowed) throw rateLimitExceeded(requestLimit, state);
-    const headers = rateHeaders(requestLimit, state);
+    if (!state.allowed) throw rateLimitExceeded(limit.name, state);
+    const headers = rateHeaders(limit.name, state);
     reply.raw.setHeader('ratelimit', headers['ratelimit'] as string);
     reply.raw.setHeader('ratelimit-policy', headers['ratelimit-policy'] as string);
   };
   const withActor = (actor: Actor | undefined): void | Promise<void> => {
     if (!actor) throw request.server.strangers.refuse(request.ip, invalidApiKey());
     request.actor = actor;
-    const { route } = mounted.operation;
-    checkAccess(mounted.feature.name, route, actor);
-    mounted.feature.gate?.(actor);
+    checkCaller(mounted.feature, mounted.operation.route, actor);
     const state = kernel.limiter.take(limit, actor.keyId);
     return state instanceof Promise ? state.then(withState) : withState(state);
   };
   try {
-    const actor = gate.authenticate(bearerKey(request.headers.authorization, request.raw.url ?? ''));
+    const { route } = mounted.operation;
+    const text = bearerKey(credentialOf(route, request), request.raw.url ?? '');
+    const actor = gate.authenticate(text, route.tokenScope);
     const admitted = actor instanceof Promise ? actor.then(withActor) : withActor(actor);
     if (admitted instanceof Promise) admitted.then(() => done(), done);
     else done();
   } catch (error) {
     done(error as Error);
   }
+}
+
+/** The `Authorization` header, or what the route takes in its place: another header, or a protocol of a WebSocket. */
+function credentialOf({ keyHeader, answers }: Route, { headers, raw }: FastifyRequest): string | undefined {
+  const { authorization } = headers;
+  const inHeader = keyHeader === undefined ? undefined : headers[keyHeader];
+  const given = answers.kind === 'socket' ? keyInProtocols(raw) : inHeader;
+  return authorization === undefined && typeof given === 'string' ? `Bearer ${given}` : authorization;
 }
 
 async function respond(
@@ -131,6 +145,7 @@ async function respond(
   if (request.method === 'OPTIONS') return reply.code(204).send();
   if (mounted.operation.route.auth === 'key') {
     checkRequestId(request);
+    if (!kernel.gateways.isProven()) await kernel.gateways.prove();
     const device = deviceOf(request);
     if (device) {
       request.deviceId = device.id;
@@ -172,7 +187,7 @@ function account(kernel: Kernel, operationId: string, request: FastifyRequest, r
   const ms = kernel.clock.monotonic() - request.startedAt;
   kernel.metrics.requestDone(operationId, reply.statusCode, ms / 1000);
   const { actor } = request;
-  if (actor) {
+  if (actor && !request.isAccounted) {
     kernel.usage.record({
       at: kernel.clock.now(),
       accountId: actor.accountId,

@@ -75,6 +75,7 @@ function convert(types: readonly z.ZodType[], io: 'input' | 'output') {
   const { properties, $defs = {} } = JSON.parse(
     JSON.stringify(converted).replaceAll('"#/$defs/', `"${componentPrefix}`),
   ) as { properties: Record<string, JsonSchema>; $defs?: Record<string, JsonSchema> };
+  if (io === 'input') for (const schema of [...Object.values(properties), ...Object.values($defs)]) takeNulls(schema);
   const components = Object.fromEntries(Object.entries($defs).map(([name, { id: _id, ...schema }]) => [name, schema]));
   return {
     components,
@@ -84,6 +85,40 @@ function convert(types: readonly z.ZodType[], io: 'input' | 'output') {
       return schema;
     },
   };
+}
+
+/** In what a caller sends, `null` stands for an optional property that is unset (`withoutNulls` of the contract). */
+function takeNulls(schema: JsonSchema): void {
+  const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
+  const required = new Set(schema['required'] as string[] | undefined);
+  for (const [name, property] of Object.entries(properties)) {
+    takeNulls(property);
+    if (!required.has(name)) properties[name] = orNull(property);
+  }
+  for (const part of ['items', 'additionalProperties']) {
+    if (typeof schema[part] === 'object') takeNulls(schema[part] as JsonSchema);
+  }
+  for (const part of ['anyOf', 'oneOf', 'allOf'])
+    for (const one of (schema[part] ?? []) as JsonSchema[]) takeNulls(one);
+}
+
+/** What is said of a property, and not of its value, stays outside of the alternative. */
+const outside = ['description', 'default', 'title', 'deprecated'];
+
+function orNull(property: JsonSchema): JsonSchema {
+  const { type, anyOf } = property;
+  const said = Object.entries(property).filter(([key]) => outside.includes(key));
+  const value = Object.fromEntries(Object.entries(property).filter(([key]) => !outside.includes(key)));
+  // No condition at all: it takes null.
+  if (Object.keys(value).length === 0) return property;
+  const nullType = { type: 'null' };
+  if (Array.isArray(anyOf)) {
+    const takes = (anyOf as JsonSchema[]).some((one) => one['type'] === 'null');
+    return takes ? property : { ...property, anyOf: [...(anyOf as JsonSchema[]), nullType] };
+  }
+  if (typeof type === 'string' && !('enum' in value) && !('const' in value))
+    return { ...property, type: [type, 'null'] };
+  return { ...Object.fromEntries(said), anyOf: [value, nullType] };
 }
 
 /** The components that schemas refer to, directly or through one another. */

@@ -50,6 +50,43 @@ describe('the published document', () => {
     assert.equal(operationOf('schedules.create').requestBody?.required, true);
   });
 
+  test('a body may say null for every optional property of every object in it', () => {
+    let optional = 0;
+    const takesNull = (schema: JsonSchema): boolean =>
+      Object.keys(schema).every((key) => ['description', 'default'].includes(key)) ||
+      [schema['type']].flat().includes('null') ||
+      ((schema['anyOf'] ?? []) as JsonSchema[]).some(takesNull);
+    const seen = new Set<string>();
+    const look = (part: unknown, where: string): void => {
+      if (Array.isArray(part)) return part.forEach((one, at) => look(one, `${where}.${at}`));
+      if (typeof part !== 'object' || part === null) return;
+      const schema = part as JsonSchema;
+      const required = (schema['required'] ?? []) as string[];
+      for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
+        if (required.includes(name)) continue;
+        optional += 1;
+        assert.ok(takesNull(property), `${where}.${name}: ${JSON.stringify(property)}`);
+      }
+      const id = /^#\/components\/schemas\/(.*)$/.exec(String(schema['$ref']))?.[1];
+      if (id !== undefined && !seen.has(id)) {
+        seen.add(id);
+        look(document.components.schemas[id], id);
+      }
+      for (const key of ['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf']) {
+        const inside = schema[key];
+        if (key === 'properties') look(Object.values(inside ?? {}), where);
+        else look(inside, where);
+      }
+    };
+    for (const { operationId, requestBody } of operations) {
+      const content = (requestBody as { content?: Record<string, JsonSchema> } | undefined)?.content ?? {};
+      look(content['application/json']?.['schema'], operationId);
+    }
+    assert.ok(optional > 100, String(optional));
+    const exec = JSON.stringify(operationOf('hosts.exec').requestBody);
+    assert.match(exec, /"timeout_ms":\{[^}]*"type":\["integer","null"\]/);
+  });
+
   test('an operation that needs a key can meet a shutdown: 503 `unavailable` is listed', () => {
     for (const id of ['keys.list', 'sandboxes.exec', 'scheduler.heartbeat', 'health.live']) {
       assert.match(String(operationOf(id).responses['503']?.['description']), /unavailable/, id);
@@ -66,7 +103,10 @@ describe('the published document', () => {
       const shown = Object.values((responses[status]?.['content'] ?? {}) as Record<string, JsonSchema>);
       const isShown = ({ schema, example }: JsonSchema): boolean =>
         example !== undefined || (schema as JsonSchema)['format'] === 'binary';
-      assert.ok(status === '204' || (shown.length > 0 && shown.every(isShown)), `${operationId}: ${status}`);
+      assert.ok(
+        ['101', '204'].includes(status) || (shown.length > 0 && shown.every(isShown)),
+        `${operationId}: ${status}`,
+      );
     }
   });
 

@@ -35,6 +35,12 @@ const idempotencyHeader: JsonSchema = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const binary: JsonSchema = { type: 'string', format: 'binary' };
+/** Of a form with a file, for a model. */
+const formSchema: JsonSchema = {
+  type: 'object',
+  properties: { file: binary, model: { type: 'string' } },
+  required: ['file', 'model'],
+};
 
 /** The OpenAPI 3.1 document of the contract. Depends on nothing else, so the committed copy can be diffed. */
 export function openApiDocument(): JsonSchema {
@@ -62,7 +68,8 @@ export function openApiDocument(): JsonSchema {
       description:
         "The platform side of a person's devices. Every failure is `{ error: { message, type, code, details? } }`; " +
         'field names are returned as sent; additive changes ship without notice: an answer may have more properties ' +
-        'than are listed. Wherever there is GET, HEAD answers the same without the body.',
+        'than are listed. Wherever there is GET, HEAD answers the same without the body. In a body null for an optional ' +
+        'field is as good as leaving it out; in a PATCH it sets a field that has a default back to it.',
     },
     servers: [{ url: '/' }],
     tags: Object.keys(contract).map((name) => ({ name })),
@@ -81,8 +88,8 @@ const inputsOf = ({ params, query, headers, takes }: Route): z.ZodType[] => [
 
 function outputsOf(answers: Answers): z.ZodType[] {
   if (answers.kind === 'json') return [...Object.values(answers.statuses), ...(answers.frames ? [answers.frames] : [])];
-  if (answers.kind === 'events') return Object.values(answers.schemas);
-  return answers.kind === 'text' ? [answers.schema] : [];
+  if ('schemas' in answers) return Object.values(answers.schemas);
+  return answers.kind === 'text' || answers.kind === 'relayed' ? [answers.schema] : [];
 }
 
 /** `takes` is given for the second method of a route whose first one, GET, has no body. */
@@ -125,7 +132,9 @@ function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas, body:
     return {
       required: true,
       description,
-      content: { 'application/octet-stream': { schema: binary, ...exampleOf(body) } },
+      content: {
+        [takes.type]: { schema: takes.type.startsWith('multipart/') ? formSchema : binary, ...exampleOf(body) },
+      },
     };
   }
   if (takes.kind === 'anything') {
@@ -162,19 +171,40 @@ function successes(answers: Answers, schemas: Schemas, example: AnyDoc['example'
     200: { description, content: { [type]: { schema, ...exampleOf(value) } } },
   });
   const { response } = example;
+  if (answers.kind === 'socket') return { 101: { description: 'The WebSocket is open' } };
   if (answers.kind === 'nothing') return { 204: { description: 'Done; no body' } };
   if (answers.kind === 'text') return ok('Success', 'text/plain', schemas.output(answers.schema), response);
-  if (answers.kind === 'bytes') return ok(String(response), answers.type, binary);
+  if (answers.kind === 'relayed' && answers.type !== 'application/json') {
+    return { 200: { description: String(response), content: { [answers.type]: { schema: binary } } } };
+  }
+  if (answers.kind === 'relayed') {
+    const schema = { type: 'string', description: 'With `stream: true`: the events of the protocol, as it has them' };
+    const stream = { schema, example: 'data: {}\n\n' };
+    const content = { 'application/json': { schema: schemas.output(answers.schema), ...exampleOf(response) } };
+    return { 200: { description: 'Success', content: { ...content, 'text/event-stream': stream } } };
+  }
+  if (answers.kind === 'bytes') {
+    const events = 'schemas' in answers && {
+      'text/event-stream': { schema: oneOfEvents(answers.schemas, schemas), ...exampleOf(example.frame) },
+    };
+    const content = { [answers.type]: { schema: binary }, ...events };
+    const part = { 206: { description: 'The part that `range` asks for', content } };
+    return { 200: { description: String(response), content }, ...(answers.ranges && part) };
+  }
   if (answers.kind === 'json') return jsonAnswers(answers, schemas, example);
   const description = `Named events: ${Object.keys(answers.schemas).join(', ')}; \`: ping\` comments every 15 s`;
-  // OpenAPI 3.1 has no keyword for the frames of a stream: the schema of its content describes them.
-  const frames = Object.entries(answers.schemas).map(([title, type]) => ({
+  return ok(description, 'text/event-stream', oneOfEvents(answers.schemas, schemas), response);
+}
+
+/** OpenAPI 3.1 has no keyword for the frames of a stream: the schema of its content describes them. */
+function oneOfEvents(events: Readonly<Record<string, z.ZodType>>, schemas: Schemas): JsonSchema {
+  const frames = Object.entries(events).map(([title, type]) => ({
     type: 'object',
     title,
     properties: { event: { type: 'string', const: title }, data: schemas.output(type) },
     required: ['event', 'data'],
   }));
-  return ok(description, 'text/event-stream', { oneOf: frames }, response);
+  return { oneOf: frames };
 }
 
 function jsonAnswers({ status: usual, statuses, frames }: Json, schemas: Schemas, example: AnyDoc['example']) {

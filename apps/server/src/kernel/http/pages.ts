@@ -2,12 +2,13 @@ import type { FastifyInstance } from 'fastify';
 
 export const htmlType = 'text/html; charset=utf-8';
 export const scriptType = 'text/javascript; charset=utf-8';
+export const textType = 'text/plain; charset=utf-8';
 export const styleType = 'text/css; charset=utf-8';
 
 /** What stands at an open URL: a text, or a file that is read when it is asked for. */
 export interface Page {
   type: string;
-  body: string | (() => Promise<Buffer>);
+  body: string | (() => Promise<Buffer | string>);
   /** Content-Security-Policy. */
   policy?: string;
 }

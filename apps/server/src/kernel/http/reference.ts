@@ -46,6 +46,16 @@ export function mountReference(app: FastifyInstance): void {
   servePage(app, '/docs/start.js', { type: scriptType, body: start });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   for (const [url, { file, type }] of Object.entries(assets)) {
-    servePage(app, url, { type, body: () => readFile(join(folder, file)) });
+    servePage(app, url, { type, body: heldOnce(() => readFile(join(folder, file))) });
   }
+}
+
+/** One buffer for all who fetch it: it is 1.4 MB, and anybody may. A read that failed is tried again. */
+function heldOnce(read: () => Promise<Buffer>): () => Promise<Buffer> {
+  let held: Promise<Buffer> | undefined;
+  return () =>
+    (held ??= read().catch((error: unknown) => {
+      held = undefined;
+      throw error;
+    }));
 }

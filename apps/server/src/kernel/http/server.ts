@@ -4,24 +4,25 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { ConfigError } from '../../config.ts';
 import { bodyLimit, Bodies, readJson } from './bodies.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
+import { answerHalfClosed } from './half-closed.ts';
+import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
+import { shouldUpgradeCallback } from './sockets.ts';
 import type { Kernel } from '../kernel.ts';
 
 const longestRequestId = 128;
+/** Fields of a request that it does not begin with: named beforehand, all requests have one shape. */
+const unsetFields = ['actor', 'deviceId', 'bodyHash', 'releaseBody', 'bodyBytes', 'givenType', 'isAccounted'] as const;
 
 /**
  * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
  * of the HTTP parser included.
  */
 export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log' | 'clock'>): FastifyInstance {
+  const refusals = new Refusals(clock);
   const options: FastifyServerOptions = {
     bodyLimit,
     exposeHeadRoutes: false,
@@ -35,7 +36,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     frameworkErrors(_error, request, reply) {
       // No hook runs for a URL that cannot be routed.
       reply.raw.setHeader('x-svc-trace-id', traceIdOf(request));
-      void sendError(reply, badUrl());
+      void refusals.send(reply, badUrl());
     },
     clientErrorHandler,
   };
@@ -43,15 +44,12 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   const app = tls
     ? (fastify({
         ...options,
-        https: { cert: readPem('SVC_TLS_CERT', tls.certFile), key: readPem('SVC_TLS_KEY', tls.keyFile) },
+        https: { shouldUpgradeCallback, ...pemsOf(tls) },
       } as FastifyServerOptions) as FastifyInstance)
-    : fastify(options);
+    : fastify({ ...options, http: { shouldUpgradeCallback } });
   app.decorateRequest('traceId', '');
-  app.decorateRequest('actor', undefined);
-  app.decorateRequest('deviceId', undefined);
+  for (const name of unsetFields) app.decorateRequest(name, undefined);
   app.decorateRequest('startedAt', 0);
-  app.decorateRequest('bodyHash', undefined);
-  app.decorateRequest('releaseBody', undefined);
   app.decorate('bodies', new Bodies(clock));
   app.decorate('unread', new UnreadAnswers(clock));
   app.addHook('onRequest', (request, reply, done) => {
@@ -65,8 +63,13 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     done();
   });
   acceptJson(app);
+  answerHalfClosed(app.server);
   app.server.on('checkExpectation', refuseExpectation);
-  app.setNotFoundHandler((_request, reply) => sendError(reply, notFound('route')));
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    holdBody(request, response);
+    app.server.emit('request', request, response);
+  });
+  app.setNotFoundHandler((_request, reply) => refusals.send(reply, notFound('route')));
   app.setErrorHandler((error, request, reply) => {
     const failure = toApiError(error);
     if (failure.status >= 500 && failure !== error) {
@@ -75,10 +78,15 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
         'request failed',
       );
     }
-    return sendError(reply, failure);
+    return refusals.send(reply, failure);
   });
   return app;
 }
+
+const pemsOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
+  cert: readPem('SVC_TLS_CERT', certFile),
+  key: readPem('SVC_TLS_KEY', keyFile),
+});
 
 function readPem(setting: string, file: string): Buffer {
   try {
@@ -109,12 +117,6 @@ export function checkRequestId(request: FastifyRequest): void {
   }
 }
 
-/** Answers the envelope of a failure. */
-export function sendError(reply: FastifyReply, failure: ApiError): FastifyReply {
-  if (failure.headers) reply.headers(failure.headers);
-  return reply.code(failure.status).type('application/json; charset=utf-8').send(JSON.stringify(failure.envelope()));
-}
-
 const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
 
 /** JSON only. */
@@ -125,13 +127,11 @@ function acceptJson(app: FastifyInstance): void {
   );
 }
 
-/**
- * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past, as a
- * client that is still sending sees no answer.
- */
+/** Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past. */
 export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('*', (_request, payload, done) => {
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    askForBody(request.raw);
     scope.bodies.watch(payload);
     const kept: Buffer[] = [];
     let length = 0;
@@ -155,6 +155,7 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
 function keepContentType(scope: FastifyInstance): void {
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['content-type'] !== undefined) {
+      request.givenType = request.headers['content-type'];
       request.raw.headers['content-type'] = 'application/octet-stream';
     }
     done();
@@ -171,6 +172,7 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
       done(tooLarge());
       return;
     }
+    askForBody(request.raw);
     scope.bodies.watch(payload);
     let length = 0;
     const limited = new Transform({
@@ -188,7 +190,7 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
     );
     done(null, payload.pipe(limited));
   });
-  // What a refusal left unread would stand before the connection's next request.
+  // What an answer left unread would stand before the connection's next request.
   scope.addHook('onResponse', ({ raw }, _reply, done) => {
     if (!raw.complete) raw.unpipe().resume();
     done();
@@ -227,7 +229,17 @@ declare module 'fastify' {
     bodies: Bodies;
     unread: UnreadAnswers;
   }
+  interface FastifyRequest {
+    /** The content type that a client named, where any is taken. */
+    givenType?: string;
+  }
   interface FastifyContextConfig {
     operationId?: string;
+    /** What stands beside `error` in every failure. */
+    errorsBeside?: Readonly<Record<string, unknown>>;
+    /** The operation needs the bytes of its body. */
+    keepsBody?: boolean;
+    /** With a body that is refused; as for most routes if undefined. */
+    patience?: Patience;
   }
 }

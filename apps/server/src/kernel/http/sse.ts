@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { Actor } from './actor.ts';
+import { endWithClient } from './half-closed.ts';
 
 /** What a stream may have unsent before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;
@@ -18,6 +19,8 @@ export interface EventStream {
    * does so, which answers whether it came in time. Undefined when the stream has no room for it, which closes nothing.
    */
   offer(event: string, json: string): (() => boolean) | undefined;
+  /** Resolves when its client has taken what was written, or is gone. */
+  drained(): Promise<void>;
   /** Called once when the stream has ended, whoever ended it. */
   onClose(handler: () => void): void;
   /** Ends the stream cleanly. */
@@ -36,6 +39,8 @@ export interface EventStreams {
    * 1,000 frames or `mostBytes` (1 MiB) behind.
    */
   open(reply: FastifyReply, actor: Actor | undefined, mostBytes?: number): EventStream;
+  /** Calls `end` when the rights behind something that is open are gone, such as an answer under way; answers how to forget it. */
+  watch(actor: Actor, end: () => void): () => void;
   count(): number;
   /** Ends the streams of a key or an account that lost its rights; a client that still has some comes back. */
   endOf(owner: { keyId: string } | { accountId: string }): void;
@@ -55,7 +60,13 @@ export function createEventStreams(clock: Clock): EventStreams {
       else stream.ping();
     }
   });
+  const others = new Set<{ actor: Actor; end: () => void }>();
   return {
+    watch(actor, end) {
+      const other = { actor, end };
+      others.add(other);
+      return () => void others.delete(other);
+    },
     open(reply, actor, mostBytes = mostBytesBehind) {
       const stream = new SseStream(reply, actor, mostBytes);
       streams.add(stream);
@@ -64,12 +75,12 @@ export function createEventStreams(clock: Clock): EventStreams {
     },
     count: () => streams.size,
     endOf(owner) {
-      for (const stream of streams) {
+      for (const stream of [...streams, ...others]) {
         const { actor } = stream;
         if ('keyId' in owner ? actor?.keyId === owner.keyId : actor?.accountId === owner.accountId) stream.end();
       }
     },
-    keyIds: () => [...new Set([...streams].flatMap(({ actor }) => actor?.keyId ?? []))],
+    keyIds: () => [...new Set([...streams, ...others].flatMap(({ actor }) => actor?.keyId ?? []))],
     endAll() {
       for (const stream of streams) stream.end();
     },
@@ -101,6 +112,7 @@ class SseStream implements EventStream {
     this.#raw = reply.raw;
     const headers = reply.getHeaders();
     reply.hijack();
+    endWithClient(this.#raw);
     if (!this.#raw.headersSent && !this.#raw.destroyed) {
       this.#raw.writeHead(200, {
         ...(headers as Record<string, string>),
@@ -139,6 +151,18 @@ class SseStream implements EventStream {
       if (isTaken) this.#waitingBytes -= frame.bytes;
       return isTaken;
     };
+  }
+
+  drained(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const isIdle = !this.#raw.writableNeedDrain && this.#waiting.size === 0;
+    if (this.#isOver || isIdle) setImmediate(resolve);
+    const done = (): void => {
+      this.#raw.off('drain', done).off('close', done);
+      resolve();
+    };
+    if (!this.#isOver && !isIdle) this.#raw.on('drain', done).on('close', done);
+    return promise;
   }
 
   ping(): void {

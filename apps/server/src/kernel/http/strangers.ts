@@ -26,14 +26,26 @@ export class Strangers {
   }
 
   /** What a request with a wrong key is answered: `refusal`, or 429 once its address had a hundred of them. */
-  refuse(address: string, refusal: ApiError): ApiError {
+  refuse(address: string | undefined, refusal: ApiError): ApiError {
     const source = networkOf(address);
     const count = (this.#failures.get(source) ?? 0) + 1;
     if (count === 1 && this.#failures.size >= mostAddresses) {
       this.#failures.delete(this.#failures.keys().next().value as string);
     }
     this.#failures.set(source, count);
-    if (count <= mostFailures) return refusal;
+    return count <= mostFailures ? refusal : this.#tooMany();
+  }
+
+  /** Throws 429 once an address had its hundred: where looking up what it shows costs more than a cached key does. */
+  check(address: string | undefined): void {
+    const source = networkOf(address);
+    const count = this.#failures.get(source) ?? 0;
+    if (count < mostFailures) return;
+    this.#failures.set(source, count + 1);
+    throw this.#tooMany();
+  }
+
+  #tooMany(): ApiError {
     const seconds = Math.max(1, Math.ceil((this.#windowEnds - this.#clock.monotonic()) / 1000));
     const message = `too many wrong ${this.#what} came from this address; use a valid one, or wait`;
     return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(seconds) } });
@@ -49,8 +61,11 @@ export class Strangers {
   }
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address: a household has as many addresses as it likes in one. */
-function networkOf(address: string): string {
+/**
+ * An IPv4 address, or the /64 of an IPv6 address: a household has as many addresses as it likes in one. A client that is gone
+ * has none any more: all of them are one.
+ */
+function networkOf(address = ''): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address;
   const [head = '', tail] = address.split('::');

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from './bus.ts';
 import type { Clock } from '../clock.ts';
 import type { Db, Sql } from '../db/db.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
 
 const leaseSeconds = 10;
 const renewEveryMs = 2_000;
 const echoLimitMs = 5_000;
+/** Half of a lease: what is begun within it is done before anybody may count this gateway as gone. */
+const provenMs = 5_000;
 /** A renewal may come this late in a gateway that lives. */
 const deathSlackMs = 1_000;
 /** A revocation answers within this even when a gateway was killed a moment ago (design: kernel). */
@@ -52,6 +55,11 @@ export class Gateways {
   #peers = 0;
   #stopRenewing = (): void => {};
   #renewing: Promise<void> | undefined;
+  /** When the last renewal began that the guard agreed to. */
+  #provenAt = -Infinity;
+  #guard: () => Promise<string | undefined> = () => Promise.resolve(undefined);
+  #ended: string | undefined;
+  #onEnded: (reason: string) => void = () => {};
 
   private constructor(resources: Resources, leased: boolean) {
     this.#resources = resources;
@@ -68,7 +76,8 @@ export class Gateways {
       await gateways.onAnnounce(joined, () => {
         gateways.#peers = Math.max(gateways.#peers, 1);
       });
-      await gateways.#renew();
+      // The first lease is had or nothing begins: a rotation of the master key holds the table, and counts on it.
+      await gateways.#renewOrThrow();
       await gateways.announce(joined, null);
       gateways.#stopRenewing = resources.clock.every(renewEveryMs, () => gateways.#renewOnce());
     }
@@ -78,12 +87,46 @@ export class Gateways {
   /** False while a cached entry may be stale: the bus is down, or our own echo has not come back for 5 s. */
   cachesAreTrusted(): boolean {
     const { bus, clock } = this.#resources;
-    return this.#leased && bus.isUp() && clock.monotonic() - this.#lastEcho < echoLimitMs;
+    return this.#leased && this.#ended === undefined && bus.isUp() && clock.monotonic() - this.#lastEcho < echoLimitMs;
   }
 
   /** Calls `handler` when announcements may have been missed, before caches are trusted again: forget them there. */
   onMissed(handler: () => void): void {
     this.#missedHandlers.push(handler);
+  }
+
+  /**
+   * Asks `guard` at each renewal from now on, the first time here. It answers why this process must not go on, when it
+   * must not: another state of the installation began while it was frozen or cut off. `ended` is called once then, no
+   * lease is renewed any more, and `prove` throws.
+   */
+  async guard(guard: () => Promise<string | undefined>, ended: (reason: string) => void): Promise<void> {
+    this.#guard = guard;
+    this.#onEnded = ended;
+    // One under way did not ask it.
+    await this.#renewing;
+    await this.#renewOrThrow();
+  }
+
+  /** Whether the lease was renewed, and the guard asked, a moment ago: what the process holds in memory is still true. */
+  isProven(): boolean {
+    if (!this.#leased) return true;
+    return this.#ended === undefined && this.#resources.clock.monotonic() - this.#provenAt < provenMs;
+  }
+
+  /**
+   * Waits for a renewal when the last one is long ago. Throws 503 when there is none: a process that was frozen must not
+   * act on what it remembers.
+   */
+  async prove(): Promise<void> {
+    if (this.isProven()) return;
+    const asked = this.#resources.clock.monotonic();
+    // The first may have begun before the process was frozen.
+    for (let tries = 0; tries < 2 && this.#ended === undefined && this.#provenAt < asked; tries += 1) {
+      this.#renewOnce();
+      await this.#renewing;
+    }
+    if (this.#ended !== undefined || this.#provenAt < asked) throw notProven();
   }
 
   /**
@@ -172,6 +215,8 @@ export class Gateways {
     bus.onRestored(() => {
       this.#onMissed();
       this.#onLost(clock.monotonic());
+      // Whatever happened meanwhile: is this process still one of the installation?
+      if (this.#provenAt > -Infinity) this.#renewOnce();
     });
     this.onMessage('echo', () => {
       if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
@@ -187,6 +232,14 @@ export class Gateways {
     });
   }
 
+  #end(reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    this.#stopRenewing();
+    this.#onMissed();
+    this.#onEnded(reason);
+  }
+
   #onMissed(): void {
     for (const handler of this.#missedHandlers) handler();
   }
@@ -197,29 +250,45 @@ export class Gateways {
 
   /** Not while a renewal is under way: a connection that hangs must not collect them. */
   #renewOnce(): void {
+    if (this.#ended !== undefined) return;
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
     });
   }
 
   async #renew(): Promise<void> {
-    const { sql, clock, log } = this.#resources;
     try {
-      const others = await renewLease(sql, this.id);
-      this.#peers = others.filter(({ live }) => live).length;
-      const dead = others.filter(({ live }) => !live);
-      const died = dead.filter(({ id }) => !this.#dead.has(id));
-      this.#dead = new Set(dead.map(({ id }) => id));
-      // It lived until its last renewal, and died before the next one was due.
-      const lived = Math.min(...died.map(({ silent_ms }) => silent_ms)) - renewEveryMs - deathSlackMs;
-      if (died.length > 0) this.#onLost(clock.monotonic() - lived);
-      if (await takeMissed(sql, this.id)) this.#onMissed();
-      await this.send(sql, this.id, 'echo', null);
+      await this.#renewOrThrow();
     } catch (err) {
-      log.warn({ err }, 'gateway lease was not renewed');
+      this.#resources.log.warn({ err }, 'gateway lease was not renewed');
     }
   }
+
+  async #renewOrThrow(): Promise<void> {
+    const { sql, clock } = this.#resources;
+    const began = clock.monotonic();
+    const others = await renewLease(sql, this.id);
+    // After the lease, never before it: what changes without live gateways changes no more now.
+    const reason = await this.#guard();
+    if (reason !== undefined) return this.#end(reason);
+    this.#provenAt = began;
+    this.#peers = others.filter(({ live }) => live).length;
+    const dead = others.filter(({ live }) => !live);
+    const died = dead.filter(({ id }) => !this.#dead.has(id));
+    this.#dead = new Set(dead.map(({ id }) => id));
+    // It lived until its last renewal, and died before the next one was due.
+    const lived = Math.min(...died.map(({ silent_ms }) => silent_ms)) - renewEveryMs - deathSlackMs;
+    if (died.length > 0) this.#onLost(clock.monotonic() - lived);
+    if (await takeMissed(sql, this.id)) this.#onMissed();
+    await this.send(sql, this.id, 'echo', null);
+  }
 }
+
+/** What a request of an unproven gateway is told. */
+export const notProven = (): ApiError =>
+  new ApiError('unavailable', 'this gateway has lost touch with its database; try again shortly', {
+    headers: { 'retry-after': '1' },
+  });
 
 /** Another gateway: whether its lease holds, and how long ago it renewed it. */
 interface Peer {

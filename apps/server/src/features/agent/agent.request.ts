@@ -1,0 +1,93 @@
+import { container as containerSchema, pythonTool, type SkillName, sandboxTool, wordsFor } from '@svc/contract';
+import { isObject, objectOf, objectsOf, textOf, type Value } from '@svc/inference';
+import type { z } from 'zod';
+import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
+import { chatTools, pythonTools, type ToolName } from './agent.tools.ts';
+import type { Bench } from './agent.workbench.ts';
+
+/** What a request wants: tools, and the sandbox that they work in. */
+export interface Setup extends Bench {
+  tools: readonly ToolName[];
+}
+
+/** A request that wants tools of ours: what it wants, and the rest of it, which the model's provider gets. */
+export interface Wanted {
+  setup: Setup;
+  body: Value;
+}
+
+/** What only a provider's own sandbox does, and ours takes the place of. */
+const providersOwn = /^code_execution_\d+$/;
+
+/**
+ * Reads `svc_sandbox`, `exec_python` and `container.skills` out of a request (document 3, Chat tool and skills); undefined
+ * when it has none of them. Throws 400 for what of them is wrong.
+ */
+export function readWanted(body: Value): Wanted | undefined {
+  const entries: Value[] = objectsOf(body['tools']);
+  const boxes = entries.flatMap((entry, at) =>
+    entry['type'] === 'svc_sandbox' ? [parse(`tools.${at}`, sandboxTool, entry)] : [],
+  );
+  const pythons = entries.flatMap((entry, at) =>
+    entry['type'] === 'exec_python' ? [parse(`tools.${at}`, pythonTool, entry)] : [],
+  );
+  const contained = readContainer(body['container'], boxes.length > 0);
+  if (boxes.length + pythons.length === 0 && !contained) return undefined;
+  if (boxes.length > 1) throw badRequest('tools: one svc_sandbox is the most', { tools: ['has several svc_sandbox'] });
+  if (body['n'] !== undefined && body['n'] !== null && body['n'] !== 1)
+    throw badRequest('n: must be 1 where svc runs tools', { n: ['must be 1'] });
+  const [box] = boxes;
+  const tools = [...(box || contained ? chatTools : []), ...(pythons.length > 0 ? pythonTools : [])];
+  const rest = entries.filter(({ type }) => {
+    const name = textOf(type) ?? '';
+    return name !== 'svc_sandbox' && name !== 'exec_python' && !(contained && providersOwn.test(name));
+  });
+  for (const entry of rest) {
+    const name = textOf(entry['name']) ?? textOf(objectOf(entry['function'])['name']) ?? '';
+    if (tools.some((tool) => tool === name))
+      throw badRequest(`tools: ${name} is a tool of the server's; give yours another name`, {
+        tools: ['has this name'],
+      });
+  }
+  const { container: _, tools: __, ...others } = body;
+  const skills = [...new Set([...(box?.skills ?? []), ...(contained ?? [])])];
+  return {
+    setup: { tools, skills, egress: box?.egress, template: box?.template },
+    body: { ...others, ...(rest.length > 0 && { tools: rest }) },
+  };
+}
+
+/** The skills that `container` names. Without any it is the provider's own, unless a sandbox of ours is asked for too. */
+function readContainer(given: unknown, isOurs: boolean): SkillName[] | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (!isObject(given) || given['skills'] === undefined || given['skills'] === null) {
+    if (!isOurs) return undefined;
+    throw badRequest('container: a container cannot be used again; send x-svc-session-id', {
+      container: ['is refused'],
+    });
+  }
+  if (given['id'] !== undefined && given['id'] !== null) {
+    throw badRequest('container.id: a container cannot be used again; send x-svc-session-id', {
+      'container.id': ['is refused'],
+    });
+  }
+  if (objectsOf(given['skills']).some(({ type }) => type === 'custom')) {
+    throw badRequest('container.skills: skills of your own are not supported; docx, xlsx, pdf and pptx are there', {
+      'container.skills': ['has a custom skill'],
+    });
+  }
+  const { id: _, ...rest } = given;
+  return parse('container', containerSchema, rest).skills.map(({ skill_id: name }) => name);
+}
+
+function parse<T extends z.ZodType>(path: string, schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value, { error: wordsFor });
+  if (parsed.success) return parsed.data;
+  const fieldErrors: Record<string, string[]> = {};
+  addFieldErrors(
+    fieldErrors,
+    parsed.error.issues.map((issue) => ({ ...issue, path: [...path.split('.'), ...issue.path] })),
+  );
+  const [first = path] = Object.keys(fieldErrors);
+  throw badRequest(`${first}: ${fieldErrors[first]?.[0] ?? 'is invalid'}`, fieldErrors);
+}

@@ -1,0 +1,83 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Asked, Inference } from '../inference/index.ts';
+import { objectOf } from '@svc/inference';
+import type { Sandboxes } from '../sandboxes/index.ts';
+import { StreamedAnswer, WholeAnswer } from './agent.answer.ts';
+import { Conversation } from './agent.loop.ts';
+import { readWanted } from './agent.request.ts';
+import { runTask, type Task, type TaskResult } from './agent.task.ts';
+import { toolsFor } from './agent.tools.ts';
+import { Workbench } from './agent.workbench.ts';
+
+export type { Task, TaskResult } from './agent.task.ts';
+
+/** Models that use tools of ours: in requests that ask for them, and by themselves on a schedule. */
+export class Agent {
+  readonly #kernel: Kernel;
+  readonly #inference: Inference;
+  readonly #sandboxes: Sandboxes;
+
+  constructor(kernel: Kernel, inference: Inference, sandboxes: Sandboxes) {
+    this.#kernel = kernel;
+    this.#inference = inference;
+    this.#sandboxes = sandboxes;
+  }
+
+  /** Answers a request: with tools of ours if it asks for some, else as its lane does. */
+  async run(context: Context, asked: Asked & { protocol: 'chat' | 'messages' }): Promise<void> {
+    const wanted = readWanted(asked.body);
+    if (!wanted) return this.#inference.run(context, asked);
+    const { protocol, body } = asked;
+    const { setup, body: rest } = wanted;
+    const choices = this.#inference.choicesFor(context, body.model);
+    const session = context.headers['x-svc-session-id'];
+    const cut = new AbortController();
+    const signal = AbortSignal.any([context.signal, cut.signal]);
+    const { kernel, actor, by } = context;
+    const caller = { kernel, actor, by, signal, frames: undefined };
+    const bench = new Workbench(this.#sandboxes, caller, setup, typeof session === 'string' ? session : undefined);
+    await bench.check();
+    const created = Math.floor(context.clock.now() / 1000);
+    const tellsUsage = objectOf(body['stream_options'])['include_usage'] === true;
+    const listener =
+      body.stream === true
+        ? new StreamedAnswer(context, protocol, { created, tellsUsage })
+        : new WholeAnswer(context, protocol, created);
+    const forget = kernel.streams.watch(actor, () => cut.abort());
+    context.accountItself();
+    try {
+      const conversation = new Conversation({
+        kernel,
+        protocol,
+        body: rest,
+        bodyBytes: context.bodyBytes.length,
+        tools: setup.tools,
+        definitions: toolsFor(setup),
+        bench,
+        listener,
+        limits: kernel.config.agent,
+        signal,
+        handsOut: true,
+      });
+      await this.#inference.inTurns(context, rest, choices, (ask, bill) => conversation.run(ask, bill));
+      if (!cut.signal.aborted || context.signal.aborted) return;
+      // The client is still there, and its answer may be open.
+      const message = 'the key may not be used any more';
+      if (await listener.fail(message)) return;
+      throw new ApiError('invalid_api_key', message, { headers: { 'x-should-retry': 'false' } });
+    } finally {
+      forget();
+    }
+  }
+
+  /** Does a task of an account by itself. Never throws for what the task can cause. */
+  runTask(task: Task, signal: AbortSignal): Promise<TaskResult> {
+    return runTask({ kernel: this.#kernel, inference: this.#inference, sandboxes: this.#sandboxes }, task, signal);
+  }
+}
+
+/** What it keeps of an account. */
+export const agentData: AccountData = { name: 'agent', tables: ['agent.sessions'] };

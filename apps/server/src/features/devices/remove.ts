@@ -1,0 +1,24 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import { deleteDevice } from './devices.sql.ts';
+
+/** What other features forget of a device, in the transaction in which it goes. */
+export interface DeviceHooks {
+  onRemoved: (tx: Db, device: { accountId: string; deviceId: string }) => Promise<void>;
+}
+
+/** Forgets a device. One that calls again is a new one: to keep it away, revoke its key. */
+export const remove = ({ onRemoved }: DeviceHooks): Operation =>
+  operation(contract.devices.remove, (context, { params: { id } }) =>
+    context.transaction(async (tx) => {
+      const { actor, by } = context;
+      const { accountId } = actor;
+      if (!(await deleteDevice(tx, accountId, id))) throw notFound('device');
+      await onRemoved(tx, { accountId, deviceId: id });
+      await writeAct(tx, { accountId, by, action: 'devices.remove', subject: id });
+      return { deleted: true as const, id };
+    }),
+  );

@@ -1,0 +1,15 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Scope } from '@svc/contract';
+
+/** What a daemon calls: to be a host, to take scheduled runs, and to name the device that asks at its terminal. */
+export const hostScopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'sessions:serve', 'devices:read'];
+
+const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const length = 24;
+
+/** A fresh code: 120 bits, of letters that people do not take for each other. */
+export const createCode = (): string =>
+  Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join('');
+
+/** Under which a code is stored. */
+export const hashOfCode = (code: string): Buffer => createHash('sha256').update(code).digest();

@@ -1,0 +1,28 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { operation } from '../../kernel/feature.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { checkTerms } from '../keys/index.ts';
+import { createCode, hashOfCode, hostScopes } from './hosts.invites.ts';
+import { countInvites, insertInvite } from './hosts.invites.sql.ts';
+import { hostProgram } from './hosts.program.ts';
+
+const mostOpen = 20;
+
+/** Makes a code with which a machine becomes a host; its text is in this answer and nowhere else. */
+export const invite = operation(contract.hosts.invite, async (context, { body }) => {
+  const { actor, by, clock } = context;
+  checkTerms(actor, { scopes: hostScopes, tool_level: 'l0' }, clock.now());
+  const { sha256 } = await hostProgram.built();
+  const code = createCode();
+  const { accountId, keyId } = actor;
+  const expiresAt = await context.transaction(async (tx) => {
+    if ((await countInvites(tx, clock, accountId)) >= mostOpen) {
+      const headers = { 'x-should-retry': 'false', 'retry-after': '600' };
+      throw new ApiError('quota_exceeded', `${mostOpen} codes are open; use one, or wait until they end`, { headers });
+    }
+    await writeAct(tx, { accountId, by, action: 'hosts.invite', details: { name: body.name } });
+    return insertInvite(tx, clock, { accountId, keyId, name: body.name ?? null, codeHash: hashOfCode(code) });
+  });
+  return { code, expires_at: expiresAt, path: hostProgram.path, sha256 };
+});

@@ -1,0 +1,38 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { Strangers } from '../../kernel/http/strangers.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { checkQuota } from '../../kernel/quotas.ts';
+import { bindTo } from '../devices/index.ts';
+import { isUsable, issueKey, keysQuota } from '../keys/index.ts';
+import { hashOfCode, hostScopes } from './hosts.invites.ts';
+import { takeInvite } from './hosts.invites.sql.ts';
+
+const notValid = (): ApiError =>
+  new ApiError('forbidden', 'this code was used, is over ten minutes old, or is none; make another: svc host invite');
+
+/** Exchanges a code for a key that one device serves with and that may do nothing else. */
+export function redeemInvite(kernel: Kernel): Operation {
+  const strangers = new Strangers(kernel, 'codes of hosts');
+  return operation(contract.hosts.redeemInvite, (context, { body: { code, device } }) => {
+    // Before the database is asked: anybody may call this.
+    strangers.check(context.address);
+    return context.transaction(async (tx) => {
+      const invite = await takeInvite(tx, context.clock, hashOfCode(code.toUpperCase()));
+      // Whoever made it may have been revoked since.
+      if (!invite || !(await isUsable(tx, invite.key_id))) throw strangers.refuse(context.address, notValid());
+      const { account_id: accountId, key_id: parentId } = invite;
+      const name = invite.name ?? device.name;
+      await checkQuota(context.kernel.config, tx, keysQuota, accountId);
+      const terms = { accountId, name: `host ${name}`, scopes: hostScopes, toolLevel: 'l0' as const, parentId };
+      const { id: keyId, text: key } = await issueKey(context.kernel, tx, terms);
+      await bindTo(tx, { accountId, deviceId: device.id, keyId, scopes: hostScopes, takesOver: true });
+      const by = { kind: 'key' as const, keyId: parentId, address: context.address, traceId: context.traceId };
+      const details = { device_id: device.id, name };
+      await writeAct(tx, { accountId, by, action: 'hosts.redeemInvite', subject: keyId, details });
+      return { key, name, device_id: device.id };
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Inference } from './inference.dispatch.ts';
+import { deleteOldRequests } from './inference.sql.ts';
+
+/** How long a shutdown waits for answers that are under way. */
+const drainMs = 5_000;
+
+/** What stands behind every route of models: lanes, failover, streams, cost. It has no routes of its own. */
+export const inferenceFeature = (inference: Inference): Feature => ({
+  name: 'inference',
+  operations: {},
+  jobs: [
+    {
+      name: 'inference.sweep',
+      cron: '23 3 * * *',
+      retries: 0,
+      run: ({ sql, clock, config }) => deleteOldRequests(sql, clock, config.usageDays),
+    },
+  ],
+  start(_kernel, { serves }) {
+    if (!serves) return Promise.resolve({});
+    const stop = inference.lanes.start();
+    return Promise.resolve({
+      drain: () => inference.drain(drainMs),
+      async stop() {
+        stop();
+        await inference.meter.close();
+      },
+    });
+  },
+});

@@ -1,0 +1,20 @@
+import type { AccountData } from '../../kernel/deletion.ts';
+
+export {
+  addProvider,
+  checkProviders,
+  findLocalProviders,
+  listProviders,
+  type NewProvider,
+  providerKinds,
+} from './inference.commands.ts';
+export { headersFor, LaneFailure } from './inference.attempt.ts';
+export { allFailed, type Asked, Inference, sendWhole } from './inference.dispatch.ts';
+export type { Choice } from './inference.lanes.ts';
+export type { Bill } from './inference.meter.ts';
+export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
+export { readRegistry } from './inference.lanes.ts';
+export { findRequest } from './inference.sql.ts';
+
+/** What it keeps of an account. */
+export const inferenceData: AccountData = { name: 'inference', tables: ['inference.requests'] };

@@ -1,0 +1,183 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { Relay } from '../../kernel/http/relay.ts';
+import type { Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
+import type { Lane } from './inference.providers.ts';
+import type { Timers } from './inference.timers.ts';
+
+/** A lane did not answer, and another one may. The message is for the log: it holds no key and no text of a client. */
+export class LaneFailure extends Error {
+  override name = 'LaneFailure';
+  /** The lane is left alone for so long. */
+  readonly coolMs: number;
+  /** It has too much to do: a client may come back after this. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, coolMs: number, retryAfterSeconds?: number) {
+    super(message);
+    this.coolMs = coolMs;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** After a failure that may be over soon. */
+const shortMs = 5_000;
+/** After one that somebody has to mend: a key that is refused, a model that is not there. */
+const longMs = 60_000;
+const busyMs = 30_000;
+const longestBusyMs = 600_000;
+/** What is kept of an answer that is not streamed. */
+const mostAnswerBytes = 64 * 1024 * 1024;
+const mostRefusalBytes = 64 * 1024;
+const longestMessage = 2_000;
+
+/** What a client's request carries to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
+const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent|idempotency-key)$/;
+
+/** Headers of a request to a lane. */
+export function headersFor(lane: Lane, isSame: boolean, given: IncomingHttpHeaders): Record<string, string> {
+  const own = isSame
+    ? Object.entries(given).filter(([name, value]) => kept.test(name) && typeof value === 'string')
+    : [];
+  const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(own) };
+  if (lane.protocol === 'messages') {
+    headers['anthropic-version'] ??= '2023-06-01';
+    if (lane.apiKey !== undefined) headers['x-api-key'] = lane.apiKey;
+  } else if (lane.apiKey !== undefined) headers['authorization'] = `Bearer ${lane.apiKey}`;
+  return headers;
+}
+
+/** Asks a lane; answers the head of a success. Throws `LaneFailure`, or what the client is told of its own fault. */
+export async function askLane(
+  upstream: Upstream,
+  lane: Lane,
+  request: { path: string; headers: Record<string, string>; body: Buffer | string },
+  timers: Timers,
+): Promise<UpstreamAnswer> {
+  const { path, headers, body } = request;
+  let answer: UpstreamAnswer;
+  try {
+    const { signal } = timers;
+    answer = await upstream.ask(lane.baseUrl + path, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      connectMs: lane.connectMs,
+    });
+  } catch (error) {
+    throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
+  }
+  if (answer.status >= 200 && answer.status < 300) return answer;
+  const text = await readWhole(answer.body, mostRefusalBytes).catch(() => Buffer.alloc(0));
+  throw refusalOf(lane, answer, text.toString('utf8'));
+}
+
+/** A code of the network is told, a message is not: it may name an address. */
+const reasonOf = (error: unknown): string => {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  return typeof code === 'string' ? code : String(name);
+};
+
+/** What is wrong with the request itself is the client's to mend; anything else may be better elsewhere. */
+function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string): Error {
+  const what = `it answered ${status}`;
+  if (status === 400 || status === 413 || status === 422) {
+    const message = messageOf(text, lane) ?? `the model's provider refused the request with ${status}`;
+    const code = status === 400 ? 'bad_request' : status === 413 ? 'payload_too_large' : 'upstream_rejected';
+    return new ApiError(code, message);
+  }
+  if (status === 429 || status === 529) {
+    const seconds = secondsOf(headers['retry-after']);
+    const ms = seconds === undefined ? busyMs : Math.min(seconds * 1000, longestBusyMs);
+    return new LaneFailure(what, ms, seconds ?? Math.ceil(ms / 1000));
+  }
+  return new LaneFailure(what, status >= 500 || status === 408 || status === 409 ? shortMs : longMs);
+}
+
+function secondsOf(value: string | string[] | undefined): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const seconds = Number(value);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : undefined;
+}
+
+/** The provider's own words, without the lane's key should they repeat it. */
+function messageOf(text: string, { apiKey }: Lane): string | undefined {
+  const body = parsed(text);
+  const error = objectOf(isObject(body) ? body['error'] : undefined);
+  const message = textOf(error['message']) ?? textOf(objectOf(body)['message']) ?? textOf(objectOf(body)['error']);
+  if (message === undefined || message === '') return undefined;
+  return (apiKey ? message.replaceAll(apiKey, '***') : message).slice(0, longestMessage).toWellFormed();
+}
+
+/** JSON, or undefined. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All bytes of an answer that is not streamed. */
+export async function readWhole(body: Readable, most = mostAnswerBytes): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > most) throw new LaneFailure(`its answer is over ${most} bytes`, shortMs);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+/** Relays an answer's bytes as they come; of JSON the usage is read. A cut answer is cut for the client too. */
+export async function relayBytes(
+  answer: UpstreamAnswer,
+  relay: Relay,
+  timers: Timers,
+  head: Readonly<Record<string, string>>,
+): Promise<{ counted: Usage | undefined; isWhole: boolean }> {
+  const type = answer.headers['content-type'] ?? 'application/octet-stream';
+  const kept: Buffer[] = [];
+  let keptBytes = type.includes('json') ? 0 : mostRefusalBytes;
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      if (!relay.isOpen) relay.open(200, { ...head, 'content-type': type });
+      timers.content();
+      keptBytes += chunk.length;
+      if (keptBytes <= mostRefusalBytes) kept.push(chunk);
+      await timers.held(relay.write(chunk));
+    }
+  } catch (error) {
+    if (!relay.isOpen) throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
+    return { counted: undefined, isWhole: false };
+  }
+  if (!relay.isOpen) throw new LaneFailure('its answer is empty', shortMs);
+  const body = parsed(Buffer.concat(kept).toString('utf8'));
+  return { counted: readTokens(objectOf(body)['usage']), isWhole: true };
+}
+
+/** Usage of media: `input_tokens`, `output_tokens`. */
+function readTokens(usage: unknown): Usage | undefined {
+  const { input_tokens: input, output_tokens: output } = objectOf(usage);
+  if (typeof input !== 'number') return undefined;
+  return { ...noUsage, input, output: typeof output === 'number' ? output : 0 };
+}
+
+/** A whole answer, read; throws `LaneFailure` when it lacks the list that its protocol has. */
+export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: string) {
+  let bytes: Buffer;
+  try {
+    bytes = await readWhole(answer.body);
+  } catch (error) {
+    if (error instanceof LaneFailure) throw error;
+    throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
+  }
+  const body = parsed(bytes.toString('utf8'));
+  if (!isObject(body) || !Array.isArray(body[list]))
+    throw new LaneFailure('its answer is none of its protocol', shortMs);
+  return { bytes, body };
+}

@@ -1,0 +1,173 @@
+import { noUsage, numberOf, type Usage, type Value } from '@svc/inference';
+import { createBatches, type Batches } from '../../kernel/batches.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Reservation, Spending } from '../keys/index.ts';
+import type { Choice } from './inference.lanes.ts';
+import { costOf, priceOf } from './inference.prices.ts';
+import { insertRequests, type RequestRow } from './inference.sql.ts';
+
+/** Fewer bytes a token than any text has: a reservation must not be too small. */
+const leastBytesOfToken = 2;
+/** What a token of usual text has; for a guess. */
+const usualBytesOfToken = 4;
+const usualOutput = 8_192;
+const most = 50_000;
+const atOnce = 1_000;
+
+/** On whose behalf models are asked: a request, or a run of the scheduler. */
+export type Asker = Pick<
+  Context,
+  'actor' | 'traceId' | 'signal' | 'headers' | 'deviceId' | 'operationId' | 'startedAt'
+>;
+
+/** What a guess of tokens stands on, where the upstream counted none. */
+export interface Guess {
+  bytes: number;
+  letters: number;
+}
+
+/** How a request ended. */
+export interface Closing {
+  status: number;
+  guess?: Guess;
+  /** Bytes of the answer. */
+  sent?: number;
+}
+
+/** What a request costs: reserved before it is sent, recorded once when it ended. */
+export class Meter {
+  readonly #kernel: Kernel;
+  readonly #spending: Spending;
+  readonly #receipts: Batches<RequestRow>;
+
+  constructor(kernel: Kernel, spending: Spending) {
+    this.#kernel = kernel;
+    this.#spending = spending;
+    const write = (rows: RequestRow[]): Promise<void> => insertRequests(kernel.sql, rows);
+    this.#receipts = createBatches(kernel, { name: 'receipts', most, atOnce, write });
+  }
+
+  /** Reserves the most that the request may cost on any of its lanes; throws 429 when a cap is reached. */
+  async open(asker: Asker, body: Value, bytes: number, choices: readonly Choice[]): Promise<Bill> {
+    const reservation = await this.#spending.reserve(asker.actor, mostOf(body, bytes, choices));
+    return new Bill(this.#kernel, asker, reservation, this.#receipts);
+  }
+
+  /** Writes the receipts that are held. */
+  async close(): Promise<void> {
+    await this.#receipts.close();
+  }
+}
+
+/** The most that a request of so many bytes may cost, in micro-USD. */
+function mostOf(body: Value, bytes: number, choices: readonly Choice[]): number {
+  const output =
+    numberOf(body['max_completion_tokens']) ?? numberOf(body['max_output_tokens']) ?? numberOf(body['max_tokens']);
+  const usage = {
+    ...noUsage,
+    input: Math.ceil(bytes / leastBytesOfToken),
+    output: Math.max(0, Math.min(output ?? usualOutput, 1_000_000)),
+  };
+  return Math.max(...choices.map(({ lane, model }) => costOf(usage, priceOf(lane, model))));
+}
+
+/** What one request comes to, in one turn of a model or several. */
+export class Bill {
+  readonly #kernel: Kernel;
+  readonly #asker: Asker;
+  readonly #reservation: Reservation;
+  readonly #receipts: Batches<RequestRow>;
+
+  #total: { choice: Choice; usage: Usage; isPriced: boolean; isGuessed: boolean } | undefined;
+  /** What it cost so far, in micro-USD. */
+  cost = 0;
+
+  constructor(kernel: Kernel, asker: Asker, reservation: Reservation, receipts: Batches<RequestRow>) {
+    this.#kernel = kernel;
+    this.#asker = asker;
+    this.#reservation = reservation;
+    this.#receipts = receipts;
+  }
+
+  /** Adds what a turn took of a lane: what the upstream counted, else a guess. */
+  add(choice: Choice, counted: Usage | undefined, guess?: Guess): void {
+    const usage = counted ?? (guess && guessed(guess));
+    if (!usage) return;
+    const price = priceOf(choice.lane, choice.model);
+    this.cost += costOf(usage, price);
+    const before = this.#total;
+    this.#total = {
+      choice,
+      usage: before ? sumOf(before.usage, usage) : usage,
+      isPriced: price !== undefined && before?.isPriced !== false,
+      isGuessed: counted === undefined || before?.isGuessed === true,
+    };
+  }
+
+  /** Tokens of all turns so far. */
+  get usage(): Usage {
+    return this.#total?.usage ?? noUsage;
+  }
+
+  /** Reserves the most that the next turn may cost; throws 429 when a cap is reached. */
+  async extend(body: Value, bytes: number, choices: readonly Choice[]): Promise<void> {
+    await this.#reservation.extend(this.cost, mostOf(body, bytes, choices));
+  }
+
+  /** Records what the request took and cost, the last turn's among it; answers the cost in micro-USD. */
+  async close(
+    choice: Choice | undefined,
+    counted: Usage | undefined,
+    { status, guess, sent = 0 }: Closing,
+  ): Promise<number> {
+    const { clock } = this.#kernel;
+    const { actor, deviceId, traceId, operationId, startedAt } = this.#asker;
+    if (choice) this.add(choice, counted, guess);
+    const at = clock.now();
+    await this.#reservation.settle({
+      at,
+      accountId: actor.accountId,
+      keyId: actor.keyId,
+      deviceId,
+      route: operationId,
+      status,
+      bytes: sent,
+      ms: Math.round(clock.monotonic() - startedAt),
+      costMicroUsd: this.cost,
+      traceId,
+    });
+    if (this.#total) {
+      const { choice: last, usage, isPriced, isGuessed } = this.#total;
+      this.#receipts.add({
+        account_id: actor.accountId,
+        key_id: actor.keyId,
+        trace_id: traceId,
+        model: last.model,
+        lane: last.lane.id,
+        input_tokens: usage.input,
+        output_tokens: usage.output,
+        cached_tokens: usage.cached,
+        cost_micro_usd: this.cost,
+        priced: isPriced,
+        estimated: isGuessed,
+        created_at: new Date(at).toISOString(),
+      });
+    }
+    return this.cost;
+  }
+}
+
+const sumOf = (a: Usage, b: Usage): Usage => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cached: a.cached + b.cached,
+  cacheWritten: a.cacheWritten + b.cacheWritten,
+  reasoning: a.reasoning + b.reasoning,
+});
+
+const guessed = ({ bytes, letters }: Guess): Usage => ({
+  ...noUsage,
+  input: Math.ceil(bytes / usualBytesOfToken),
+  output: Math.ceil(letters / usualBytesOfToken),
+});

@@ -1,0 +1,94 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Lane } from './inference.providers.ts';
+
+const lookEveryMs = 1_000;
+
+/** Ends an upstream request that takes too long, or whose client is gone. */
+export class Timers {
+  readonly #clock: Clock;
+  readonly #lane: Lane;
+  readonly #abort = new AbortController();
+  readonly #client: AbortSignal;
+  readonly #stop: () => void;
+  readonly #beganAt: number;
+  #heardAt: number;
+  #hasContent = false;
+  /** The client does not read: what comes late then is no fault of the upstream. */
+  #isHeld = false;
+  /** Which limit was passed. */
+  passed: string | undefined;
+
+  constructor(clock: Clock, lane: Lane, client: AbortSignal) {
+    this.#clock = clock;
+    this.#lane = lane;
+    this.#client = client;
+    this.#beganAt = this.#heardAt = clock.monotonic();
+    const looking = clock.every(lookEveryMs, () => this.#look());
+    const leave = (): void => this.#abort.abort();
+    if (client.aborted) leave();
+    client.addEventListener('abort', leave, { once: true });
+    this.#stop = () => {
+      looking();
+      client.removeEventListener('abort', leave);
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The client left before its answer was whole. */
+  get isLeft(): boolean {
+    return this.#client.aborted;
+  }
+
+  /** Something came. */
+  heard(): void {
+    this.#heardAt = this.#clock.monotonic();
+  }
+
+  /** From now on silence counts between two parts, not until the first. */
+  content(): void {
+    this.#hasContent = true;
+    this.heard();
+  }
+
+  /** Waits for the client, without counting. */
+  async held(work: Promise<void>): Promise<void> {
+    this.#isHeld = true;
+    await work;
+    this.#isHeld = false;
+    this.heard();
+  }
+
+  /** Ends the upstream request, if it still runs. */
+  end(): void {
+    this.#stop();
+    this.#abort.abort();
+  }
+
+  /** Ends the upstream request, for a reason that its client is told. */
+  cut(reason: string): void {
+    this.#pass(reason);
+  }
+
+  /** Watches no longer; what was asked may go on to its end. */
+  stop(): void {
+    this.#stop();
+  }
+
+  #look(): void {
+    const { firstContentMs, idleMs, totalMs } = this.#lane;
+    const now = this.#clock.monotonic();
+    const silent = now - this.#heardAt;
+    if (now - this.#beganAt > totalMs) this.#pass(`the answer took over ${totalMs / 1000} s`);
+    else if (!this.#hasContent && now - this.#beganAt > firstContentMs)
+      this.#pass(`nothing came for ${firstContentMs / 1000} s`);
+    else if (this.#hasContent && !this.#isHeld && silent > idleMs) this.#pass(`nothing came for ${idleMs / 1000} s`);
+  }
+
+  #pass(what: string): void {
+    this.passed = what;
+    this.#abort.abort();
+  }
+}

@@ -1,0 +1,13 @@
+import type { RefusedMethods } from '../../kernel/http/methods.ts';
+
+/** What clients take for "there is no stream of the server's own, and no session to end" (Streamable HTTP of 2025). */
+export const withoutStreams: RefusedMethods = {
+  url: '/mcp',
+  allow: 'POST',
+  methods: ['GET', 'DELETE'],
+  body: {
+    jsonrpc: '2.0',
+    error: { code: -32_000, message: 'Method not allowed: messages of the protocol are sent with POST' },
+    id: null,
+  },
+};

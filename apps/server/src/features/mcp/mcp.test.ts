@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, http } from '../../testing.ts';
+import { openSandboxes } from '../sandboxes/sandboxes.testing.ts';
+import { connectMcp } from './mcp.testing.ts';
+
+const kib = 1024;
+
+describe('the Model Context Protocol', () => {
+  const t = shared(() => openSandboxes());
+
+  const connect = (mode: 'legacy' | 'auto', key = t.account.key) => connectMcp(t.gateway, key, mode);
+
+  for (const mode of ['legacy', 'auto'] as const) {
+    test(`a client of the ${mode === 'legacy' ? 'revision of 2025' : 'newest revision'} runs code in a sandbox, and reads what it made`, async () => {
+      await using mcp = await connect(mode);
+      const { tools } = await mcp.client.listTools();
+      const wanted = 'create exec files fork kill list pause preview resume run_code';
+      assert.deepEqual(tools.map(({ name }) => name).sort(), [
+        'prompts_get',
+        'prompts_list',
+        ...wanted.split(' ').map((name) => `sandbox_${name}`),
+      ]);
+      const { data: box } = await mcp.call('sandbox_create', { backend: 'v1' });
+      const sandbox = { sandbox_id: box.id };
+      const ran = await mcp.call('sandbox_exec', { ...sandbox, shell: 'echo "ș" | tee said; exit 3' });
+      assert.deepEqual([ran.data.stdout, ran.data.exit_code, ran.isError], ['ș\n', 3, false]);
+      assert.equal((await mcp.call('sandbox_run_code', { ...sandbox, code: 'x = 6\nx * 7' })).data.result, '42');
+      const read = await mcp.call('sandbox_files', { ...sandbox, op: 'read', path: 'said' });
+      assert.equal(read.text, 'ș\n');
+      const written = await mcp.call('sandbox_files', { ...sandbox, op: 'write', path: 'out/a.txt', content: 'kept' });
+      assert.equal(written.data.bytes, 4);
+      const { data: list } = await mcp.call('sandbox_files', { ...sandbox, op: 'list', path: 'out' });
+      assert.equal(list.entries[0].path, 'out/a.txt');
+      const { data: handed } = await mcp.call('sandbox_files', { ...sandbox, op: 'artifacts' });
+      assert.match(handed.data[0].url, /^http.*signature=/);
+      assert.equal((await mcp.call('sandbox_list')).data.data.length > 0, true);
+      assert.equal((await mcp.call('sandbox_kill', sandbox)).data.status, 'destroyed');
+    });
+  }
+
+  test('a tool that fails says so in its result, with the code and message of its route', async () => {
+    await using mcp = await connect('auto');
+    const unknown = await mcp.call('sandbox_exec', { sandbox_id: randomUUID(), shell: 'true' });
+    assert.deepEqual([unknown.isError, JSON.parse(unknown.text).code], [true, 'not_found']);
+    const { data: box } = await mcp.call('sandbox_create', { backend: 'v1' });
+    const sandbox = { sandbox_id: box.id };
+    await mcp.call('sandbox_exec', {
+      ...sandbox,
+      shell: `head -c ${257 * kib} /dev/zero > big; printf '\\xff\\x00' > bytes`,
+    });
+    const big = await mcp.call('sandbox_files', { ...sandbox, op: 'read', path: 'big' });
+    assert.match(JSON.parse(big.text).message, /256 KiB.*artifacts/);
+    assert.equal(
+      (await mcp.call('sandbox_files', { ...sandbox, op: 'read', path: 'bytes' })).data.content_base64,
+      '/wA=',
+    );
+    assert.equal(
+      JSON.parse((await mcp.call('sandbox_fork', { ...sandbox, count: 1 })).text).code,
+      'not_supported_on_v1',
+    );
+    const stranger = await createAccount(t.gateway);
+    await using theirs = await connect('auto', stranger.key);
+    assert.equal(JSON.parse((await theirs.call('sandbox_exec', { ...sandbox, shell: 'id' })).text).code, 'not_found');
+    await mcp.call('sandbox_kill', sandbox);
+  });
+
+  test('a key without the right to sandboxes gets none through here, and none at all without a key', async () => {
+    const body = { name: 'narrow', scopes: ['mcp'] };
+    const { key } = (await http(t.gateway.url, '/v1/keys', { key: t.account.key, body })).body;
+    await using mcp = await connect('auto', key);
+    assert.equal(JSON.parse((await mcp.call('sandbox_create')).text).code, 'forbidden');
+    await assert.rejects(connect('legacy', 'svc_wrong'));
+  });
+
+  test('there is no stream of the server, and no session that could be ended: GET and DELETE are answered 405', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await http(t.gateway.url, '/mcp', { method, key: t.account.key });
+      assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST']);
+    }
+  });
+
+  test('a page of another origin is refused, and what is no message of the protocol', async () => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const headers = { accept: 'application/json, text/event-stream' };
+    const ask = (more: object, sent: unknown = body) =>
+      http(t.gateway.url, '/mcp', { key: t.account.key, body: sent, headers: { ...headers, ...more } });
+    assert.equal((await ask({ origin: 'https://evil.example' })).status, 403);
+    assert.equal((await ask({ origin: new URL(t.gateway.kernel.config.baseUrl).origin })).status, 200);
+    for (const rubbish of [{}, [], { jsonrpc: '2.0' }, 'x', 7, null]) {
+      const { status } = await ask({}, rubbish);
+      assert.ok(status >= 400 && status < 500, JSON.stringify(rubbish));
+    }
+  });
+});

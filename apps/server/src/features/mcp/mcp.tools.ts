@@ -1,0 +1,179 @@
+import { Readable } from 'node:stream';
+import { contract, uuid } from '@svc/contract';
+import { z } from 'zod';
+import type { Context } from '../../kernel/http/context.ts';
+import { badRequest } from '../../kernel/http/errors.ts';
+import { admit, type Given, invoke } from '../../kernel/http/invoke.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
+
+/** What a tool answers: text for the model, and the same as data. */
+export interface ToolAnswer {
+  text: string;
+  data: Record<string, unknown>;
+}
+
+/** Annotations of the protocol; those that it has other defaults for are always given. */
+interface Hints {
+  readOnlyHint: boolean;
+  /** May delete or overwrite what is there. */
+  destructiveHint: boolean;
+  /** The same call once more changes nothing further. */
+  idempotentHint: boolean;
+}
+
+const reads: Hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
+const adds: Hints = { readOnlyHint: false, destructiveHint: false, idempotentHint: false };
+/** Code does what it likes in its workspace, and a kill deletes it. */
+const destroys: Hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false };
+const again = (hints: Hints): Hints => ({ ...hints, idempotentHint: true });
+
+/** A tool of the protocol. */
+export interface Tool {
+  name: string;
+  description: string;
+  input: z.ZodObject;
+  /** What clients show a person before they run it, or ask by it. */
+  hints: Hints;
+  run(context: Context, input: Record<string, unknown>): Promise<ToolAnswer>;
+}
+
+/** What tools are made of. */
+export interface ToolParts {
+  sandboxes: Sandboxes;
+  /** That of the sandboxes. */
+  feature: Feature;
+  /** That of the prompts. */
+  prompts: Feature;
+}
+
+/** Bytes of a file that are answered inline (document 3, Limits). */
+const mostInlineBytes = 256 * 1024;
+const sandbox = { sandbox_id: uuid.describe('The sandbox') };
+const bodyOf = (verb: 'create' | 'exec' | 'runCode' | 'fork' | 'preview'): z.ZodObject => {
+  const schema: z.ZodType = contract.sandboxes[verb].takes.schema;
+  if (!(schema instanceof z.ZodObject)) throw new Error(`the body of ${verb} is no object`);
+  return schema;
+};
+const filePath = z.string().min(1).max(4_096).describe('Below /workspace, such as out/a.csv');
+
+/** The tools of prompts, which read only (document 1, Pending prompts). */
+export function promptTools({ prompts }: ToolParts): Tool[] {
+  const { status, cursor } = contract.prompts.list.query.shape;
+  return [
+    {
+      name: 'prompts_list',
+      description: 'Prompts that are kept for a later chat, newest first; without a status the open ones',
+      input: z.object({
+        status: status.optional(),
+        limit: z.int().min(1).max(200).optional(),
+        cursor: cursor.describe('next_cursor of the page before'),
+      }),
+      hints: reads,
+      async run(context, { limit, ...query }) {
+        const given = { ...query, ...(limit !== undefined && { limit: JSON.stringify(limit) }) };
+        return answerOf(await invoke(prompts, 'list', context, { query: given }));
+      },
+    },
+    {
+      name: 'prompts_get',
+      description: 'One prompt, with its whole text and what became of it',
+      input: z.object({ id: uuid.describe('The prompt') }),
+      hints: reads,
+      run: async (context, { id }) => answerOf(await invoke(prompts, 'get', context, { params: { id } })),
+    },
+  ];
+}
+
+/** The tools of sandboxes (document 3, Chat tool and skills). */
+export function sandboxTools(parts: ToolParts): Tool[] {
+  const call = async (context: Context, verb: string, given: Given): Promise<ToolAnswer> =>
+    answerOf(await invoke(parts.feature, verb, context, given));
+  /** A tool that is one operation: `sandbox_id` is its parameter, what else comes is its body. */
+  const tool = (name: string, verb: string, description: string, input: z.ZodObject, hints: Hints): Tool => ({
+    name,
+    description,
+    input,
+    hints,
+    run: (context, { sandbox_id: id, ...body }) => call(context, verb, { params: { id }, body }),
+  });
+  return [
+    tool('sandbox_create', 'create', 'Start an isolated sandbox with a /workspace', bodyOf('create'), adds),
+    tool('sandbox_list', 'list', 'The sandboxes of the account', z.object({}), reads),
+    tool('sandbox_exec', 'exec', 'Run a command in a sandbox, and wait for its end', with_(bodyOf('exec')), destroys),
+    {
+      name: 'sandbox_files',
+      description:
+        'Files of a sandbox: list a directory, read a file of up to 256 KiB, write one whole, or collect artifacts, which answers signed links',
+      input: z.object({
+        ...sandbox,
+        op: z.enum(['list', 'read', 'write', 'artifacts']),
+        path: filePath.optional(),
+        content: z.string().optional().describe('For write: the text of the file'),
+      }),
+      hints: again(destroys),
+      run: (context, input) => files(context, input as unknown as FilesInput, call, parts),
+    },
+    tool('sandbox_kill', 'remove', 'End a sandbox and delete its files', z.object(sandbox), again(destroys)),
+    tool(
+      'sandbox_run_code',
+      'runCode',
+      'Run Python in the sandbox’s kernel; variables stay',
+      with_(bodyOf('runCode')),
+      destroys,
+    ),
+    tool('sandbox_pause', 'pause', 'Keep files and memory, and free what runs', z.object(sandbox), again(adds)),
+    tool('sandbox_resume', 'resume', 'Go on where a pause left off', z.object(sandbox), again(adds)),
+    tool('sandbox_fork', 'fork', 'Copies of a sandbox with its memory', with_(bodyOf('fork')), adds),
+    tool('sandbox_preview', 'preview', 'A link to a port inside the sandbox', with_(bodyOf('preview')), adds),
+  ];
+}
+
+const with_ = (body: z.ZodObject): z.ZodObject => z.object({ ...sandbox, ...body.shape });
+
+interface FilesInput {
+  sandbox_id: string;
+  op: 'list' | 'read' | 'write' | 'artifacts';
+  path?: string;
+  content?: string;
+}
+
+async function files(
+  context: Context,
+  { sandbox_id: id, op, path, content }: FilesInput,
+  call: (context: Context, verb: string, given: Given) => Promise<ToolAnswer>,
+  { sandboxes, feature }: ToolParts,
+): Promise<ToolAnswer> {
+  if (op === 'list')
+    return call(context, 'listFiles', { params: { id }, query: { ...(path !== undefined && { path }) } });
+  if (op === 'artifacts') return call(context, 'artifacts', { params: { id } });
+  if (path === undefined) throw badRequest('path: is required', { path: ['is required'] });
+  const params = { id, path };
+  if (op === 'read') {
+    admit(feature, 'readFile', context, { params });
+    return readInline(path, await sandboxes.readFile(context, params));
+  }
+  admit(feature, 'writeFile', context, { params });
+  return answerOf(await sandboxes.writeFile(context, params, Readable.from([Buffer.from(content ?? '')])));
+}
+
+async function readInline(path: string, { bytes, body }: { bytes: number; body: Readable }): Promise<ToolAnswer> {
+  if (bytes > mostInlineBytes) {
+    body.destroy();
+    throw badRequest(
+      `${path} has ${bytes} bytes, and 256 KiB are answered inline; move it to out/ and use op artifacts`,
+    );
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk as Buffer);
+  const whole = Buffer.concat(chunks);
+  const text = whole.toString('utf8');
+  const isText = Buffer.from(text).equals(whole);
+  const data = { path, bytes, ...(isText ? { content: text } : { content_base64: whole.toString('base64') }) };
+  return { text: isText ? text : JSON.stringify(data), data };
+}
+
+function answerOf(body: unknown): ToolAnswer {
+  const data = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  return { text: JSON.stringify(data), data };
+}

@@ -1,0 +1,9 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Inference } from '../inference/index.ts';
+import { list } from './list.ts';
+
+/** Names of models. */
+export const modelsFeature = (inference: Inference): Feature => ({
+  name: 'models',
+  operations: { list: list(inference) },
+});

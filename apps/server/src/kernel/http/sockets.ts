@@ -1,0 +1,95 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ApiError, badRequest } from './errors.ts';
+
+/** Requests that may become a WebSocket, and what they came on. */
+const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
+
+/** Protocols of which a client may be told; any other that it names may be a secret. */
+const publicProtocols = new Set(['realtime']);
+/** A browser cannot set headers: it names its token as a protocol, as clients of OpenAI do. */
+const keyProtocol = /^(?:openai-insecure-api-key|svc-token)\.(\S+)$/;
+
+/**
+ * Whether a request leaves HTTP: a WebSocket of a route that is one. Any other `Upgrade` is passed over, as some clients
+ * ask for HTTP/2 with each request, and send a body with it.
+ */
+export const shouldUpgradeCallback = ({ method, url = '', headers }: IncomingMessage): boolean =>
+  method === 'GET' && /^\/v1\/realtime(?:\?|$)/.test(url) && headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Lets requests for a WebSocket go the way of every other one: key, scopes, rate and refusals are the same. */
+export function mountSockets(app: FastifyInstance): void {
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const response = new ServerResponse(request);
+    // One answer, and this connection ends: what follows could be frames already.
+    response.shouldKeepAlive = false;
+    socket.on('error', () => socket.destroy());
+    response.assignSocket(socket as Socket);
+    // A client that does not close its side would hold up the end of the server.
+    response.once('finish', () => {
+      if (response.socket) (socket as Socket).destroySoon();
+    });
+    upgrades.set(request, { socket, head });
+    app.routing(request, response);
+  });
+}
+
+const keyShape = /^[+/0-9A-Za-z]{22}==$/;
+const protocolShape = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Throws 400 for a request that cannot become a WebSocket (RFC 6455, 4.2.1), before anything is done for it. */
+export function checkHandshake(request: IncomingMessage): void {
+  const { headers, httpVersion } = request;
+  if (!upgrades.has(request)) throw badRequest('this route is a WebSocket; connect with Upgrade: websocket');
+  if (httpVersion === '1.0') throw badRequest('a WebSocket needs HTTP/1.1');
+  if (!keyShape.test(headers['sec-websocket-key'] ?? ''))
+    throw badRequest('Sec-WebSocket-Key: must be 16 bytes in base64');
+  if (headers['sec-websocket-version'] !== '13') {
+    const message = 'Sec-WebSocket-Version: must be 13';
+    throw new ApiError('bad_request', message, { headers: { 'sec-websocket-version': '13' } });
+  }
+  const named = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
+  if (named.some((name) => !protocolShape.test(name)) || new Set(named).size < named.length)
+    throw badRequest('Sec-WebSocket-Protocol: must be a list of different names');
+}
+
+/** The key or token that a request names as a protocol; undefined without one. */
+export function keyInProtocols({ headers }: IncomingMessage): string | undefined {
+  const named = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
+  for (const name of named) {
+    const key = keyProtocol.exec(name)?.[1];
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
+
+/** Accepts the WebSocket of a request whose handshake was checked; undefined when its client is gone. */
+export function acceptSocket(
+  request: IncomingMessage,
+  reply: FastifyReply,
+  mostBytes: number,
+): Promise<WebSocket | undefined> {
+  const upgrade = upgrades.get(request);
+  if (!upgrade) return Promise.reject(new Error('the request asks for no WebSocket'));
+  const { socket, head } = upgrade;
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: mostBytes,
+    // Audio does not shrink, and a message that was packed may be a bomb.
+    perMessageDeflate: false,
+    handleProtocols: (names) => [...names].find((name) => publicProtocols.has(name)) ?? false,
+  });
+  const { promise, resolve } = Promise.withResolvers<WebSocket | undefined>();
+  const shared = Object.entries(reply.raw.getHeaders()).map(([name, value]) => `${name}: ${String(value)}`);
+  server.once('headers', (headers: string[]) => headers.push(...shared));
+  reply.hijack();
+  reply.raw.detachSocket(socket as Socket);
+  socket.once('close', () => resolve(undefined));
+  server.handleUpgrade(request, socket, head, resolve);
+  // It calls back for no socket that ended before, and a `close` that was is not told again.
+  if (socket.destroyed) resolve(undefined);
+  return promise;
+}

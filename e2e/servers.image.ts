@@ -1,0 +1,88 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { createImages } from '../apps/sandboxd/src/images/images.ts';
+import { debianMirror } from '../apps/sandboxd/src/images/mirror.ts';
+import { recipes } from '../apps/sandboxd/src/images/recipes.ts';
+
+const keptMs = 24 * 3_600_000;
+
+/** Where an image with further packages of Debian is, or why there is none here. */
+export type TestImage = { images: string } | { missing: string };
+
+/**
+ * An image `svc-base` with further packages, unpacked as Debian has them and not configured. It is made beside the images
+ * of the tests, of hard links to theirs, and kept while the packages are the same.
+ */
+export async function imageWith(images: string, packages: readonly string[]): Promise<TestImage> {
+  const place = join(dirname(images), 'test-images');
+  const mirror = await debianMirror();
+  if (mirror === undefined) return { missing: 'apt on this machine has no Debian mirror' };
+  const base = createImages({ dir: images, builder: { build: () => Promise.reject(new Error('not here')) } }).get(
+    'svc-base',
+  );
+  if (!base) return { missing: 'no image svc-base' };
+  const archives = fetchPackages(join(place, 'apt'), mirror, base.rootfs, packages);
+  if (typeof archives === 'string') return { missing: archives };
+  const name = createHash('sha256')
+    .update(JSON.stringify([base.digest, archives.map((path) => basename(path))]))
+    .digest('hex');
+  const made = join(place, name);
+  if (!existsSync(made)) {
+    // Of earlier versions of the image, or of the packages; younger ones may be another run's.
+    for (const old of readdirSync(place).map((entry) => join(place, entry)))
+      if (basename(old) !== 'apt' && Date.now() - statSync(old).ctimeMs > keptMs)
+        rmSync(old, { recursive: true, force: true });
+    const work = join(place, `.making-${process.pid}`);
+    const image = join(work, name);
+    mkdirSync(image, { recursive: true });
+    execFileSync('cp', ['-al', base.rootfs, join(image, 'rootfs')]);
+    for (const archive of archives) {
+      // tar replaces a file and does not write into it: the image that it is linked with stays as it is.
+      const unpack = 'dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --keep-directory-symlink';
+      execFileSync('bash', ['-c', `set -o pipefail; ${unpack}`, 'unpack', archive, join(image, 'rootfs')]);
+    }
+    const said = JSON.parse(readFileSync(join(dirname(base.rootfs), 'image.json'), 'utf8'));
+    writeFileSync(join(image, 'image.json'), JSON.stringify({ ...said, digest: `sha256:${name}` }));
+    if (existsSync(join(images, 'runtime')))
+      execFileSync('cp', ['-al', join(images, 'runtime'), join(work, 'runtime')]);
+    renameSync(work, made);
+  }
+  return { images: made };
+}
+
+/** Fetches packages with what they need beyond a root file system; answers the archives, or why it cannot. */
+function fetchPackages(dir: string, mirror: string, rootfs: string, packages: readonly string[]): string[] | string {
+  for (const name of ['lists/partial', 'cache/archives/partial', 'tmp'])
+    mkdirSync(join(dir, name), { recursive: true });
+  const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+  const signed = existsSync(keyring) ? `[signed-by=${keyring}] ` : '';
+  writeFileSync(join(dir, 'sources.list'), `deb ${signed}${mirror} ${recipes['svc-base'].suite} main\n`);
+  const settings = {
+    'Dir::Etc::sourcelist': join(dir, 'sources.list'),
+    'Dir::Etc::sourceparts': '-',
+    'Dir::State::lists': join(dir, 'lists'),
+    'Dir::State::status': join(rootfs, 'var/lib/dpkg/status'),
+    'Dir::Cache': join(dir, 'cache'),
+    'APT::Sandbox::User': 'root',
+    'APT::Install-Recommends': 'false',
+  };
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+  const apt = (...command: string[]) =>
+    spawnSync('apt-get', [...words, ...command], {
+      encoding: 'utf8',
+      timeout: 120_000,
+      env: { ...process.env, TMPDIR: join(dir, 'tmp') },
+    });
+  const failures = [['update'], ['--download-only', '-y', 'install', ...packages]].map((command) => apt(...command));
+  const failed = failures.find(({ status }) => status !== 0);
+  if (failed) return `apt cannot fetch ${packages.join(', ')}: ${(failed.stderr ?? '').trim().split('\n').at(-1)}`;
+  const planned = apt('--simulate', 'install', ...packages).stdout.matchAll(/^Inst (\S+) (?:\[\S+\] )?\((\S+) /gm);
+  const wanted = new Set([...planned].map(([, name, version = '']) => `${name}_${version.replaceAll(':', '%3a')}`));
+  const archives = join(dir, 'cache/archives');
+  return readdirSync(archives)
+    .filter((name) => name.endsWith('.deb') && wanted.has(name.split('_').slice(0, 2).join('_')))
+    .sort()
+    .map((name) => join(archives, name));
+}

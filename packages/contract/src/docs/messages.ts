@@ -1,0 +1,22 @@
+import type { messages } from '../messages.ts';
+import type { Docs } from './docs.ts';
+import { lanes } from './inference.ts';
+
+/** What a person reads of the route of messages. */
+export const messagesDocs = {
+  create: {
+    description: `The key may stand in \`x-api-key\`. ${lanes}`,
+    example: {
+      headers: { 'x-svc-session-id': 'report-7' },
+      body: { model: 'writer-1', max_tokens: 256, messages: [{ role: 'user', content: 'Say hello.' }] },
+      response: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'small-1',
+        content: [{ type: 'text', text: 'Hello.' }],
+        stop_reason: 'end_turn',
+      },
+    },
+  },
+} satisfies Docs<typeof messages>;

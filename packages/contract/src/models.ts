@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { dateTime } from './fields.ts';
+import { json, route } from './route.ts';
+
+/** A model or an alias. It has the fields that clients of OpenAI and of Anthropic read. */
+export const model = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    type: z.literal('model'),
+    display_name: z.string(),
+    created: z.int(),
+    created_at: dateTime,
+    owned_by: z.string(),
+  })
+  .meta({ id: 'Model' });
+
+/** What models there are (document 1, Endpoints; design: inference, Routes). */
+export const models = {
+  list: route({
+    method: 'GET',
+    path: '/v1/models',
+    summary: 'The models and aliases that the key may use',
+    auth: 'key',
+    answers: json(
+      z.object({
+        object: z.literal('list'),
+        data: z.array(model),
+        has_more: z.literal(false),
+        first_id: z.string().nullable(),
+        last_id: z.string().nullable(),
+      }),
+    ),
+  }),
+};

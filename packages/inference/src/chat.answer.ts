@@ -1,0 +1,349 @@
+import { readCitations, writeAnnotations, writeCitation } from './chat.citations.ts';
+import { type Block, type Citation, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
+import { writeThinking } from './chat.request.ts';
+import type { Frame } from './sse.ts';
+import { frameOf } from './sse.ts';
+import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
+
+const finishes: Readonly<Record<string, Finish>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'calls',
+  function_call: 'calls',
+  content_filter: 'refusal',
+};
+const finishNames: Readonly<Record<Finish, string>> = {
+  stop: 'stop',
+  length: 'length',
+  calls: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+/** Why an answer ended. With a call that was forced, OpenAI says `stop`; others say so with any call. */
+function finishOf(reason: string | undefined, hasCalls: boolean): Finish {
+  const finish = finishes[reason ?? ''] ?? 'stop';
+  return finish === 'stop' && hasCalls ? 'calls' : finish;
+}
+
+/** Usage as chat completions and embeddings tell it; undefined for none. */
+export function readChatUsage(usage: unknown): Usage | undefined {
+  if (!isObject(usage)) return undefined;
+  return {
+    ...noUsage,
+    input: countOf(usage['prompt_tokens']),
+    output: countOf(usage['completion_tokens']),
+    cached: countOf(objectOf(usage['prompt_tokens_details'])['cached_tokens']),
+    reasoning: countOf(objectOf(usage['completion_tokens_details'])['reasoning_tokens']),
+  };
+}
+
+const writeUsage = (usage: Usage): Value => ({
+  prompt_tokens: usage.input,
+  completion_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  prompt_tokens_details: { cached_tokens: usage.cached },
+  completion_tokens_details: { reasoning_tokens: usage.reasoning },
+});
+
+/** What a model thought, by whichever name its server tells it. */
+const thoughtOf = (message: Value): string =>
+  textOf(message['reasoning_content']) ?? textOf(message['reasoning']) ?? '';
+
+/** Reads a whole answer of chat completions. */
+export function readChatReply(body: Value): Reply {
+  const [choice = {}] = objectsOf(body['choices']);
+  const message = objectOf(choice['message']);
+  const blocks: Block[] = [];
+  const signed = objectsOf(message['thinking_blocks']);
+  for (const one of signed) {
+    if (one['type'] === 'redacted_thinking') blocks.push({ type: 'redacted', data: textOf(one['data']) ?? '' });
+    else {
+      const signature = textOf(one['signature']);
+      blocks.push({ type: 'thinking', text: textOf(one['thinking']) ?? '', ...defined({ signature }) });
+    }
+  }
+  const thought = thoughtOf(message);
+  if (thought !== '' && signed.length === 0) blocks.push({ type: 'thinking', text: thought });
+  const text = textOf(message['content']) ?? '';
+  const citations = readCitations(message['annotations']);
+  if (text !== '') blocks.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
+  const refusal = textOf(message['refusal']) ?? '';
+  if (refusal !== '') blocks.push({ type: 'refusal', text: refusal });
+  for (const [at, call] of objectsOf(message['tool_calls']).entries()) {
+    const { name, arguments: input } = objectOf(call['function']);
+    const id = textOf(call['id']) ?? `call_${at}`;
+    blocks.push({ type: 'call', id, name: textOf(name) ?? '', input: inputOf(input) || '{}' });
+  }
+  const hasCalls = blocks.some(({ type }) => type === 'call');
+  const finish = finishOf(textOf(choice['finish_reason']), hasCalls);
+  const usage = readChatUsage(body['usage']);
+  return { id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '', blocks, finish, ...(usage && { usage }) };
+}
+
+/** Some servers send the input of a call as an object. */
+const inputOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (textOf(value) ?? ''));
+
+/** Writes a whole answer of chat completions. `created` is in seconds. */
+export function writeChatReply({ id, model, blocks, finish, usage, extra }: Reply, created: number): Value {
+  const text = joined(blocks, 'text');
+  const refusal = joined(blocks, 'refusal');
+  const calls = blocks.filter((block) => block.type === 'call');
+  const annotations = writeAnnotations(blocks);
+  const message = {
+    role: 'assistant',
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal === '' ? null : refusal,
+    ...(annotations.length > 0 && { annotations }),
+    ...writeThinking(blocks),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } })),
+    }),
+    ...extra,
+  };
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishNames[finish] }];
+  return { id, object: 'chat.completion', created, model, choices, ...(usage && { usage: writeUsage(usage) }) };
+}
+
+const joined = (blocks: readonly Block[], type: 'text' | 'refusal'): string =>
+  blocks.map((block) => (block.type === type ? block.text : '')).join('');
+
+/** Reads a stream of chat completions. What comes after its end is dropped. */
+export class ChatReader {
+  #next = 0;
+  #isStarted = false;
+  /** The block of text, thinking or refusal that is open. */
+  #open: { type: string; index: number } | undefined;
+  /** What is open is thinking that has its signature: more of it is another thought. */
+  #isSigned = false;
+  readonly #calls = new Map<number, number>();
+  /** Choices that have begun and not finished. */
+  readonly #unfinished = new Set<number>();
+  #finish: Finish | undefined;
+
+  /** The events of a frame. */
+  push({ data }: Frame): Event[] {
+    if (data === undefined || data === '') return [];
+    if (data.trim() === '[DONE]') return this.#end();
+    const body = parsed(data);
+    if (!isObject(body)) return [{ type: 'error', message: 'the upstream sent what is not JSON' }];
+    const { error } = body;
+    if (error !== undefined && error !== null) {
+      const { message, type } = objectOf(error);
+      return [{ type: 'error', message: textOf(message) ?? 'the upstream failed', ...defined({ kind: textOf(type) }) }];
+    }
+    const events: Event[] = [];
+    if (!this.#isStarted && Array.isArray(body['choices'])) {
+      this.#isStarted = true;
+      events.push({ type: 'start', id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '' });
+    }
+    for (const choice of objectsOf(body['choices'])) this.#choice(choice, events);
+    const usage = readChatUsage(body['usage']);
+    if (usage) events.push({ type: 'usage', usage });
+    return events;
+  }
+
+  /** The stream is over without a last word: fine once every choice has finished. */
+  end(): Event[] {
+    return this.#end();
+  }
+
+  #end(): Event[] {
+    if (this.#finish === undefined || this.#unfinished.size > 0)
+      return [{ type: 'error', message: 'the upstream ended in the middle of its answer' }];
+    return [{ type: 'end' }];
+  }
+
+  #choice(choice: Value, events: Event[]): void {
+    const at = numberOf(choice['index']) ?? 0;
+    const reason = textOf(choice['finish_reason']);
+    if (reason === undefined) this.#unfinished.add(at);
+    else this.#unfinished.delete(at);
+    if (at === 0) this.#delta(objectOf(choice['delta']), events);
+    else events.push({ type: 'open', index: -1, block: { type: 'other' } });
+    if (reason === undefined || at !== 0) {
+      if (reason !== undefined) this.#finish ??= 'stop';
+      return;
+    }
+    this.#close(events);
+    for (const index of this.#calls.values()) events.push({ type: 'close', index });
+    this.#finish = finishOf(reason, this.#calls.size > 0);
+    events.push({ type: 'finish', finish: this.#finish });
+  }
+
+  #delta(delta: Value, events: Event[]): void {
+    const signed = objectsOf(delta['thinking_blocks']);
+    const thought = thoughtOf(delta) || signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
+    if (this.#isSigned && thought !== '') this.#close(events);
+    this.#text('thinking', thought, events);
+    for (const { signature, data } of signed) {
+      if (typeof data === 'string') this.#redacted(data, events);
+      else if (typeof signature === 'string' && signature !== '') this.#signature(signature, events);
+    }
+    this.#text('text', textOf(delta['content']) ?? '', events);
+    this.#text('refusal', textOf(delta['refusal']) ?? '', events);
+    for (const citation of readCitations(delta['annotations'])) {
+      if (this.#open?.type === 'text') events.push({ type: 'citation', index: this.#open.index, citation });
+    }
+    for (const [at, call] of objectsOf(delta['tool_calls']).entries()) this.#call(call, at, events);
+    if (delta['audio'] || delta['function_call']) events.push({ type: 'open', index: -1, block: { type: 'other' } });
+  }
+
+  #text(type: 'text' | 'thinking' | 'refusal', text: string, events: Event[]): void {
+    if (text === '') return;
+    if (this.#open?.type !== type) {
+      this.#close(events);
+      this.#open = { type, index: this.#next++ };
+      events.push({ type: 'open', index: this.#open.index, block: { type } });
+    }
+    events.push({ type: 'delta', index: this.#open.index, text });
+  }
+
+  /** A signature ends what was thought; one without any text is thinking that is not shown. */
+  #signature(signature: string, events: Event[]): void {
+    if (this.#open?.type !== 'thinking' || this.#isSigned) {
+      this.#close(events);
+      this.#open = { type: 'thinking', index: this.#next++ };
+      events.push({ type: 'open', index: this.#open.index, block: { type: 'thinking' } });
+    }
+    this.#isSigned = true;
+    events.push({ type: 'signature', index: this.#open.index, signature });
+  }
+
+  #redacted(data: string, events: Event[]): void {
+    this.#close(events);
+    const index = this.#next++;
+    events.push({ type: 'open', index, block: { type: 'redacted', data } }, { type: 'close', index });
+  }
+
+  #call(call: Value, at: number, events: Event[]): void {
+    const place = numberOf(call['index']) ?? at;
+    const { name, arguments: input } = objectOf(call['function']);
+    let index = this.#calls.get(place);
+    if (index === undefined) {
+      this.#close(events);
+      index = this.#next++;
+      this.#calls.set(place, index);
+      const id = textOf(call['id']) || `call_${place}`;
+      events.push({ type: 'open', index, block: { type: 'call', id, name: textOf(name) ?? '' } });
+    }
+    const text = inputOf(input);
+    if (text !== '') events.push({ type: 'delta', index, text });
+  }
+
+  #close(events: Event[]): void {
+    if (this.#open) events.push({ type: 'close', index: this.#open.index });
+    this.#open = undefined;
+    this.#isSigned = false;
+  }
+}
+
+/** Writes a stream of chat completions. */
+export class ChatWriter {
+  readonly #created: number;
+  /** The client asked for a chunk with the usage. */
+  readonly #tellsUsage: boolean;
+  #head = { id: '', model: '' };
+  readonly #kinds = new Map<number, string>();
+  readonly #calls = new Map<number, number>();
+  readonly #emptyCalls = new Set<number>();
+  /** Where each text begins in the one text that a client has, and how long that is. */
+  readonly #begins = new Map<number, number>();
+  #letters = 0;
+  /** Told whole, at the end of what was thought: a reader takes each for that of another thought. */
+  readonly #signatures = new Map<number, string>();
+  #usage: Usage | undefined;
+
+  constructor({ created, tellsUsage }: { created: number; tellsUsage: boolean }) {
+    this.#created = created;
+    this.#tellsUsage = tellsUsage;
+  }
+
+  /** The frames of an event. */
+  push(event: Event): string[] {
+    switch (event.type) {
+      case 'start':
+        this.#head = { id: event.id, model: event.model };
+        return [this.#chunk({ role: 'assistant', content: '' })];
+      case 'open':
+        return this.#opened(event.index, event.block);
+      case 'delta':
+        return this.#delta(event.index, event.text);
+      case 'signature':
+        this.#signatures.set(event.index, (this.#signatures.get(event.index) ?? '') + event.signature);
+        return [];
+      case 'citation':
+        return this.#citation(event.index, event.citation);
+      case 'close':
+        return this.#closed(event.index);
+      case 'usage':
+        this.#usage = event.usage;
+        return [];
+      case 'finish':
+        return [this.#chunk({ ...event.extra }, finishNames[event.finish])];
+      case 'end':
+        return [...this.#usageChunk(), frameOf('[DONE]')];
+      case 'error':
+        return [chatErrorFrame(event.message)];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #closed(index: number): string[] {
+    // Clients parse what came: a call without input has an empty one.
+    if (this.#emptyCalls.has(index)) return this.#delta(index, '{}');
+    const signature = this.#signatures.get(index);
+    if (signature === undefined) return [];
+    this.#signatures.delete(index);
+    return [this.#chunk({ thinking_blocks: [{ type: 'thinking', thinking: '', signature }] })];
+  }
+
+  #citation(index: number, citation: Citation): string[] {
+    const from = this.#begins.get(index) ?? 0;
+    const annotation = writeCitation(citation, from, this.#letters - from);
+    return annotation ? [this.#chunk({ annotations: [annotation] })] : [];
+  }
+
+  #usageChunk(): string[] {
+    if (!this.#tellsUsage || !this.#usage) return [];
+    return [frameOf({ ...this.#envelope(), choices: [], usage: writeUsage(this.#usage) })];
+  }
+
+  #opened(index: number, block: Extract<Event, { type: 'open' }>['block']): string[] {
+    this.#kinds.set(index, block.type);
+    if (block.type === 'text') this.#begins.set(index, this.#letters);
+    if (block.type === 'redacted')
+      return [this.#chunk({ thinking_blocks: [{ type: 'redacted_thinking', data: block.data }] })];
+    if (block.type !== 'call') return [];
+    const at = this.#calls.size;
+    this.#calls.set(index, at);
+    this.#emptyCalls.add(index);
+    const { id, name } = block;
+    return [this.#chunk({ tool_calls: [{ index: at, id, type: 'function', function: { name, arguments: '' } }] })];
+  }
+
+  #delta(index: number, text: string): string[] {
+    const at = this.#calls.get(index);
+    this.#emptyCalls.delete(index);
+    if (at !== undefined) return [this.#chunk({ tool_calls: [{ index: at, function: { arguments: text } }] })];
+    const kind = this.#kinds.get(index);
+    if (kind === 'text') {
+      this.#letters += text.length;
+      return [this.#chunk({ content: text })];
+    }
+    if (kind === 'thinking') return [this.#chunk({ reasoning_content: text })];
+    return kind === 'refusal' ? [this.#chunk({ refusal: text })] : [];
+  }
+
+  #envelope(): Value {
+    return { id: this.#head.id, object: 'chat.completion.chunk', created: this.#created, model: this.#head.model };
+  }
+
+  #chunk(delta: Value, finish: string | null = null): string {
+    return frameOf({ ...this.#envelope(), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
+  }
+}
+
+/** The last word of a stream of chat completions that failed: no `[DONE]` follows. */
+export const chatErrorFrame = (message: string): string =>
+  frameOf({ error: { message, type: 'api_error', code: 'upstream_error', param: null } });

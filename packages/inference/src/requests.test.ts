@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { requests } from './fixtures/requests.ts';
+import type { Block, Conversation } from './model.ts';
+import { protocols, wires } from './wires.ts';
+
+/** Blocks in order, in words that every protocol has. What failed is not among them: messages alone says so. */
+const saidIn = (blocks: readonly Block[]): unknown[] =>
+  blocks.map((block) => {
+    if (block.type === 'text') return block.text;
+    if (block.type === 'image') return ['image', block.source];
+    if (block.type === 'document') return ['document', block.source, block.name];
+    if (block.type === 'call') return ['call', block.id, block.name, JSON.parse(block.input)];
+    if (block.type === 'result') return ['result', block.id, saidIn(block.content)];
+    return block;
+  });
+
+const factsOf = (conversation: Conversation) => ({
+  system: conversation.system,
+  said: conversation.messages.map(({ role, blocks }) => [role, saidIn(blocks)]),
+  tools: conversation.tools.map(({ name, description }) => [name, description]),
+  choice: conversation.choice,
+  parallel: conversation.parallel,
+  maxTokens: conversation.maxTokens,
+  temperature: conversation.temperature,
+  user: conversation.user,
+  schema: conversation.format?.type === 'schema' ? conversation.format.schema : conversation.format,
+});
+
+describe('a whole request', () => {
+  const [first] = requests;
+  const facts = factsOf(wires.chat.readRequest(first?.body ?? {}));
+
+  test('is the same conversation in every protocol', () => {
+    assert.equal(facts.said.length, 3);
+    for (const { protocol, body } of requests)
+      assert.deepEqual(factsOf(wires[protocol].readRequest(body)), facts, protocol);
+  });
+
+  for (const { protocol, body } of requests) {
+    for (const other of protocols) {
+      test(`of ${protocol} is said to a lane of ${other} without a loss`, () => {
+        const conversation = wires[protocol].readRequest(body);
+        const sent = wires[other].writeRequest(conversation, 'small-1');
+        assert.equal(sent['model'], 'small-1');
+        assert.deepEqual(factsOf(wires[other].readRequest(sent)), facts);
+        // Responses have no stop sequences.
+        const stops = other === 'responses' || protocol === 'responses' ? undefined : ['END'];
+        assert.deepEqual(wires[other].readRequest(sent).stop, stops);
+      });
+    }
+  }
+
+  test('of messages says of a result that it failed; the others have no word for it', () => {
+    const conversation = wires.messages.readRequest(requests[1]?.body ?? {});
+    const failed = (one: Conversation) =>
+      one.messages.flatMap(({ blocks }) =>
+        blocks.flatMap((block) => (block.type === 'result' ? [block.isError === true] : [])),
+      );
+    assert.deepEqual(failed(conversation), [false, true]);
+    assert.deepEqual(failed(wires.messages.readRequest(wires.messages.writeRequest(conversation, 'm'))), [false, true]);
+  });
+});

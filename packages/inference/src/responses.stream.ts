@@ -1,0 +1,302 @@
+import { type Block, type Citation, type Event, type Finish, type Opening, type Usage } from './model.ts';
+import {
+  finishOf,
+  itemId,
+  readResponsesCitation,
+  readResponsesUsage,
+  responseOf,
+  writeOutputItem,
+  writeResponsesCitation,
+} from './responses.items.ts';
+import { type Frame, frameOf } from './sse.ts';
+import { defined, isObject, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
+
+/** Reads a stream of responses. What comes after its end is dropped. */
+export class ResponsesReader {
+  #next = 0;
+  /** Blocks by item and, of a message, part. */
+  readonly #blocks = new Map<string, { index: number; isOpen: boolean }>();
+  #hasCalls = false;
+
+  /** The events of a frame. */
+  push({ data }: Frame): Event[] {
+    if (data === undefined || data === '' || data === '[DONE]') return [];
+    const body = parsed(data);
+    if (!isObject(body)) return [{ type: 'error', message: 'the upstream sent what is not JSON' }];
+    const response = objectOf(body['response']);
+    switch (body['type']) {
+      case 'response.created':
+        return [{ type: 'start', id: textOf(response['id']) ?? '', model: textOf(response['model']) ?? '' }];
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.#finish(response);
+      case 'response.failed':
+        return [errorOf(objectOf(response['error']))];
+      case 'error':
+        return [errorOf(isObject(body['error']) ? body['error'] : body)];
+      default:
+        return this.#step(body);
+    }
+  }
+
+  /** The stream is over: it must have said so before. */
+  end(): Event[] {
+    return [{ type: 'error', message: 'the upstream ended in the middle of its answer' }];
+  }
+
+  #step(body: Value): Event[] {
+    const item = objectOf(body['item']);
+    const delta = textOf(body['delta']) ?? '';
+    switch (body['type']) {
+      case 'response.output_item.added':
+        return item['type'] === 'function_call' ? this.#call(body, item) : [];
+      case 'response.output_text.delta':
+        return this.#delta(this.#key(body), 'text', delta);
+      case 'response.refusal.delta':
+        return this.#delta(this.#key(body), 'refusal', delta);
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return this.#delta(String(body['output_index']), 'thinking', delta);
+      case 'response.function_call_arguments.delta':
+        return this.#delta(String(body['output_index']), 'call', delta);
+      case 'response.output_text.annotation.added': {
+        const block = this.#blocks.get(this.#key(body));
+        const citation = readResponsesCitation(objectOf(body['annotation']));
+        return block ? [{ type: 'citation', index: block.index, citation }] : [];
+      }
+      case 'response.content_part.done':
+        return this.#close(this.#key(body));
+      case 'response.output_item.done':
+        return this.#itemDone(body, item);
+      default:
+        return [];
+    }
+  }
+
+  #key(body: Value): string {
+    return `${String(body['output_index'])}.${String(body['content_index'])}`;
+  }
+
+  #open(key: string, block: Opening): { index: number; events: Event[] } {
+    const index = this.#next++;
+    this.#blocks.set(key, { index, isOpen: true });
+    return { index, events: [{ type: 'open', index, block }] };
+  }
+
+  #call(body: Value, item: Value): Event[] {
+    this.#hasCalls = true;
+    const [id = '', name = ''] = [textOf(item['call_id']), textOf(item['name'])];
+    return this.#open(String(body['output_index']), { type: 'call', id, name }).events;
+  }
+
+  #delta(key: string, type: 'text' | 'refusal' | 'thinking' | 'call', text: string): Event[] {
+    const known = this.#blocks.get(key);
+    if (text === '' || (!known && type === 'call')) return [];
+    const { index, events } = known ? { index: known.index, events: [] } : this.#open(key, { type } as Opening);
+    return [...events, { type: 'delta', index, text }];
+  }
+
+  #close(key: string): Event[] {
+    const block = this.#blocks.get(key);
+    if (!block?.isOpen) return [];
+    block.isOpen = false;
+    return [{ type: 'close', index: block.index }];
+  }
+
+  #itemDone(body: Value, item: Value): Event[] {
+    const key = String(body['output_index']);
+    const signature = textOf(item['encrypted_content']);
+    const events: Event[] = [];
+    if (item['type'] === 'reasoning' && signature !== undefined) {
+      const known = this.#blocks.get(key);
+      const opened = known ? { index: known.index, events: [] } : this.#open(key, { type: 'thinking' });
+      events.push(...opened.events, { type: 'signature', index: opened.index, signature });
+    }
+    return [...events, ...this.#close(key)];
+  }
+
+  #finish(response: Value): Event[] {
+    const usage = readResponsesUsage(response['usage']);
+    const closing = [...this.#blocks.keys()].flatMap((key) => this.#close(key));
+    const finish = finishOf(response, this.#hasCalls);
+    return [
+      ...closing,
+      ...(usage ? [{ type: 'usage', usage } as const] : []),
+      { type: 'finish', finish },
+      { type: 'end' },
+    ];
+  }
+}
+
+const errorOf = ({ message, code }: Value): Event => ({
+  type: 'error',
+  message: textOf(message) ?? 'the upstream failed',
+  ...defined({ kind: textOf(code) }),
+});
+
+interface Item {
+  id: string;
+  at: number;
+  block: Block;
+  /** As it was told last. */
+  written: Value | undefined;
+}
+
+/** Writes a stream of responses. */
+export class ResponsesWriter {
+  readonly #created: number;
+  #sequence = 0;
+  #head = { id: '', model: '' };
+  readonly #items = new Map<number, Item>();
+  #usage: Usage | undefined;
+  #finish: Finish = 'stop';
+
+  constructor({ created }: { created: number }) {
+    this.#created = created;
+  }
+
+  /** The frames of an event. */
+  push(event: Event): string[] {
+    switch (event.type) {
+      case 'start':
+        this.#head = { id: event.id, model: event.model };
+        return ['response.created', 'response.in_progress'].map((type) =>
+          this.#event(type, { response: this.#response() }),
+        );
+      case 'open':
+        return this.#opened(event.index, event.block);
+      case 'delta':
+        return this.#delta(event.index, event.text);
+      case 'signature': {
+        const block = this.#items.get(event.index)?.block;
+        if (block?.type === 'thinking') block.signature = (block.signature ?? '') + event.signature;
+        return [];
+      }
+      case 'citation':
+        return this.#citation(event.index, event.citation);
+      case 'close':
+        return this.#close(event.index);
+      case 'usage':
+        this.#usage = event.usage;
+        return [];
+      case 'finish':
+        this.#finish = event.finish;
+        return [];
+      case 'end': {
+        const isCut = this.#finish === 'length' || this.#finish === 'refusal';
+        return [
+          this.#event(isCut ? 'response.incomplete' : 'response.completed', { response: this.#response(this.#finish) }),
+        ];
+      }
+      case 'error':
+        return [this.#event('response.failed', { response: this.#response(undefined, event.message) })];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #event(type: string, fields: Value): string {
+    return frameOf({ type, sequence_number: this.#sequence++, ...fields }, type);
+  }
+
+  #response(finish?: Finish, error?: string): Value {
+    const output = [...this.#items.values()].flatMap<Value>(({ written }) => written ?? []);
+    return responseOf({ ...this.#head, output, ...defined({ finish, usage: this.#usage, error }) }, this.#created);
+  }
+
+  #opened(index: number, opening: Opening): string[] {
+    if (opening.type === 'other') return [];
+    const at = this.#items.size;
+    const id = itemId(opening.type, this.#head.id, at);
+    const block: Block =
+      opening.type === 'call'
+        ? { ...opening, input: '' }
+        : opening.type === 'redacted'
+          ? opening
+          : { ...opening, text: '' };
+    this.#items.set(index, { id, at, block, written: undefined });
+    const whole = writeOutputItem(block, id, 'in_progress') as Value;
+    const item = opening.type === 'text' || opening.type === 'refusal' ? { ...whole, content: [] } : whole;
+    const frames = [this.#event('response.output_item.added', { output_index: at, item })];
+    if (opening.type === 'text' || opening.type === 'refusal')
+      frames.push(this.#event('response.content_part.added', { ...placeOf(id, at), part: partOf(block) }));
+    if (opening.type === 'thinking') {
+      const part = { type: 'summary_text', text: '' };
+      const place = { item_id: id, output_index: at, summary_index: 0 };
+      frames.push(this.#event('response.reasoning_summary_part.added', { ...place, part }));
+    }
+    return frames;
+  }
+
+  #delta(index: number, delta: string): string[] {
+    const item = this.#items.get(index);
+    if (!item) return [];
+    const { id, at, block } = item;
+    if (block.type === 'call') {
+      block.input += delta;
+      return [this.#event('response.function_call_arguments.delta', { item_id: id, output_index: at, delta })];
+    }
+    if (block.type !== 'text' && block.type !== 'refusal' && block.type !== 'thinking') return [];
+    block.text += delta;
+    if (block.type === 'thinking') {
+      const place = { item_id: id, output_index: at, summary_index: 0 };
+      return [this.#event('response.reasoning_summary_text.delta', { ...place, delta })];
+    }
+    const type = block.type === 'text' ? 'response.output_text.delta' : 'response.refusal.delta';
+    return [this.#event(type, { ...placeOf(id, at), delta, ...(block.type === 'text' && { logprobs: [] }) })];
+  }
+
+  #citation(index: number, citation: Citation): string[] {
+    const item = this.#items.get(index);
+    if (item?.block.type !== 'text') return [];
+    const annotation = writeResponsesCitation(citation, item.block.text.length);
+    if (!annotation) return [];
+    item.block.citations = [...(item.block.citations ?? []), citation];
+    const place = { ...placeOf(item.id, item.at), annotation_index: item.block.citations.length - 1 };
+    return [this.#event('response.output_text.annotation.added', { ...place, annotation })];
+  }
+
+  #close(index: number): string[] {
+    const item = this.#items.get(index);
+    if (!item || item.written) return [];
+    const { id, at, block } = item;
+    if (block.type === 'call' && block.input === '') block.input = '{}';
+    item.written = writeOutputItem(block, id);
+    return [
+      ...this.#partDone(item),
+      this.#event('response.output_item.done', { output_index: at, item: item.written }),
+    ];
+  }
+
+  #partDone({ id, at, block }: Item): string[] {
+    if (block.type === 'call') {
+      const fields = { item_id: id, output_index: at, name: block.name, arguments: block.input };
+      return [this.#event('response.function_call_arguments.done', fields)];
+    }
+    if (block.type === 'thinking') {
+      const place = { item_id: id, output_index: at, summary_index: 0 };
+      const part = { type: 'summary_text', text: block.text };
+      return [
+        this.#event('response.reasoning_summary_text.done', { ...place, text: block.text }),
+        this.#event('response.reasoning_summary_part.done', { ...place, part }),
+      ];
+    }
+    if (block.type !== 'text' && block.type !== 'refusal') return [];
+    const done =
+      block.type === 'text'
+        ? this.#event('response.output_text.done', { ...placeOf(id, at), text: block.text, logprobs: [] })
+        : this.#event('response.refusal.done', { ...placeOf(id, at), refusal: block.text });
+    return [done, this.#event('response.content_part.done', { ...placeOf(id, at), part: partOf(block) })];
+  }
+}
+
+const placeOf = (id: string, at: number): Value => ({ item_id: id, output_index: at, content_index: 0 });
+
+/** The one part that a message of ours has. */
+const partOf = (block: Block): unknown => objectsOf(writeOutputItem(block, '')?.['content'])[0];
+
+/** The last word of a stream of responses that failed, where the stream is another's own. */
+export const responsesErrorFrame = (message: string): string => {
+  const event = { type: 'error', sequence_number: 0, code: 'upstream_error', message, param: null };
+  return frameOf(event, 'error');
+};

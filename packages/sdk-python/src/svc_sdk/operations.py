@@ -1,0 +1,776 @@
+"""The operations of the API."""
+
+# Written from the OpenAPI document by `npm run generate`; changes here are lost.
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Literal, Optional, Union
+from urllib.parse import quote
+
+from . import types
+from ._transport import CallOptions, Event, Transport
+
+class Health:
+    """Operations of `health`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def live(self, *, options: Optional[CallOptions] = None) -> types.HealthLiveAnswer:
+        """Liveness; never touches the database."""
+        return self._transport.json("GET", "/health", options=options)
+
+    def ready(self, *, options: Optional[CallOptions] = None) -> types.Readiness:
+        """Readiness: runs the real key look-up and checks schema and registry."""
+        return self._transport.json("GET", "/health/ready", records=(503,), options=options)
+
+    def status(self, *, options: Optional[CallOptions] = None) -> types.HealthStatusAnswer:
+        """Model aliases and providers with their last known health."""
+        return self._transport.json("GET", "/status", options=options)
+
+
+class Keys:
+    """Operations of `keys`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.KeysListAnswer:
+        """The account's API keys, newest first."""
+        return self._transport.json("GET", "/v1/keys", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Key]:
+        """The account's API keys, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/keys", query={"limit": limit, "cursor": cursor}, items="keys", options=options)
+
+    def create(self, body: Optional[types.KeysCreateBody] = None, *, options: Optional[CallOptions] = None) -> types.CreatedKey:
+        """Create an API key; its text is in this response only."""
+        return self._transport.json("POST", "/v1/keys", body=body or {}, idempotent=True, options=options)
+
+    def update(self, id: str, body: Optional[types.KeysUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Key:
+        """Rename, pause or resume a key, or change what it may do."""
+        return self._transport.json("PATCH", f"/v1/keys/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def revoke(self, id: str, *, children: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> types.KeysRevokeAnswer:
+        """Revoke a key at once, on every gateway."""
+        return self._transport.json("DELETE", f"/v1/keys/{quote(id, safe='')}", query={"children": children}, options=options)
+
+
+class Devices:
+    """Operations of `devices`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.DevicesListAnswer:
+        """The account's devices, most recently seen first."""
+        return self._transport.json("GET", "/v1/devices", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Device]:
+        """The account's devices, most recently seen first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/devices", query={"limit": limit, "cursor": cursor}, items="devices", options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.DevicesRemoveAnswer:
+        """Forget a device, with what it is as a machine of the scheduler and the commands approved for it."""
+        return self._transport.json("DELETE", f"/v1/devices/{quote(id, safe='')}", options=options)
+
+
+class Hosts:
+    """Operations of `hosts`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, options: Optional[CallOptions] = None) -> types.HostsListAnswer:
+        """Hosts that are present now."""
+        return self._transport.json("GET", "/v1/hosts", options=options)
+
+    def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Be present as a host and receive operations. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/hosts/stream", query={"os": os, "hostname": hostname, "roots": roots}, options=options)
+
+    def exec(self, device_id: str, body: types.HostsExecBody, *, options: Optional[CallOptions] = None) -> types.HostExecResult:
+        """Run an operation on a host and wait for its result."""
+        return self._transport.json("POST", f"/v1/hosts/{quote(device_id, safe='')}/exec", body=body, idempotent=True, options=options)
+
+    def result(self, req_id: str, body: types.HostsResultBody, *, options: Optional[CallOptions] = None) -> types.HostsResultAnswer:
+        """Report the result of an operation; only the device it was sent to may."""
+        return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/result", body=body, options=options)
+
+    def invite(self, body: Optional[types.HostsInviteBody] = None, *, options: Optional[CallOptions] = None) -> types.HostsInviteAnswer:
+        """Make a code with which one machine gets a key to be a host, within ten minutes."""
+        return self._transport.json("POST", "/v1/hosts/invites", body=body or {}, options=options)
+
+    def redeem_invite(self, body: types.HostsRedeemInviteBody, *, options: Optional[CallOptions] = None) -> types.HostsRedeemInviteAnswer:
+        """Exchange a code for a key with which one device is a host and may do nothing else."""
+        return self._transport.json("POST", "/v1/hosts/invites/redeem", body=body, options=options)
+
+
+class Notifications:
+    """Operations of `notifications`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.NotificationsListAnswer:
+        """The account's notifications, newest first."""
+        return self._transport.json("GET", "/v1/notifications", query={"unread": unread, "archived": archived, "limit": limit}, options=options)
+
+    def update(self, id: str, body: Optional[types.NotificationsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.NotificationsUpdateAnswer:
+        """Mark a notification read or archived, or neither again."""
+        return self._transport.json("PATCH", f"/v1/notifications/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def read_all(self, *, options: Optional[CallOptions] = None) -> types.NotificationsReadAllAnswer:
+        """Mark every notification read."""
+        return self._transport.json("POST", "/v1/notifications/read-all", options=options)
+
+    def send_test(self, *, options: Optional[CallOptions] = None) -> types.NotificationsSendTestAnswer:
+        """Send a test notification to the caller's account; the answer says where it goes."""
+        return self._transport.json("POST", "/v1/notifications/test", options=options)
+
+    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Notifications as they come, and as they are read on other devices. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/notifications/stream", options=options)
+
+    def vapid_key(self, *, options: Optional[CallOptions] = None) -> types.NotificationsVapidKeyAnswer:
+        """The key that a browser subscribes to Web Push with (`applicationServerKey`, base64url)."""
+        return self._transport.json("GET", "/v1/push/vapid-key", options=options)
+
+    def subscribe(self, body: types.NotificationsSubscribeBody, *, options: Optional[CallOptions] = None) -> types.NotificationsSubscribeAnswer:
+        """Tell a browser of the account's notifications; a repeat answers 200."""
+        return self._transport.json("POST", "/v1/push/subscriptions", body=body, options=options)
+
+    def unsubscribe(self, body: types.NotificationsUnsubscribeBody, *, options: Optional[CallOptions] = None) -> types.NotificationsUnsubscribeAnswer:
+        """Forget a browser, by its endpoint."""
+        return self._transport.json("DELETE", "/v1/push/subscriptions", body=body, options=options)
+
+    def list_webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListWebhooksAnswer:
+        """The account's webhooks, oldest first."""
+        return self._transport.json("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_webhooks_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Webhook]:
+        """The account's webhooks, oldest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, items="webhooks", options=options)
+
+    def create_webhook(self, body: types.NotificationsCreateWebhookBody, *, options: Optional[CallOptions] = None) -> types.CreatedWebhook:
+        """Send the account's notifications to an address; the `secret` is in this response only."""
+        return self._transport.json("POST", "/v1/notifications/webhooks", body=body, idempotent=True, options=options)
+
+    def get_webhook(self, id: str, *, options: Optional[CallOptions] = None) -> types.Webhook:
+        """One webhook."""
+        return self._transport.json("GET", f"/v1/notifications/webhooks/{quote(id, safe='')}", options=options)
+
+    def update_webhook(self, id: str, body: Optional[types.NotificationsUpdateWebhookBody] = None, *, options: Optional[CallOptions] = None) -> types.Webhook:
+        """Change a webhook, or switch it off and on; off, what waits for it is dropped."""
+        return self._transport.json("PATCH", f"/v1/notifications/webhooks/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove_webhook(self, id: str, *, options: Optional[CallOptions] = None) -> types.NotificationsRemoveWebhookAnswer:
+        """Delete a webhook, and what waits for it."""
+        return self._transport.json("DELETE", f"/v1/notifications/webhooks/{quote(id, safe='')}", options=options)
+
+    def rotate_webhook_secret(self, id: str, *, options: Optional[CallOptions] = None) -> types.RotatedWebhook:
+        """Make a new secret, in this response only; the one before signs too for 24 hours."""
+        return self._transport.json("POST", f"/v1/notifications/webhooks/{quote(id, safe='')}/rotate-secret", idempotent=True, options=options)
+
+    def test_webhook(self, id: str, *, options: Optional[CallOptions] = None) -> types.NotificationsTestWebhookAnswer:
+        """Send a test notification there now, and answer how it went."""
+        return self._transport.json("POST", f"/v1/notifications/webhooks/{quote(id, safe='')}/test", options=options)
+
+    def webhook_deliveries(self, id: str, *, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.NotificationsWebhookDeliveriesAnswer:
+        """The last attempts to deliver, newest first; kept for 7 days, 200 at most."""
+        return self._transport.json("GET", f"/v1/notifications/webhooks/{quote(id, safe='')}/deliveries", query={"limit": limit}, options=options)
+
+
+class Heartbeats:
+    """Operations of `heartbeats`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
+        """The account's monitors, oldest first."""
+        return self._transport.json("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
+        """The account's monitors, oldest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, items="heartbeats", options=options)
+
+    def create(self, body: types.HeartbeatsCreateBody, *, options: Optional[CallOptions] = None) -> types.CreatedHeartbeat:
+        """Create a monitor; its `ping_url` is in this response only."""
+        return self._transport.json("POST", "/v1/heartbeats", body=body, idempotent=True, options=options)
+
+    def update(self, id: str, body: Optional[types.HeartbeatsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
+        """Rename, change the times of, pause or resume a monitor."""
+        return self._transport.json("PATCH", f"/v1/heartbeats/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.HeartbeatsRemoveAnswer:
+        """Delete a monitor and its pings."""
+        return self._transport.json("DELETE", f"/v1/heartbeats/{quote(id, safe='')}", options=options)
+
+    def pings(self, id: str, *, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsPingsAnswer:
+        """The last 100 pings of a monitor, newest first."""
+        return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}/pings", query={"limit": limit}, options=options)
+
+    def ping(self, token: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+        """The job succeeded."""
+        return self._transport.text("GET", f"/ping/{quote(token, safe='')}", query={"rid": rid}, data=body, options=options)
+
+    def signal(self, token: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+        """The job started (`start`), failed (`fail`), says something (`log`), or ended with an exit code (0 to 255)."""
+        return self._transport.text("GET", f"/ping/{quote(token, safe='')}/{quote(signal, safe='')}", query={"rid": rid}, data=body, options=options)
+
+
+class Schedules:
+    """Operations of `schedules`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulesListAnswer:
+        """The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run."""
+        return self._transport.json("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Schedule]:
+        """The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, items="schedules", options=options)
+
+    def create(self, body: types.NewSchedule, *, options: Optional[CallOptions] = None) -> types.Schedule:
+        """Create a schedule."""
+        return self._transport.json("POST", "/v1/schedules", body=body, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Schedule:
+        """One schedule."""
+        return self._transport.json("GET", f"/v1/schedules/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.ScheduleChanges] = None, *, options: Optional[CallOptions] = None) -> types.Schedule:
+        """Change a schedule; an edited command loses its approvals."""
+        return self._transport.json("PATCH", f"/v1/schedules/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> None:
+        """Delete a schedule and cancel its runs."""
+        return self._transport.nothing("DELETE", f"/v1/schedules/{quote(id, safe='')}", options=options)
+
+    def run(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulesRunAnswer:
+        """Run it now; `queued` is false when a pause, a skipped day, a limit or an overlap forbids it."""
+        return self._transport.json("POST", f"/v1/schedules/{quote(id, safe='')}/run", idempotent=True, options=options)
+
+    def runs(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulesRunsAnswer:
+        """Runs of a schedule, newest first."""
+        return self._transport.json("GET", f"/v1/schedules/{quote(id, safe='')}/runs", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def runs_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Run]:
+        """Runs of a schedule, newest first. Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/schedules/{quote(id, safe='')}/runs", query={"limit": limit, "cursor": cursor}, items="runs", options=options)
+
+    def approve_command(self, id: str, body: types.SchedulesApproveCommandBody, *, options: Optional[CallOptions] = None) -> types.SchedulesApproveCommandAnswer:
+        """Approve the command of a shell schedule for the calling device."""
+        return self._transport.json("POST", f"/v1/schedules/{quote(id, safe='')}/approve-command", body=body, options=options)
+
+    def revoke_command(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulesRevokeCommandAnswer:
+        """Withdraw the calling device's approval."""
+        return self._transport.json("DELETE", f"/v1/schedules/{quote(id, safe='')}/approve-command", options=options)
+
+    def preview(self, body: Optional[types.SchedulesPreviewBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesPreviewAnswer:
+        """Read plain words (English, Romanian) or a trigger, and show its next runs."""
+        return self._transport.json("POST", "/v1/schedules/preview", body=body or {}, options=options)
+
+    def pause(self, body: Optional[types.SchedulesPauseBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesPauseAnswer:
+        """Create no runs, until resumed or until an instant."""
+        return self._transport.json("POST", "/v1/schedules/pause", body=body or {}, options=options)
+
+    def resume(self, body: Optional[types.SchedulesResumeBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesResumeAnswer:
+        """End the pause; with backfill, one catch-up run for each schedule that missed slots."""
+        return self._transport.json("POST", "/v1/schedules/resume", body=body or {}, options=options)
+
+    def templates(self, *, options: Optional[CallOptions] = None) -> types.SchedulesTemplatesAnswer:
+        """Ready-made schedules."""
+        return self._transport.json("GET", "/v1/schedules/templates", options=options)
+
+    def use_template(self, body: types.SchedulesUseTemplateBody, *, options: Optional[CallOptions] = None) -> types.SchedulesUseTemplateAnswer:
+        """Create a schedule from a template."""
+        return self._transport.json("POST", "/v1/schedules/templates", body=body, idempotent=True, options=options)
+
+    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of schedules and of their runs, live. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/schedules/stream", options=options)
+
+
+class Scheduler:
+    """Operations of `scheduler`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def claim(self, body: Optional[types.SchedulerClaimBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulerClaimAnswer:
+        """Take the next run for this host, with a lease of 60 s; waits up to wait_s for one."""
+        return self._transport.json("POST", "/v1/scheduler/claim", body=body or {}, options=options)
+
+    def heartbeat(self, id: str, body: types.SchedulerHeartbeatBody, *, options: Optional[CallOptions] = None) -> types.SchedulerHeartbeatAnswer:
+        """Keep the lease of a run; `cancel` tells the host to stop it."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/heartbeat", body=body, options=options)
+
+    def result(self, id: str, body: types.SchedulerResultBody, *, options: Optional[CallOptions] = None) -> types.SchedulerResultAnswer:
+        """Report how an attempt ended."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/result", body=body, options=options)
+
+    def decide(self, id: str, body: types.SchedulerDecideBody, *, options: Optional[CallOptions] = None) -> types.SchedulerDecideAnswer:
+        """Approve or skip a run that awaits approval, from any device."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/decision", body=body, options=options)
+
+    def cancel(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerCancelAnswer:
+        """Cancel a run that is not over; its host is told on the next heartbeat."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/cancel", options=options)
+
+    def runs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[Literal["pending", "awaiting_approval", "running", "succeeded", "failed", "timed_out", "skipped", "cancelled", "expired"]] = None, schedule_id: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerRunsAnswer:
+        """The account's runs, newest first."""
+        return self._transport.json("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id}, options=options)
+
+    def runs_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[Literal["pending", "awaiting_approval", "running", "succeeded", "failed", "timed_out", "skipped", "cancelled", "expired"]] = None, schedule_id: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Run]:
+        """The account's runs, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id}, items="runs", options=options)
+
+    def get_run(self, id: str, *, options: Optional[CallOptions] = None) -> types.Run:
+        """One run (additive)."""
+        return self._transport.json("GET", f"/v1/schedule-runs/{quote(id, safe='')}", options=options)
+
+    def log(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)."""
+        return self._transport.text("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
+
+    def append_log(self, id: str, body: Union[bytes, str], *, attempt: str, offset: str, options: Optional[CallOptions] = None) -> types.SchedulerAppendLogAnswer:
+        """Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days (additive)."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"attempt": attempt, "offset": offset}, data=body, options=options)
+
+    def hosts(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerHostsAnswer:
+        """Machines that claim runs."""
+        return self._transport.json("GET", "/v1/scheduler/hosts", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def hosts_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.SchedulerHost]:
+        """Machines that claim runs. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/scheduler/hosts", query={"limit": limit, "cursor": cursor}, items="hosts", options=options)
+
+    def update_host(self, id: str, body: Optional[types.SchedulerUpdateHostBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulerHost:
+        """Rename, tag, pause or limit a machine."""
+        return self._transport.json("PATCH", f"/v1/scheduler/hosts/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove_host(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerRemoveHostAnswer:
+        """Forget a machine, with the commands approved for it; its device stays."""
+        return self._transport.json("DELETE", f"/v1/scheduler/hosts/{quote(id, safe='')}", options=options)
+
+    def report_native(self, body: types.SchedulerReportNativeBody, *, options: Optional[CallOptions] = None) -> types.SchedulerReportNativeAnswer:
+        """Report a slot that the operating system's scheduler ran while the platform was out of reach."""
+        return self._transport.json("POST", "/v1/scheduler/native-runs", body=body, options=options)
+
+    def fire(self, trigger_id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerFireAnswer:
+        """Run every enabled schedule with this event trigger."""
+        return self._transport.json("POST", f"/v1/triggers/{quote(trigger_id, safe='')}/fire", idempotent=True, options=options)
+
+
+class Sandboxes:
+    """Operations of `sandboxes`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def write_file(self, id: str, path: str, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.SandboxesWriteFileAnswer:
+        """Write a file of at most 100 MiB, whole or not at all."""
+        return self._transport.json("PUT", f"/v1/sandboxes/{quote(id, safe='')}/files/{quote(path, safe='/')}", data=body, options=options)
+
+    def read_file(self, id: str, path: str, *, options: Optional[CallOptions] = None) -> bytes:
+        """The bytes of a file."""
+        return self._transport.bytes("GET", f"/v1/sandboxes/{quote(id, safe='')}/files/{quote(path, safe='/')}", options=options)
+
+    def list_files(self, id: str, *, path: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SandboxesListFilesAnswer:
+        """The entries of a directory, one level."""
+        return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}/files", query={"path": path}, options=options)
+
+    def artifacts(self, id: str, *, options: Optional[CallOptions] = None) -> types.SandboxesArtifactsAnswer:
+        """Collect every file under /workspace/out: hashed, scanned, with signed links."""
+        return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}/artifacts", options=options)
+
+    def snapshot(self, id: str, body: Optional[types.SandboxesSnapshotBody] = None, *, options: Optional[CallOptions] = None) -> types.SandboxesSnapshotAnswer:
+        """Pack the workspace into a tar archive, scanned, with a signed link; v1."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/snapshot", body=body or {}, options=options)
+
+    def preview(self, id: str, body: types.SandboxesPreviewBody, *, options: Optional[CallOptions] = None) -> types.SandboxesPreviewAnswer:
+        """An address that forwards HTTP and WebSocket to a port inside, for anyone who has it."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/preview", body=body, options=options)
+
+    def list(self, *, status: Optional[Literal["running", "paused", "stopped", "expired", "destroyed"]] = None, options: Optional[CallOptions] = None) -> types.SandboxesListAnswer:
+        """The account's sandboxes, at most 200: the live ones, then the newest; without `status` all but the destroyed."""
+        return self._transport.json("GET", "/v1/sandboxes", query={"status": status}, options=options)
+
+    def create(self, body: Optional[types.NewSandbox] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
+        """Create a sandbox. If `backend` is unset: v2, or v1 when v2 is unavailable."""
+        return self._transport.json("POST", "/v1/sandboxes", body=body or {}, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
+        """One sandbox."""
+        return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}", options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
+        """Destroy a sandbox with its workspace; a repeat answers the same."""
+        return self._transport.json("DELETE", f"/v1/sandboxes/{quote(id, safe='')}", options=options)
+
+    def exec(self, id: str, body: Optional[types.Command] = None, *, options: Optional[CallOptions] = None) -> types.ExecResult:
+        """Run a command; with `Accept: text/event-stream` its output as it comes."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/exec", body=body or {}, idempotent=True, options=options)
+
+    def exec_frames(self, id: str, body: Optional[types.Command] = None, *, options: Optional[CallOptions] = None) -> Iterator[types.ExecFrame]:
+        """Run a command; with `Accept: text/event-stream` its output as it comes. Its frames as they come."""
+        return self._transport.frames("POST", f"/v1/sandboxes/{quote(id, safe='')}/exec", body=body or {}, idempotent=True, options=options)
+
+    def run(self, body: Optional[types.OneShot] = None, *, options: Optional[CallOptions] = None) -> types.RunResult:
+        """One shot: create, run, collect /workspace/out, destroy."""
+        return self._transport.json("POST", "/v1/sandboxes/run", body=body or {}, idempotent=True, options=options)
+
+    def run_code(self, id: str, body: types.SandboxesRunCodeBody, *, options: Optional[CallOptions] = None) -> types.CodeResult:
+        """Run a cell in the Python kernel, whose globals live on."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/run_code", body=body, options=options)
+
+    def reset_kernel(self, id: str, *, options: Optional[CallOptions] = None) -> types.SandboxesResetKernelAnswer:
+        """Restart the Python kernel, also while a cell runs; files stay."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/kernel/reset", options=options)
+
+    def pause(self, id: str, body: Optional[types.SandboxesPauseBody] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
+        """Keep memory, processes and workspace in a snapshot, and stop; v2."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/pause", body=body or {}, options=options)
+
+    def resume(self, id: str, *, options: Optional[CallOptions] = None) -> types.ResumedSandbox:
+        """Go on where a pause left off; `restored: false` is a cold start with the files intact."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/resume", options=options)
+
+    def fork(self, id: str, body: types.SandboxesForkBody, *, options: Optional[CallOptions] = None) -> types.SandboxesForkAnswer:
+        """Make copies with memory, processes and workspace; the parent goes on; v2."""
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/fork", body=body, options=options)
+
+
+class Artifacts:
+    """Operations of `artifacts`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def download(self, id: str, *, expires: Optional[str] = None, signature: Optional[str] = None, options: Optional[CallOptions] = None) -> bytes:
+        """The bytes behind a signed link, which is valid for 1 h; as an attachment."""
+        return self._transport.bytes("GET", f"/v1/artifacts/{quote(id, safe='')}", query={"expires": expires, "signature": signature}, options=options)
+
+
+class Usage:
+    """Operations of `usage`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, *, options: Optional[CallOptions] = None) -> types.Usage:
+        """What the account uses of each quota; past its limit a creation answers `quota_exceeded`."""
+        return self._transport.json("GET", "/v1/usage", options=options)
+
+
+class Audit:
+    """Operations of `audit`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, action: Optional[str] = None, subject: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, options: Optional[CallOptions] = None) -> types.Acts:
+        """The account's audit log, newest first."""
+        return self._transport.json("GET", "/v1/audit", query={"limit": limit, "cursor": cursor, "action": action, "subject": subject, "since": since, "until": until}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, action: Optional[str] = None, subject: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Act]:
+        """The account's audit log, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/audit", query={"limit": limit, "cursor": cursor, "action": action, "subject": subject, "since": since, "until": until}, items="acts", options=options)
+
+
+class Chat:
+    """Operations of `chat`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def completions(self, body: types.ChatCompletionsBody, *, options: Optional[CallOptions] = None) -> types.ChatCompletion:
+        """Ask a model, as OpenAI’s chat completions."""
+        return self._transport.json("POST", "/v1/chat/completions", body=body, options=options)
+
+    def completions_frames(self, body: types.ChatCompletionsBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Ask a model, as OpenAI’s chat completions. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/chat/completions", body=body, options=options)
+
+
+class Messages:
+    """Operations of `messages`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, body: types.MessagesCreateBody, *, options: Optional[CallOptions] = None) -> types.AnthropicMessage:
+        """Ask a model, as Anthropic’s messages."""
+        return self._transport.json("POST", "/v1/messages", body=body, options=options)
+
+    def create_frames(self, body: types.MessagesCreateBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Ask a model, as Anthropic’s messages. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/messages", body=body, options=options)
+
+
+class Responses:
+    """Operations of `responses`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, body: types.ResponsesCreateBody, *, options: Optional[CallOptions] = None) -> types.ModelResponse:
+        """Ask a model, as OpenAI’s responses."""
+        return self._transport.json("POST", "/v1/responses", body=body, options=options)
+
+    def create_frames(self, body: types.ResponsesCreateBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Ask a model, as OpenAI’s responses. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/responses", body=body, options=options)
+
+
+class Embeddings:
+    """Operations of `embeddings`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, body: types.EmbeddingsCreateBody, *, options: Optional[CallOptions] = None) -> types.Embeddings:
+        """Turn text into vectors, as OpenAI’s embeddings."""
+        return self._transport.json("POST", "/v1/embeddings", body=body, options=options)
+
+    def create_frames(self, body: types.EmbeddingsCreateBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Turn text into vectors, as OpenAI’s embeddings. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/embeddings", body=body, options=options)
+
+
+class Models:
+    """Operations of `models`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, options: Optional[CallOptions] = None) -> types.ModelsListAnswer:
+        """The models and aliases that the key may use."""
+        return self._transport.json("GET", "/v1/models", options=options)
+
+
+class Receipt:
+    """Operations of `receipt`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, *, trace_id: str, options: Optional[CallOptions] = None) -> types.ModelReceipt:
+        """What a finished request to a model cost."""
+        return self._transport.json("GET", "/v1/receipt", query={"trace_id": trace_id}, options=options)
+
+
+class Audio:
+    """Operations of `audio`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def transcriptions(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.AudioText:
+        """Turn speech into text, as OpenAI’s transcriptions: a form with `file` and `model`."""
+        return self._transport.json("POST", "/v1/audio/transcriptions", data=body, options=options)
+
+    def transcriptions_frames(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Turn speech into text, as OpenAI’s transcriptions: a form with `file` and `model`. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/audio/transcriptions", data=body, options=options)
+
+    def translations(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.AudioText:
+        """Turn speech into English text, as OpenAI’s translations: a form with `file` and `model`."""
+        return self._transport.json("POST", "/v1/audio/translations", data=body, options=options)
+
+    def translations_frames(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """Turn speech into English text, as OpenAI’s translations: a form with `file` and `model`. Its frames as they come."""
+        return self._transport.frames("POST", "/v1/audio/translations", data=body, options=options)
+
+    def speech(self, body: types.AudioSpeechBody, *, options: Optional[CallOptions] = None) -> bytes:
+        """Turn text into speech, as OpenAI’s speech."""
+        return self._transport.bytes("POST", "/v1/audio/speech", body=body, options=options)
+
+
+class Realtime:
+    """Operations of `realtime`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def connect(self, *, model: str, intent: Optional[Literal["transcription"]] = None, options: Optional[CallOptions] = None) -> None:
+        """Talk with a model over a WebSocket, as OpenAI’s Realtime API."""
+        return self._transport.nothing("GET", "/v1/realtime", query={"model": model, "intent": intent}, options=options)
+
+
+class Tokens:
+    """Operations of `tokens`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, body: types.TokensCreateBody, *, options: Optional[CallOptions] = None) -> types.MediaToken:
+        """A token for one kind of media route, that lives for minutes and dies with its key."""
+        return self._transport.json("POST", "/v1/tokens", body=body, options=options)
+
+
+class Sessions:
+    """Operations of `sessions`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SessionsListAnswer:
+        """The account's sessions, newest first."""
+        return self._transport.json("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Session]:
+        """The account's sessions, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}, items="sessions", options=options)
+
+    def create(self, body: Optional[types.SessionsCreateBody] = None, *, options: Optional[CallOptions] = None) -> types.Session:
+        """Begin a session."""
+        return self._transport.json("POST", "/v1/sessions", body=body or {}, idempotent=True, options=options)
+
+    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """What other devices ask the calling one for: what it has not acknowledged, then what comes. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/sessions/stream", options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Session:
+        """One session."""
+        return self._transport.json("GET", f"/v1/sessions/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.SessionsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Session:
+        """Change title or metadata of a session."""
+        return self._transport.json("PATCH", f"/v1/sessions/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.SessionsRemoveAnswer:
+        """Delete a session with its events and controls."""
+        return self._transport.json("DELETE", f"/v1/sessions/{quote(id, safe='')}", options=options)
+
+    def take_lease(self, id: str, *, options: Optional[CallOptions] = None) -> types.SessionsTakeLeaseAnswer:
+        """Take the right to write for 30 s, or renew it."""
+        return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/lease", options=options)
+
+    def drop_lease(self, id: str, *, options: Optional[CallOptions] = None) -> types.SessionsDropLeaseAnswer:
+        """Give the right to write back."""
+        return self._transport.json("DELETE", f"/v1/sessions/{quote(id, safe='')}/lease", options=options)
+
+    def append(self, id: str, body: types.SessionsAppendBody, *, options: Optional[CallOptions] = None) -> types.SessionsAppendAnswer:
+        """Append events behind the last one that the caller knows."""
+        return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/events", body=body, options=options)
+
+    def events(self, id: str, *, after: Optional[str] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.SessionsEventsAnswer:
+        """Events of a session, oldest first."""
+        return self._transport.json("GET", f"/v1/sessions/{quote(id, safe='')}/events", query={"after": after, "limit": limit}, options=options)
+
+    def follow(self, id: str, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Events of a session, those that are stored and then those that come. Yields until the stream is closed."""
+        return self._transport.events("GET", f"/v1/sessions/{quote(id, safe='')}/stream", query={"after": after}, options=options)
+
+    def send_control(self, id: str, body: types.SessionsSendControlBody, *, options: Optional[CallOptions] = None) -> types.SessionControl:
+        """Ask a device to send a prompt, to stop, or for something that its client knows."""
+        return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/controls", body=body, idempotent=True, options=options)
+
+    def ack_control(self, id: str, control_id: str, *, options: Optional[CallOptions] = None) -> types.SessionControl:
+        """Say that the calling device took a control; it is not delivered again."""
+        return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/controls/{quote(control_id, safe='')}/ack", options=options)
+
+    def transcript(self, id: str, *, options: Optional[CallOptions] = None) -> str:
+        """What was said in a session, as plain text."""
+        return self._transport.text("GET", f"/v1/sessions/{quote(id, safe='')}/transcript", options=options)
+
+
+class Prompts:
+    """Operations of `prompts`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, status: Optional[Literal["open", "launched", "sent", "answered", "verified", "done", "dismissed", "superseded", "active", "due", "all"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.PromptsListAnswer:
+        """The account's prompts, newest first."""
+        return self._transport.json("GET", "/v1/prompts", query={"status": status, "limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, status: Optional[Literal["open", "launched", "sent", "answered", "verified", "done", "dismissed", "superseded", "active", "due", "all"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Prompt]:
+        """The account's prompts, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/prompts", query={"status": status, "limit": limit, "cursor": cursor}, items="prompts", options=options)
+
+    def create(self, body: types.PromptsCreateBody, *, options: Optional[CallOptions] = None) -> types.PromptsCreateAnswer:
+        """Keep a prompt for later; one that is kept already answers 200 with `created: false`."""
+        return self._transport.json("POST", "/v1/prompts", body=body, options=options)
+
+    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of the account's prompts. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/prompts/stream", options=options)
+
+    def verify_all(self, body: Optional[types.PromptsVerifyAllBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsVerifyAllAnswer:
+        """Judge every active prompt that has a session, or those in `ids`."""
+        return self._transport.json("POST", "/v1/prompts/verify", body=body or {}, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.PromptsGetAnswer:
+        """One prompt."""
+        return self._transport.json("GET", f"/v1/prompts/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.PromptsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsUpdateAnswer:
+        """Snooze a prompt, mark it done or dismissed, or change how it will be launched."""
+        return self._transport.json("PATCH", f"/v1/prompts/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.PromptsRemoveAnswer:
+        """Delete a prompt; its text may be kept anew."""
+        return self._transport.json("DELETE", f"/v1/prompts/{quote(id, safe='')}", options=options)
+
+    def launch(self, id: str, body: Optional[types.PromptsLaunchBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsLaunchAnswer:
+        """Open a session for a prompt and send it to a device."""
+        return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/launch", body=body or {}, idempotent=True, options=options)
+
+    def match(self, id: str, body: types.PromptsMatchBody, *, options: Optional[CallOptions] = None) -> types.PromptsMatchAnswer:
+        """Say that a turn carries this prompt, where the platform could not see it."""
+        return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/match", body=body, options=options)
+
+    def verify(self, id: str, body: Optional[types.PromptsVerifyBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsVerifyAnswer:
+        """Let a model judge by transcript, diff and files whether the work is done."""
+        return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/verify", body=body or {}, options=options)
+
+
+class Mcp:
+    """Operations of `mcp`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def call(self, body: Optional[Any] = None, *, options: Optional[CallOptions] = None) -> types.McpMessage:
+        """A message of the Model Context Protocol."""
+        return self._transport.json("POST", "/mcp", body=body or {}, options=options)
+
+    def call_frames(self, body: Optional[Any] = None, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """A message of the Model Context Protocol. Its frames as they come."""
+        return self._transport.frames("POST", "/mcp", body=body or {}, options=options)
+
+
+class Operations:
+    """Every operation of the API, by feature."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.health = Health(transport)
+        self.keys = Keys(transport)
+        self.devices = Devices(transport)
+        self.hosts = Hosts(transport)
+        self.notifications = Notifications(transport)
+        self.heartbeats = Heartbeats(transport)
+        self.schedules = Schedules(transport)
+        self.scheduler = Scheduler(transport)
+        self.sandboxes = Sandboxes(transport)
+        self.artifacts = Artifacts(transport)
+        self.usage = Usage(transport)
+        self.audit = Audit(transport)
+        self.chat = Chat(transport)
+        self.messages = Messages(transport)
+        self.responses = Responses(transport)
+        self.embeddings = Embeddings(transport)
+        self.models = Models(transport)
+        self.receipt = Receipt(transport)
+        self.audio = Audio(transport)
+        self.realtime = Realtime(transport)
+        self.tokens = Tokens(transport)
+        self.sessions = Sessions(transport)
+        self.prompts = Prompts(transport)
+        self.mcp = Mcp(transport)
