@@ -9,6 +9,7 @@ import { isLastOwner, keysData } from './features/keys/index.ts';
 import { meteringData } from './features/metering/index.ts';
 import { notificationsData } from './features/notifications/index.ts';
 import { orgsData, orgsOwnedAlone } from './features/orgs/index.ts';
+import { pagesData } from './features/pages/index.ts';
 import { promptsData } from './features/prompts/index.ts';
 import { sandboxesData } from './features/sandboxes/index.ts';
 import { schedulerData } from './features/scheduler/index.ts';
@@ -32,6 +33,7 @@ export const accountData: readonly AccountData[] = [
   sessionsData,
   hostsData,
   notificationsData,
+  pagesData,
   devicesData,
   orgsData,
   meteringData,

@@ -32,6 +32,11 @@ import type { Spending } from './features/keys/index.ts';
 import { promptsFeature } from './features/prompts/feature.ts';
 import { Prompts } from './features/prompts/index.ts';
 import { realtimeFeature } from './features/realtime/feature.ts';
+import { pagesFeature } from './features/pages/feature.ts';
+import { Pages } from './features/pages/index.ts';
+import { rulesFeature } from './features/rules/feature.ts';
+import { Rules } from './features/rules/index.ts';
+import { toolsFeature } from './features/tools/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
 import { schedulerFeature } from './features/scheduler/feature.ts';
@@ -100,6 +105,13 @@ function modelFeatures(kernel: Kernel, { spending }: { spending: Spending }, san
   return { agent, prompts, features };
 }
 
+/** Search and fetch, the pages behind them, and the rules that both obey. */
+function webFeatures(kernel: Kernel): Feature[] {
+  const pages = new Pages(kernel);
+  const rules = new Rules(kernel);
+  return [rulesFeature(rules), pagesFeature(kernel, pages), toolsFeature(kernel, { pages, rules })];
+}
+
 /** What is answered besides the operations. */
 function mountPages(http: FastifyInstance): void {
   mountHome(http);
@@ -129,6 +141,7 @@ export function buildApp(kernel: Kernel): App {
     meteringFeature,
     auditFeature,
     ...models,
+    ...webFeatures(kernel),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
 

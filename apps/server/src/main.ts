@@ -18,6 +18,7 @@ import {
 } from './features/inference/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
+import { pagesCommands } from './features/pages/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
 import { printable } from './kernel/text.ts';
@@ -200,6 +201,7 @@ program
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
   });
+pagesCommands(program, run);
 program.commandsGroup('People and keys:');
 accountsCommands(program, run);
 deletionCommands(accountDeletion)(program, run);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { readRegistry } from './features/inference/index.ts';
+import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { systemClock } from './kernel/clock.ts';
@@ -98,6 +99,7 @@ function checkProvidersFile(config: Config): void {
   const place = { config, dataDir: findDataDir(config) };
   checkProviders(place);
   readRegistry(place);
+  checkSources(place);
 }
 
 /**

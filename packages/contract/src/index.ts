@@ -26,6 +26,7 @@ import { sessionErrors, sessions } from './sessions.ts';
 import { inferenceErrors } from './inference.ts';
 import { mcp } from './mcp.ts';
 import { tokens } from './tokens.ts';
+import { toolErrors, tools } from './tools.ts';
 import { usage } from './usage.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
@@ -41,6 +42,7 @@ export const errorCodes = {
   ...inferenceErrors,
   ...sessionErrors,
   ...promptErrors,
+  ...toolErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -69,6 +71,7 @@ export const contract = {
   tokens,
   sessions,
   prompts,
+  tools,
   mcp,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
@@ -135,5 +138,13 @@ export {
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';
 export { session, sessionControl, sessionEvent } from './sessions.ts';
+export {
+  fetchedPage,
+  freshnesses,
+  pageFormats,
+  searchAnswer,
+  searchIntents,
+  searchResult,
+} from './tools.ts';
 export { wordsFor } from './words.ts';
 export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';

@@ -21,6 +21,7 @@ export const scopedFeatures = [
   'tokens',
   'sessions',
   'prompts',
+  'tools',
   'mcp',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];

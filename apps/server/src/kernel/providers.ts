@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import type { Cancel, Clock } from './clock.ts';
+import type { Log } from './log.ts';
 
 /** What says where the providers file is. */
 export interface ProvidersPlace {
@@ -20,5 +22,39 @@ export function readProvidersText(place: ProvidersPlace): string | undefined {
     if (place.config.providersFile === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT')
       return undefined;
     throw error;
+  }
+}
+
+const lookEveryMs = 5_000;
+
+/**
+ * Hands the file's text to `read`, now and whenever the file changes; undefined when there is none. With text that `read`
+ * throws at, what was read before goes on, and the log says why. Answers how to end it.
+ */
+export function followProviders(
+  kernel: ProvidersPlace & { clock: Clock; log: Log },
+  read: (text: string | undefined) => void,
+): Cancel {
+  let changedAt: number | undefined;
+  const look = (): void => {
+    const now = changeOf(providersPath(kernel));
+    if (now === changedAt) return;
+    changedAt = now;
+    try {
+      read(readProvidersText(kernel));
+    } catch (err) {
+      kernel.log.error({ err }, 'the providers file cannot be used; what it said before goes on');
+    }
+  };
+  look();
+  return kernel.clock.every(lookEveryMs, look);
+}
+
+/** When it was last written; 0 when there is none. */
+function changeOf(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return 0;
   }
 }

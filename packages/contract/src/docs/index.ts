@@ -23,6 +23,7 @@ import { receiptDocs } from './receipt.ts';
 import { mcpDocs } from './mcp.ts';
 import { sessionsDocs } from './sessions.ts';
 import { tokensDocs } from './tokens.ts';
+import { toolsDocs } from './tools.ts';
 import { usageDocs } from './usage.ts';
 
 /** The docs of every operation, by feature and verb. Apart from the contract: a client needs none of this text. */
@@ -45,6 +46,7 @@ export const docs = {
   embeddings: embeddingsDocs,
   models: modelsDocs,
   receipt: receiptDocs,
+  tools: toolsDocs,
   audio: audioDocs,
   realtime: realtimeDocs,
   tokens: tokensDocs,

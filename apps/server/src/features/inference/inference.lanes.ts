@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs';
 import { ConfigError } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
+import { followProviders, type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
 import { type Lane, type LaneModel, parseRegistry, type Registry } from './inference.providers.ts';
 
 /** A lane, and the name that it wants for the model at hand. */
@@ -14,13 +13,14 @@ export interface Choice {
 /** Model aliases that are always there (document 1, Health records). */
 export const aliases = ['svc', 'svc-fast', 'svc-embed'];
 
-const lookEveryMs = 5_000;
 const nothing: Registry = { lanes: [], aliases: new Map() };
 
 /** Reads the registry of the providers file; throws `ConfigError` when it cannot be used. Without a file it is empty. */
-export function readRegistry(place: ProvidersPlace): Registry {
+export const readRegistry = (place: ProvidersPlace): Registry => registryOf(place, () => readProvidersText(place));
+
+function registryOf(place: ProvidersPlace, read: () => string | undefined): Registry {
   try {
-    const text = readProvidersText(place);
+    const text = read();
     return text === undefined ? nothing : parseRegistry(text);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -32,7 +32,6 @@ export function readRegistry(place: ProvidersPlace): Registry {
 export class Lanes {
   readonly #kernel: Kernel;
   #registry = nothing;
-  #changedAt = 0;
   /** Until when a lane is left alone, by id; of `clock.monotonic()`. */
   readonly #cooling = new Map<string, number>();
 
@@ -40,21 +39,11 @@ export class Lanes {
     this.#kernel = kernel;
   }
 
-  /** Reads the file, and looks at it every 5 s. With one that cannot be used the lanes of before go on, and the log says why. */
+  /** Follows the file; with one that cannot be used the lanes of before go on, and the log says why. */
   start(): () => void {
-    this.#read();
-    return this.#kernel.clock.every(lookEveryMs, () => {
-      if (changeOf(providersPath(this.#kernel)) !== this.#changedAt) this.#read();
+    return followProviders(this.#kernel, (text) => {
+      this.#registry = registryOf(this.#kernel, () => text);
     });
-  }
-
-  #read(): void {
-    this.#changedAt = changeOf(providersPath(this.#kernel));
-    try {
-      this.#registry = readRegistry(this.#kernel);
-    } catch (err) {
-      this.#kernel.log.error({ err }, 'the providers file cannot be used; the lanes of before go on');
-    }
   }
 
   get isEmpty(): boolean {
@@ -110,12 +99,4 @@ function modelFor(models: readonly LaneModel[], alias: string): string | undefin
   const isVectors = ({ as }: LaneModel): boolean => /embed/i.test(as);
   const fitting = models.find((model) => isVectors(model) === (alias === 'svc-embed'));
   return (models.find(({ name }) => name === alias) ?? fitting ?? models[0])?.as;
-}
-
-function changeOf(path: string): number {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return 0;
-  }
 }

@@ -1,0 +1,40 @@
+import type { Feature, JobDefinition } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { Crawler } from './pages.crawler.ts';
+import { enqueueOld, sweepHosts } from './pages.queue.sql.ts';
+import type { Pages } from './pages.reader.ts';
+import { sweepPages } from './pages.sql.ts';
+
+/** What accounts fetched is kept so long; what the operator indexed is looked at again after so many days. */
+const keptDays = 30;
+const freshDays = 7;
+
+/** Every night: forgets old pages of accounts, and has the operator's looked at again. */
+const sweep: JobDefinition = {
+  name: 'pages.sweep',
+  cron: '41 3 * * *',
+  async run({ sql, clock }) {
+    await sweepPages(sql, clock, keptDays);
+    await enqueueOld(sql, clock, freshDays);
+    await sweepHosts(sql, clock);
+  },
+};
+
+/** Pages that were fetched, and the index. It has no routes of its own. */
+export function pagesFeature(kernel: Kernel, pages: Pages): Feature {
+  const crawler = new Crawler(kernel, pages);
+  return {
+    name: 'pages',
+    operations: {},
+    jobs: [sweep],
+    async start(_kernel, { works }) {
+      if (works) crawler.start();
+      return {
+        stop: async () => {
+          await crawler.stop();
+          await pages.pool.stop();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { inTransaction } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { OutboundError } from '../../kernel/outbound.ts';
+import { UnreadableError } from './pages.pool.ts';
+import {
+  countQueue,
+  enqueue,
+  freeHost,
+  mostQueued,
+  putOff,
+  type Queued,
+  takeDue,
+  unqueue,
+} from './pages.queue.sql.ts';
+import { type Pages, PageStatusError } from './pages.reader.ts';
+import { type Manners, mannersOf, RobotsUnknown } from './pages.robots.ts';
+import { readSitemap } from './pages.sitemap.ts';
+
+/** Sites that are asked at once, over all gateways some more; of each one page at a time. */
+const atOnce = 4;
+const everyMs = 1_000;
+/** Sitemaps may be long: the protocol's bound is 50 MB, unpacked. */
+const sitemapBytes = 10 * 1024 * 1024;
+const deepestSitemap = 2;
+const mostAttempts = 5;
+const firstPauseMs = 60_000;
+const robotsPauseMs = 3_600_000;
+
+/** Fetches what the operator feeds into the index: one page of a site at a time, as its robots.txt asks. */
+export class Crawler {
+  readonly #kernel: Kernel;
+  readonly #pages: Pages;
+  readonly #stop = new AbortController();
+  #loop: Loop | undefined;
+
+  constructor(kernel: Kernel, pages: Pages) {
+    this.#kernel = kernel;
+    this.#pages = pages;
+  }
+
+  start(): void {
+    this.#loop = startLoop(this.#kernel, { name: 'pages.crawl', everyMs, work: async () => this.#round() });
+  }
+
+  /** Ends what is under way; it is taken again by the next crawler. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop?.stop();
+  }
+
+  async #round(): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    const taken = await inTransaction(sql, async (tx) => takeDue(tx, clock, atOnce));
+    await Promise.all(taken.map(async (queued) => this.#take(queued)));
+  }
+
+  async #take(queued: Queued): Promise<void> {
+    const { sql, clock, log } = this.#kernel;
+    let pauseMs = firstPauseMs / 60;
+    try {
+      const manners = await mannersOf(this.#kernel, new URL(queued.url));
+      ({ pauseMs } = manners);
+      await this.#visit(queued, manners);
+      await unqueue(sql, queued);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      log.debug({ err: error, url: queued.url }, 'a page was not indexed');
+      if (isFinal(error)) await unqueue(sql, queued);
+      else await putOff(sql, clock, queued, pauseOf(error, queued.attempts), reasonOf(error));
+    } finally {
+      await freeHost(sql, clock, queued.host, pauseMs);
+    }
+  }
+
+  async #visit(queued: Queued, manners: Manners): Promise<void> {
+    const judge = (url: URL): void => {
+      // Another site has manners of its own, and is not this one's to send a crawler to.
+      if (url.host !== queued.host || !manners.mayFetch(url.href)) throw new Disallowed(url.host);
+    };
+    const request = { url: queued.url, judge, signal: this.#stop.signal };
+    if (queued.kind === 'page') await this.#pages.index(request);
+    else await this.#readSitemap(queued, judge);
+  }
+
+  async #readSitemap({ url, depth }: Queued, judge: (url: URL) => void): Promise<void> {
+    const { sql, clock, outbound } = this.#kernel;
+    const answer = await outbound.request(url, { judge, signal: this.#stop.signal, maxBytes: sitemapBytes });
+    if (answer.status !== 200) throw new PageStatusError(answer.status);
+    const sitemap = readSitemap(answer.body, answer.url);
+    if (!sitemap) throw new UnreadableError('unsupported', 'no sitemap');
+    if (sitemap.kind === 'sitemaps' && depth >= deepestSitemap) return;
+    const { waiting } = await countQueue(sql);
+    const urls = sitemap.urls.slice(0, Math.max(0, mostQueued - waiting));
+    await enqueue(sql, clock, { urls, kind: sitemap.kind === 'pages' ? 'page' : 'sitemap', depth: depth + 1 });
+  }
+}
+
+/** The site's robots.txt forbids it, or it leads to another site. */
+class Disallowed extends Error {
+  override name = 'Disallowed';
+}
+
+/** Whether another attempt would end the same. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof Disallowed) return true;
+  if (error instanceof UnreadableError) return true;
+  if (error instanceof OutboundError) return error.kind === 'refused';
+  return error instanceof PageStatusError && error.status < 500 && error.status !== 429 && error.status !== 408;
+}
+
+/** The longer it failed, the longer the pause; after the fifth time a day. */
+function pauseOf(error: unknown, attempts: number): number {
+  if (error instanceof RobotsUnknown) return robotsPauseMs;
+  return attempts >= mostAttempts ? 24 * 3_600_000 : firstPauseMs * 4 ** (attempts - 1);
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');

@@ -1,0 +1,212 @@
+import { pageAddress } from '@svc/extraction';
+import { FairTurns } from '../../kernel/fair-turns.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
+import { Pool } from './pages.pool.ts';
+import {
+  dropPage,
+  findPage,
+  type IndexHit,
+  type IndexQuery,
+  keepPage,
+  type Owner,
+  readBlocks,
+  readVisible,
+  searchIndex,
+  type StoredPage,
+  touchPage,
+} from './pages.sql.ts';
+import type { Found, Question, ReadBytes, Rendered, Wanted, Work } from './pages.work.ts';
+
+/** A server answered with something else than a page. */
+export class PageStatusError extends Error {
+  override name = 'PageStatusError';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the server answered ${status}`);
+    this.status = status;
+  }
+}
+
+/** Which page, for whom, and how fresh. */
+export interface PageRequest {
+  /** Null: for the operator's index. */
+  readonly owner: Owner;
+  readonly url: string;
+  /** A kept copy that is at most so old does. */
+  readonly maxAgeMs: number;
+  /** Throws when the caller may not have a page of this address; asked for each hop. */
+  readonly judge?: (url: URL) => void;
+  /** Until the last byte; default 15,000. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A page, where it came from and how fresh it is. */
+export interface Read<T> {
+  readonly page: Pick<StoredPage, 'url' | 'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'published_at'> & {
+    content_type: string;
+    truncated: boolean;
+    last_modified: string;
+  };
+  readonly cached: boolean;
+  readonly result: T;
+}
+
+/** What is read of a page besides its facts. */
+interface Purpose<T> {
+  readonly of: (read: ReadBytes) => T;
+  readonly ofStored: (row: StoredPage, owner: string, signal: AbortSignal | undefined) => Promise<T | undefined>;
+  readonly asked: Pick<Work & { kind: 'read' }, 'wanted' | 'question'>;
+}
+
+/** Requests to strangers' servers at once: each may hold 3 MB and its worker's answer. */
+const fetches = { atOnce: 32, mostOfOne: 12, waitingOfOne: 64 };
+const accept = 'text/html,application/xhtml+xml,application/pdf,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1';
+/** Owner of the operator's work among accounts that take turns. */
+const operator = 'operator';
+
+/** Fetches pages, reads them in workers, keeps them and finds them again (design: tools). */
+export class Pages {
+  readonly #kernel: Pick<Kernel, 'outbound' | 'clock' | 'log' | 'sql'>;
+  readonly pool: Pool;
+  readonly #fetches = new FairTurns(fetches);
+
+  constructor(kernel: Pick<Kernel, 'outbound' | 'clock' | 'log' | 'sql'>) {
+    this.#kernel = kernel;
+    this.pool = new Pool(kernel);
+  }
+
+  /** A page's content. Throws `OutboundError`, `PageStatusError`, `UnreadableError`, or what `judge` throws. */
+  async render(request: PageRequest, wanted: Wanted): Promise<Read<Rendered>> {
+    return this.#read(request, {
+      asked: { wanted },
+      of: ({ rendered }) => rendered as Rendered,
+      ofStored: async ({ id }, owner, signal) => {
+        const blocks = await readBlocks(this.#kernel.sql, id);
+        return blocks && this.pool.do(owner, { kind: 'render', blocks: new Uint8Array(blocks), wanted }, signal);
+      },
+    });
+  }
+
+  /** What a page says to a question. Throws as `render` does. */
+  async check(request: PageRequest, question: Question): Promise<Read<Found>> {
+    return this.#read(request, this.#checking(question));
+  }
+
+  /** The same of the copy that is kept, however old; undefined when there is none. Nothing is fetched. */
+  async checkStored(request: PageRequest, question: Question): Promise<Read<Found> | undefined> {
+    const kept = await findPage(this.#kernel.sql, this.#kernel.clock, request.owner, request.url);
+    return kept && this.#ofStored(request, this.#checking(question), kept);
+  }
+
+  /** Fetches a page into the operator's index, or sees that it is as it was. Throws as `render` does. */
+  async index(request: Omit<PageRequest, 'owner' | 'maxAgeMs'>): Promise<void> {
+    await this.#read({ ...request, owner: null, maxAgeMs: 0 }, { asked: {}, of: () => {}, ofStored: async () => {} });
+  }
+
+  /** Pages of the index that may answer a query. */
+  find(query: IndexQuery): Promise<IndexHit[]> {
+    return searchIndex(this.#kernel.sql, query);
+  }
+
+  #checking(question: Question): Purpose<Found> {
+    return {
+      asked: { question },
+      of: ({ found }) => found as Found,
+      ofStored: async ({ id }, owner, signal) => {
+        const visible = await readVisible(this.#kernel.sql, id);
+        return visible && this.pool.do(owner, { kind: 'check', visible: new Uint8Array(visible), question }, signal);
+      },
+    };
+  }
+
+  async #read<T>(request: PageRequest, purpose: Purpose<T>): Promise<Read<T>> {
+    const { owner, url, maxAgeMs, signal } = request;
+    const kept = await findPage(this.#kernel.sql, this.#kernel.clock, owner, url);
+    const stored = kept && kept.age_ms <= maxAgeMs ? await this.#ofStored(request, purpose, kept) : undefined;
+    return stored ?? this.#fetches.run(owner ?? operator, async () => this.#fetch(request, purpose, kept), signal);
+  }
+
+  /** From the copy that is kept; undefined when it went in the meantime. */
+  async #ofStored<T>(request: PageRequest, purpose: Purpose<T>, kept: StoredPage): Promise<Read<T> | undefined> {
+    request.judge?.(new URL(kept.url));
+    const result = await purpose.ofStored(kept, request.owner ?? operator, request.signal);
+    return result === undefined ? undefined : { page: kept, cached: true, result };
+  }
+
+  async #fetch<T>(request: PageRequest, purpose: Purpose<T>, kept: StoredPage | undefined): Promise<Read<T>> {
+    const { owner, url, signal } = request;
+    const answer = await this.#ask(request, kept);
+    if (answer.status === 304 && kept) {
+      await touchPage(this.#kernel.sql, this.#kernel.clock, kept.id);
+      const result = await purpose.ofStored(kept, owner ?? operator, signal);
+      if (result !== undefined) return { page: kept, cached: false, result };
+    }
+    if (answer.status === 404 || answer.status === 410) await dropPage(this.#kernel.sql, owner, url);
+    if (answer.status < 200 || answer.status > 299 || answer.status === 204) throw new PageStatusError(answer.status);
+    const contentType = header(answer, 'content-type');
+    // A copy: the buffer may be a part of one that others use, and this one goes to the worker whole.
+    const bytes = new Uint8Array(answer.body);
+    const work = { kind: 'read' as const, bytes, url: answer.url, contentType, ...purpose.asked };
+    const read = await this.pool.do(owner ?? operator, work, signal);
+    const page = await this.#keep(request, answer, read);
+    return { page, cached: false, result: purpose.of(read) };
+  }
+
+  async #ask(
+    { url, judge, signal, timeoutMs }: PageRequest,
+    kept: StoredPage | undefined,
+  ): Promise<OutboundAnswer> {
+    const headers = {
+      accept,
+      ...(kept?.etag && { 'if-none-match': kept.etag }),
+      ...(kept?.last_modified && { 'if-modified-since': kept.last_modified }),
+    };
+    return this.#kernel.outbound.request(url, {
+      headers,
+      ...(judge && { judge }),
+      ...(signal && { signal }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+  }
+
+  /** Keeps a page, unless its server says that nobody may. */
+  async #keep({ owner, url }: PageRequest, answer: OutboundAnswer, read: ReadBytes): Promise<Read<unknown>['page']> {
+    const { facts } = read;
+    const lastModified = header(answer, 'last-modified');
+    const address = pageAddress(answer.url);
+    if (/\bno-store\b/i.test(header(answer, 'cache-control'))) {
+      const { contentType: content_type, publishedAt: published_at, ...others } = facts;
+      return {
+        ...others,
+        url: address,
+        content_type,
+        published_at,
+        truncated: answer.truncated,
+        last_modified: lastModified,
+      };
+    }
+    const isHidden = facts.noIndex || /\bno(?:index|ne)\b/i.test(header(answer, 'x-robots-tag'));
+    return keepPage(this.#kernel.sql, this.#kernel.clock, {
+      owner,
+      address: url,
+      url: address,
+      facts,
+      blocks: read.blocks,
+      visible: read.visible,
+      indexed: isHidden ? undefined : read.indexed,
+      truncated: answer.truncated,
+      etag: header(answer, 'etag'),
+      lastModified,
+    });
+  }
+}
+
+/** A header's text, cut where no honest one ends. */
+const header = ({ headers }: OutboundAnswer, name: string): string => String(headers[name] ?? '').slice(0, 500);
+
+/** Whether a page's server, or the way to it, is at fault, and not the caller. */
+export const isFaultOfServer = (error: unknown): boolean =>
+  error instanceof PageStatusError || (error instanceof OutboundError && error.kind !== 'refused');

@@ -1,0 +1,117 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { type Block, type Page, type PageFormat, readPage, renderPage } from '@svc/extraction';
+import { bestPassage, indexPage, relevanceOf, type Relevance, verifySnippet } from '@svc/verification';
+
+/** How content is to be written, and how much of it. */
+export interface Wanted {
+  readonly format: PageFormat;
+  /** UTF-16 units. */
+  readonly maxChars: number;
+}
+
+/** What a page is asked: does one of these snippets stand on it, else which part of it answers best. */
+export interface Question {
+  /** Roots of the query's words. */
+  readonly words: readonly string[];
+  readonly snippets: readonly string[];
+}
+
+/** Content as it was wanted. */
+export interface Rendered {
+  readonly content: string;
+  readonly chars: number;
+  readonly truncated: boolean;
+}
+
+/** What a page says to a question. */
+export interface Found {
+  /** The page's own words; undefined: nothing that answers. */
+  readonly snippet: string | undefined;
+  readonly relevance: Relevance;
+}
+
+/** What is kept of a page besides its content. */
+export type PageFacts = Pick<
+  Page,
+  'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'contentType' | 'publishedAt' | 'noIndex'
+>;
+
+/** A page that was read from bytes. */
+export interface ReadBytes {
+  readonly facts: PageFacts;
+  /** Gzipped JSON. */
+  readonly blocks: Uint8Array;
+  /** Gzipped text. */
+  readonly visible: Uint8Array;
+  /** The beginning of the text, for the index. */
+  readonly indexed: string;
+  readonly rendered?: Rendered;
+  readonly found?: Found;
+}
+
+/** Work on one page. Each kind may take a second of a processor for a page of the largest size. */
+export type Work =
+  | {
+      readonly kind: 'read';
+      readonly bytes: Uint8Array;
+      readonly url: string;
+      readonly contentType: string;
+      readonly wanted?: Wanted;
+      readonly question?: Question;
+    }
+  | { readonly kind: 'render'; readonly blocks: Uint8Array; readonly wanted: Wanted }
+  | { readonly kind: 'check'; readonly visible: Uint8Array; readonly question: Question };
+
+/** What each kind of work answers. */
+export interface Results {
+  readonly read: ReadBytes;
+  readonly render: Rendered;
+  readonly check: Found;
+}
+
+/** Characters of a page that the index holds: the rest of a longer one is not found by its words. */
+const mostIndexed = 100_000;
+/** Unpacked bytes of what was stored: 1,000,000 characters and their marks. */
+const mostUnpacked = 32 * 1024 * 1024;
+
+/** Does the work; runs in a worker, which is ended when it takes too long or too much memory. */
+export async function doWork(work: Work): Promise<ReadBytes | Rendered | Found> {
+  switch (work.kind) {
+    case 'read':
+      return read(work);
+    case 'render':
+      return renderPage(unpacked(work.blocks), work.wanted.format, work.wanted.maxChars);
+    case 'check':
+      return check(gunzipSync(work.visible, { maxOutputLength: mostUnpacked }).toString(), work.question);
+  }
+}
+
+async function read({ bytes, url, contentType, wanted, question }: Work & { kind: 'read' }): Promise<ReadBytes> {
+  const page = await readPage(bytes, { url, contentType });
+  const { blocks, visible, kind, ...facts } = page;
+  return {
+    facts,
+    // Level 1: three times as quick as the usual one, for 15 % more bytes.
+    blocks: gzipSync(JSON.stringify({ kind, blocks }), { level: 1 }),
+    visible: gzipSync(visible, { level: 1 }),
+    indexed: visible.slice(0, mostIndexed).toWellFormed(),
+    ...(wanted && { rendered: renderPage(page, wanted.format, wanted.maxChars) }),
+    ...(question && { found: check(visible, question) }),
+  };
+}
+
+function unpacked(blocks: Uint8Array): { kind: Page['kind']; blocks: readonly Block[] } {
+  return JSON.parse(gunzipSync(blocks, { maxOutputLength: mostUnpacked }).toString()) as {
+    kind: Page['kind'];
+    blocks: readonly Block[];
+  };
+}
+
+function check(visible: string, { words, snippets }: Question): Found {
+  const page = indexPage(visible);
+  for (const snippet of snippets) {
+    const verified = verifySnippet(page, snippet);
+    if (verified) return { snippet: verified.text, relevance: relevanceOf(page, words) };
+  }
+  return { snippet: bestPassage(page, words)?.text, relevance: relevanceOf(page, words) };
+}

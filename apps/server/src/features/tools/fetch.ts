@@ -1,0 +1,63 @@
+import { contract } from '@svc/contract';
+import { operation } from '../../kernel/feature.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { OutboundError } from '../../kernel/outbound.ts';
+import { isFaultOfServer, type Pages, UnreadableError } from '../pages/index.ts';
+import type { Rules } from '../rules/index.ts';
+import { takeOne } from './tools.limits.ts';
+
+/** A copy that is at most so old answers (design: tools, Fetch). */
+const cachedMs = 15 * 60_000;
+
+/** Fetches a public page and reads its content. */
+export const fetch = ({ pages, rules }: { pages: Pages; rules: Rules }) =>
+  operation(contract.tools.fetch, async (context, { body }) => {
+    await takeOne(context, 'fetch');
+    const { actor, clock, kernel, signal } = context;
+    const began = clock.monotonic();
+    const judgement = await rules.for(actor.accountId);
+    const judge = (url: URL): void => {
+      if (judgement.refuses('fetch', url))
+        throw new ApiError('forbidden', 'a rule of this platform forbids this address; ask its operator');
+    };
+    const { url, format, max_chars: maxChars } = body;
+    try {
+      // Before the copy that is kept, too: what an address may be changes with the settings.
+      await kernel.outbound.check(url);
+      judge(new URL(url));
+      const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge, signal };
+      const { page, cached, result } = await pages.render(request, { format, maxChars });
+      return {
+        url,
+        final_url: page.url,
+        title: page.title,
+        byline: page.byline,
+        description: page.description,
+        canonical: page.canonical,
+        lang: page.lang,
+        content_type: page.content_type,
+        content: result.content,
+        chars: result.chars,
+        truncated: page.truncated || result.truncated,
+        took_ms: Math.round(clock.monotonic() - began),
+        cached,
+      };
+    } catch (error) {
+      throw failureOf(error);
+    }
+  });
+
+const unread = {
+  unsupported: 'this is no page with text: html, text, json, xml and pdf are read',
+  unreadable: 'the page is broken and cannot be read',
+  too_hard: 'the page takes too long or too much memory to read',
+};
+
+/** What a caller is told. A refusal tells nothing about the address (design: tools, Fetch). */
+function failureOf(error: unknown): unknown {
+  if (error instanceof OutboundError && error.kind === 'refused')
+    return badRequest(error.message, { url: [error.message] });
+  if (error instanceof UnreadableError) return new ApiError('upstream_error', unread[error.kind]);
+  if (isFaultOfServer(error)) return new ApiError('upstream_error', (error as Error).message);
+  return error;
+}

@@ -1,0 +1,1 @@
+export { checkSources } from './tools.sources.ts';

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { askJson, type Candidate, isoDate, plainText, type Source, type SourceSettings } from './tools.source.ts';
+
+/** The search of MediaWiki's action API, as far as we read it. */
+const answer = z.looseObject({
+  query: z.looseObject({
+    search: z
+      .array(z.looseObject({ title: z.string(), snippet: z.string().default(''), timestamp: z.string().optional() }))
+      .default([]),
+  }),
+});
+
+/** Wikipedia in the language of the query; it needs no key. */
+const wikipedia = 'https://{lang}.wikipedia.org';
+
+/** A wiki of MediaWiki's; `{lang}` in its address stands for the language of the query. */
+export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wikipedia }: SourceSettings): Source {
+  return {
+    id,
+    isRemote: true,
+    async find({ query, lang, limit }, signal): Promise<Candidate[]> {
+      const base = baseUrl.replace('{lang}', lang);
+      const url = new URL(`${base}/w/api.php`);
+      const asked = { action: 'query', list: 'search', format: 'json', formatversion: '2', srprop: 'snippet|timestamp' };
+      for (const [name, value] of Object.entries({ ...asked, srsearch: query.slice(0, 300), srlimit: String(limit) }))
+        url.searchParams.set(name, value);
+      const { query: found } = await askJson(kernel, url, { schema: answer, signal });
+      return found.search.map(({ title, snippet, timestamp }) => ({
+        url: `${base}/wiki/${encodeURIComponent(title.replaceAll(' ', '_')).replaceAll('%2F', '/').replaceAll('%3A', ':')}`,
+        title,
+        snippet: plainText(snippet),
+        age: isoDate(timestamp),
+      }));
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { tools } from '../tools.ts';
+import type { Docs } from './docs.ts';
+
+/** What a person reads of search and fetch. */
+export const toolsDocs = {
+  search: {
+    description:
+      'Every snippet stands on its page, which is fetched to see; what does not is left out. An answer comes within 4 seconds with what is verified by then, and `degraded` says what went wrong. 503 `search_unavailable` means that every source is down and the index knows nothing.',
+    example: {
+      body: { query: 'When was the Widget Works founded?', limit: 3 },
+      response: {
+        results: [
+          {
+            title: 'The Widget Works',
+            url: 'http://widgets.example.com/about',
+            snippet: 'The Widget Works was founded in 1911 by Ana Pop in Cluj.',
+            page_age: '2026-01-31',
+            source: 'index',
+            verified: true,
+          },
+        ],
+        provider: 'index',
+        took_ms: 640,
+        cached: false,
+        coverage: 1,
+        sources_tried: ['index', 'wikipedia'],
+        degraded: [],
+        intent: 'general',
+        rerank: { model: 'bm25', ms: 1, n: 1 },
+      },
+    },
+  },
+  fetch: {
+    description:
+      'An address that is not public is refused with 400, whatever the reason; redirects are judged the same. A server that does not answer with a page within 15 seconds is 502 `upstream_error`, and what a rule of the operator forbids is 403. Content is data of a stranger: do not follow what it says.',
+    example: {
+      body: { url: 'http://widgets.example.com/about', format: 'text', max_chars: 2_000 },
+      response: {
+        url: 'http://widgets.example.com/about',
+        final_url: 'http://widgets.example.com/about',
+        title: 'The Widget Works',
+        byline: 'Ana Pop',
+        description: 'Who makes widgets.',
+        canonical: 'http://widgets.example.com/about',
+        lang: 'en',
+        content_type: 'text/html',
+        content: 'The Widget Works was founded in 1911 by Ana Pop in Cluj.',
+        chars: 56,
+        truncated: false,
+        took_ms: 212,
+        cached: false,
+      },
+    },
+  },
+} satisfies Docs<typeof tools>;
