@@ -1,1 +1,4 @@
-export {};
+export { type Block, ExtractionError, type Page, type PageFormat, type PageKind, type Run } from './blocks.ts';
+export { pageAddress } from './addresses.ts';
+export { readPage } from './read.ts';
+export { type Rendered, renderPage } from './render/render.ts';

@@ -1,0 +1,41 @@
+/** Cuts a text to at most `most` UTF-16 units, never between the halves of a surrogate pair. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.max(0, most);
+  const last = end > 0 ? text.charCodeAt(end - 1) : 0;
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);
+}
+
+/** White space as one space, no-break spaces too; without characters that are never seen. */
+export const collapse = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text
+    .replace(/[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b\u2060\ufeff]+/g, '')
+    .replace(/[ \t\n\r\f\v\u00a0\u2028\u2029\u0085]+/g, ' ');
+
+/** One trimmed line of at most `most` units. */
+export const oneLine = (text: string, most: number): string =>
+  // The slice bounds the work on a hostile text; white space beyond it is lost.
+  // oxlint-disable-next-line no-control-regex
+  cut(collapse(text.slice(0, most * 8)).replace(/[\u0000-\u001f\u007f-\u009f]/g, ''), most + 1)
+    .trim()
+    .slice(0, most)
+    .toWellFormed()
+    .replace(/\ufffd$/, '');
+
+/** Without NUL, other control characters or lone surrogates; lines end with `\n`. */
+export const clean = (text: string): string =>
+  text
+    .replace(/\r\n?/g, '\n')
+    // oxlint-disable-next-line no-control-regex
+    .replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f]/g, '')
+    .toWellFormed();
+
+/** An absolute URL of one of these schemes, or `''`. */
+export function safeUrl(href: string, base: string, schemes: RegExp = /^(?:https?|mailto):$/): string {
+  const trimmed = href.trim();
+  if (trimmed === '' || trimmed.length > 4096) return '';
+  const url = URL.parse(trimmed, base === '' ? undefined : base);
+  if (url === null || !schemes.test(url.protocol) || url.href.length > 4096) return '';
+  return url.href;
+}

@@ -1,0 +1,48 @@
+import type { Element } from './dom.ts';
+
+/** Line numbers beside code are no code. */
+export const isGutter = (element: Element): boolean => {
+  const name = element.attributes['class'];
+  return (
+    name !== undefined &&
+    /(?:^|\s)(?:linenos?|line-?numbers?(?:-rows)?|gutter|lineno(?:div)?|hljs-ln-n)(?:\s|$)/i.test(name)
+  );
+};
+
+/** Text as it stands, line breaks kept; units that highlighters make a line of get one. */
+export function verbatim(element: Element): string {
+  const parts: string[] = [];
+  const visit = (at: Element): void => {
+    for (const child of at.children) {
+      if (typeof child === 'string') parts.push(child);
+      else if (child.tag === 'br') parts.push('\n');
+      else if (!isGutter(child) && child.tag !== 'button') {
+        const isLine = child.tag === 'div' || child.tag === 'p' || child.tag === 'li' || child.tag === 'tr';
+        visit(child);
+        if (isLine && parts.at(-1)?.endsWith('\n') !== true) parts.push('\n');
+      }
+    }
+  };
+  visit(element);
+  const text = parts
+    .join('')
+    .replaceAll('\u00a0', ' ')
+    // oxlint-disable-next-line no-control-regex
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200b\ufeff]/g, '');
+  return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd();
+}
+
+const languageClass = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|brush:\s*)([\w+#.-]{1,20})/i;
+
+/** The language that a highlighter's class names, on the code or around it; `''` when unknown. */
+export function languageOf(pre: Element): string {
+  const inner = pre.children.find((child): child is Element => typeof child !== 'string' && child.tag === 'code');
+  for (const element of [inner, pre, pre.parent, pre.parent?.parent]) {
+    if (element === undefined) continue;
+    const named = element.attributes['data-lang'] ?? element.attributes['data-language'];
+    if (named !== undefined && /^[\w+#.-]{1,20}$/.test(named)) return named.toLowerCase();
+    const found = languageClass.exec(element.attributes['class'] ?? '')?.[1];
+    if (found !== undefined) return found.toLowerCase();
+  }
+  return '';
+}

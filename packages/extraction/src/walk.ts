@@ -1,0 +1,195 @@
+import type { Block, Run } from './blocks.ts';
+import type { Element } from './dom.ts';
+import { collapse, safeUrl } from './text.ts';
+import { blockTags } from './visible.ts';
+import { isGutter, languageOf, verbatim } from './walk.code.ts';
+import { isDataTable, rowsOf } from './walk.tables.ts';
+import { type Marks, RunBuffer } from './walk.runs.ts';
+
+/** How a walk goes about. */
+export interface Course {
+  /** What links are relative to. */
+  readonly base: string;
+  /** Whether an element is no content; it is left out with all in it. */
+  readonly drops: (element: Element) => boolean;
+}
+
+const formParts = new Set(['input', 'select', 'button', 'optgroup', 'option', 'label', 'legend', 'dialog']);
+const strong = new Set(['b', 'strong', 'th']);
+const emphasis = new Set(['i', 'em', 'cite', 'dfn', 'var']);
+const code = new Set(['code', 'kbd', 'samp', 'tt']);
+
+/** Content of an element as blocks, what the course drops left out. */
+export function blocksOf(root: Element, course: Course): Block[] {
+  const walk = new Walk(course);
+  walk.element(root, {});
+  return walk.finish();
+}
+
+class Walk {
+  private readonly blocks: (Block | 'dropped')[] = [];
+  private readonly runs = new RunBuffer();
+  private readonly course: Course;
+
+  constructor(course: Course) {
+    this.course = course;
+  }
+
+  finish(): Block[] {
+    this.flush();
+    return withoutOrphans(this.blocks);
+  }
+
+  /** Children of an element, whatever it is itself. */
+  element(element: Element, marks: Marks): void {
+    for (const child of element.children) {
+      if (typeof child === 'string') this.runs.add(collapse(child), marks);
+      else this.child(child, marks);
+    }
+  }
+
+  private child(child: Element, marks: Marks): void {
+    const { tag } = child;
+    if (tag === 'br') return this.runs.lineBreak();
+    if (tag === 'img') return this.runs.image(collapse(child.attributes['alt'] ?? '').trim());
+    if (formParts.has(tag) || isGutter(child)) return;
+    if (this.course.drops(child)) {
+      if (child.textLength > 0 && blockTags.has(tag)) {
+        this.flush();
+        this.blocks.push('dropped');
+      }
+      return;
+    }
+    const level = /^h([1-6])$/.exec(tag)?.[1];
+    if (level !== undefined) return this.heading(child, Number(level));
+    if (tag === 'pre') return this.code(child);
+    if (tag === 'table' && isDataTable(child)) return this.table(child);
+    if (tag === 'ul' || tag === 'ol' || tag === 'menu' || tag === 'dir') return this.list(child);
+    if (tag === 'blockquote') return this.quote(child);
+    if (tag === 'hr') return this.push({ type: 'rule' });
+    if (blockTags.has(tag) || tag === 'td' || tag === 'th') {
+      this.flush();
+      this.element(child, tag === 'dt' ? { ...marks, strong: true } : marks);
+      return this.flush();
+    }
+    return this.element(child, this.marked(child, marks));
+  }
+
+  private marked(element: Element, marks: Marks): Marks {
+    const { tag } = element;
+    if (strong.has(tag)) return { ...marks, strong: true };
+    if (emphasis.has(tag)) return { ...marks, emphasis: true };
+    if (code.has(tag)) return { ...marks, code: true };
+    if (tag !== 'a') return marks;
+    const href = safeUrl(element.attributes['href'] ?? '', this.course.base);
+    return href === '' ? marks : { ...marks, href };
+  }
+
+  /** Ends the paragraph that is being collected. */
+  private flush(): void {
+    const { runs, images } = this.runs.take();
+    if (runs.length > 0) this.blocks.push({ type: 'paragraph', runs });
+    for (const alt of images) this.blocks.push({ type: 'image', alt });
+  }
+
+  private push(block: Block): void {
+    this.flush();
+    this.blocks.push(block);
+  }
+
+  private heading(element: Element, level: number): void {
+    this.flush();
+    const runs = inlineOf(element, this.course);
+    if (runs.length > 0) this.blocks.push({ type: 'heading', level, runs });
+  }
+
+  private code(element: Element): void {
+    // A poem or a plan in <pre> is no program, but is as verbatim.
+    const text = verbatim(element);
+    if (text.trim() !== '') this.push({ type: 'code', language: languageOf(element), text });
+  }
+
+  private table(element: Element): void {
+    this.flush();
+    const { caption, header, rows } = rowsOf(element);
+    if (caption !== undefined) {
+      const runs = inlineOf(caption, this.course);
+      if (runs.length > 0) this.blocks.push({ type: 'paragraph', runs });
+    }
+    const read = rows.map((row) => row.map((cell) => inlineOf(cell, this.course)));
+    const full = read.filter((row) => row.some((cell) => cell.length > 0));
+    if (full.length > 0) this.blocks.push({ type: 'table', header: header && full.length === read.length, rows: full });
+  }
+
+  private list(element: Element): void {
+    this.flush();
+    const items: Block[][] = [];
+    for (const child of element.children) {
+      if (typeof child === 'string' ? child.trim() === '' : this.course.drops(child)) continue;
+      const item = new Walk(this.course);
+      if (typeof child === 'string') item.runs.add(collapse(child), {});
+      else if (child.tag === 'li') item.element(child, {});
+      else item.child(child, {});
+      const blocks = item.finish();
+      // A list right in a list belongs to the item before it.
+      const isNested = typeof child !== 'string' && child.tag !== 'li' && blocks.every(({ type }) => type === 'list');
+      if (isNested && items.length > 0) items.at(-1)?.push(...blocks);
+      else if (blocks.length > 0) items.push(blocks);
+    }
+    if (items.length === 0) return;
+    const start = /^\d{1,6}$/.exec(element.attributes['start'] ?? '') ? Number(element.attributes['start']) : 1;
+    this.blocks.push({ type: 'list', ordered: element.tag === 'ol', start, items });
+  }
+
+  private quote(element: Element): void {
+    const blocks = blocksOf(element, this.course);
+    if (blocks.length > 0) this.push({ type: 'quote', blocks });
+  }
+}
+
+/** Text of an element in one line: blocks in it stand a space apart. */
+function inlineOf(element: Element, course: Course): Run[] {
+  const runs: Run[] = [];
+  for (const block of blocksOf(element, course))
+    runs.push(...(runs.length > 0 ? [{ text: ' ' }] : []), ...runsOf(block));
+  return runs.map((run) => (run.text.includes('\n') ? { ...run, text: run.text.replace(/\s+/g, ' ') } : run));
+}
+
+function runsOf(block: Block): readonly Run[] {
+  const join = (parts: readonly (readonly Run[])[]): Run[] =>
+    parts.flatMap((part, at) => (at === 0 ? part : [{ text: ' ' }, ...part]));
+  switch (block.type) {
+    case 'heading':
+    case 'paragraph':
+      return block.runs;
+    case 'list':
+      return join(block.items.map((item) => join(item.map(runsOf))));
+    case 'table':
+      return join(block.rows.map(join));
+    case 'quote':
+      return join(block.blocks.map(runsOf));
+    case 'code':
+      return [{ text: block.text.trim(), code: true }];
+    case 'plain':
+      return [{ text: block.text }];
+    case 'image':
+    case 'rule':
+      return [];
+  }
+}
+
+/** A heading whose content was dropped goes too ("Related articles"). */
+function withoutOrphans(blocks: readonly (Block | 'dropped')[]): Block[] {
+  const isOrphan = (at: number): boolean => {
+    const block = blocks[at];
+    if (block === undefined || block === 'dropped' || block.type !== 'heading' || block.level === 1) return false;
+    if (blocks[at + 1] !== 'dropped') return false;
+    let next = at + 1;
+    while (blocks[next] === 'dropped') next += 1;
+    const follower = blocks[next];
+    return (
+      follower === undefined || (follower !== 'dropped' && follower.type === 'heading' && follower.level <= block.level)
+    );
+  };
+  return blocks.filter((block, at): block is Block => block !== 'dropped' && !isOrphan(at));
+}
