@@ -19,7 +19,10 @@ export const pageFormats = ['text', 'markdown', 'html'] as const;
 
 const notBlank = (value: string): boolean => value.trim() !== '';
 const domain = text(253)
-  .regex(/^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,63}$/u, 'must be a domain such as example.com')
+  .regex(
+    /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{1,63}$/u,
+    'must be a domain such as example.com',
+  )
   .toLowerCase();
 const domains = z.array(domain).max(20).default([]);
 

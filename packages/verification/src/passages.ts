@@ -21,6 +21,8 @@ const k1 = 1.2;
 const b = 0.75;
 const leastChars = 120;
 const mostChars = 360;
+const headlineChars = 60;
+const headlineWeight = 0.5;
 
 /** Counts a question's words (`queryWords`) on a page. */
 export function relevanceOf(page: PageIndex, words: readonly string[]): Relevance {
@@ -60,16 +62,35 @@ export function bestPassage(page: PageIndex, words: readonly string[]): Passage 
   if (words.length === 0) return undefined;
   const hits = hitsOf(page, words);
   if (new Set(hits.values()).size < mustHold(words.length)) return undefined;
-  const windows = windowsOf(page).map((window) => ({ ...window, ...relevanceAt(hits, window, words.length) }));
-  const scores = bm25(windows);
-  let best: { span: Span; score: number } | undefined;
-  for (const [index, window] of windows.entries()) {
-    const held = window.counts.filter((count) => count > 0).length;
-    const score = scores[index] ?? 0;
-    if (held >= mustHold(words.length) && (!best || score > best.score)) best = { span: window.span, score };
-  }
-  return best && { text: textAt(page, best.span), span: best.span };
+  const sentences = sentencesOf(page);
+  // Lines are joined only where no line alone says enough: a menu and a headline are no sentence.
+  const best =
+    bestOf(page, windowsOf(page, sentences, false), hits, words.length) ??
+    bestOf(page, windowsOf(page, sentences, true), hits, words.length);
+  return best && { text: textAt(page, best), span: best };
 }
+
+function bestOf(
+  page: PageIndex,
+  windows: readonly Window[],
+  hits: ReadonlyMap<number, number>,
+  words: number,
+): Span | undefined {
+  const counted = windows.map((window) => relevanceAt(hits, window, words));
+  const scores = bm25(counted);
+  let best: { span: Span; score: number } | undefined;
+  for (const [index, { span }] of windows.entries()) {
+    const held = counted[index]?.counts.filter((count) => count > 0).length ?? 0;
+    if (held < mustHold(words)) continue;
+    const score = (scores[index] ?? 0) * (isHeadline(page, span) ? headlineWeight : 1);
+    if (!best || score > best.score) best = { span, score };
+  }
+  return best?.span;
+}
+
+/** Short and without a stop: it names what a page is about, and says nothing of it. */
+const isHeadline = ({ text }: PageIndex, { start, end }: Span): boolean =>
+  end - start < headlineChars && !/[.!?…]\s*$/.test(text.slice(start, end));
 
 /** The tokens that are words of the question: place among the tokens, to which word. */
 function hitsOf(page: PageIndex, words: readonly string[]): Map<number, number> {
@@ -98,21 +119,23 @@ function relevanceAt(hits: ReadonlyMap<number, number>, { first, past }: Window,
   return { counts, length: past - first };
 }
 
-/** Sentences, and neighbours of a block joined until they are long enough to say something. */
-function windowsOf(page: PageIndex): Window[] {
-  const windows: Window[] = [];
-  const sentences = sentencesOf(page);
-  for (const [index, sentence] of sentences.entries()) {
+/** Sentences, each with those after it until it is long enough to say something; of its own line, or of further ones too. */
+function windowsOf(page: PageIndex, sentences: readonly Window[], crossesLines: boolean): Window[] {
+  return sentences.map((sentence, index) => {
+    const { start } = sentence.span;
     let last = sentence;
-    for (let next = index + 1; last.span.end - sentence.span.start < leastChars; next += 1) {
+    for (let next = index + 1; last.span.end - start < leastChars; next += 1) {
       const further = sentences[next];
-      if (!further || further.span.end - sentence.span.start > mostChars) break;
+      if (!further || further.span.end - start > mostChars) break;
+      if (!crossesLines && isNewLine(page, further.first)) break;
       last = further;
     }
-    windows.push({ span: { start: sentence.span.start, end: last.span.end }, first: sentence.first, past: last.past });
-  }
-  return windows;
+    return { span: { start, end: last.span.end }, first: sentence.first, past: last.past };
+  });
 }
+
+const isNewLine = ({ text, tokens }: PageIndex, at: number): boolean =>
+  text.slice(tokens[at - 1]?.end ?? 0, tokens[at]?.start ?? 0).includes('\n');
 
 /** Ends of sentences: a stop before white space, or a line's end. */
 const sentenceEnd = /\n+|[.!?…]+["”’»)\]]*(?=\s)/g;

@@ -24,7 +24,7 @@ const writers: Readonly<Record<PageFormat, (block: Block) => string>> = {
  * Markdown end anywhere but within a surrogate pair; HTML ends between blocks, or within verbatim text, and is
  * well-formed.
  */
-export function renderPage(page: Page, format: PageFormat, maxChars: number): Rendered {
+export function renderPage(page: Pick<Page, 'blocks'>, format: PageFormat, maxChars: number): Rendered {
   const most = Math.max(0, Math.min(Math.floor(maxChars) || 0, mostUnits));
   const write = writers[format];
   const gap = format === 'html' ? '\n' : '\n\n';

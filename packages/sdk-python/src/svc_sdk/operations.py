@@ -731,6 +731,21 @@ class Prompts:
         return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/verify", body=body or {}, options=options)
 
 
+class Tools:
+    """Operations of `tools`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def search(self, body: types.ToolsSearchBody, *, options: Optional[CallOptions] = None) -> types.SearchAnswer:
+        """Search the web and the index; snippets stand on their pages."""
+        return self._transport.json("POST", "/v1/tools/search", body=body, options=options)
+
+    def fetch(self, body: types.ToolsFetchBody, *, options: Optional[CallOptions] = None) -> types.FetchedPage:
+        """Fetch a public page and read its content."""
+        return self._transport.json("POST", "/v1/tools/fetch", body=body, options=options)
+
+
 class Mcp:
     """Operations of `mcp`."""
 
@@ -773,4 +788,5 @@ class Operations:
         self.tokens = Tokens(transport)
         self.sessions = Sessions(transport)
         self.prompts = Prompts(transport)
+        self.tools = Tools(transport)
         self.mcp = Mcp(transport)

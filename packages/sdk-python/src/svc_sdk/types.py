@@ -150,6 +150,9 @@ ExecFrameOf5 = TypedDict("ExecFrameOf5", {"type": "Literal[\"error\"]", "code": 
 ExecResult = TypedDict("ExecResult", {"exit_code": "Union[int, None]", "stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "timed_out": "bool", "duration_ms": "int", "receipt": "Receipt"})
 
 
+FetchedPage = TypedDict("FetchedPage", {"url": "str", "final_url": "str", "title": "str", "byline": "str", "description": "str", "canonical": "str", "lang": "str", "content_type": "str", "content": "str", "chars": "int", "truncated": "bool", "took_ms": "int", "cached": "bool"})
+
+
 _ForkedSandbox = TypedDict("_ForkedSandbox", {"id": "str", "restored": "bool", "ready_ms": "float"})
 
 
@@ -724,6 +727,15 @@ _SchedulerHost = TypedDict("_SchedulerHost", {"id": "str", "device_id": "str", "
 
 class SchedulerHost(_SchedulerHost, total=False):
     max_parallel: int
+
+
+SearchAnswer = TypedDict("SearchAnswer", {"results": "List[SearchResult]", "provider": "str", "took_ms": "int", "cached": "bool", "coverage": "float", "sources_tried": "List[str]", "degraded": "List[str]", "intent": "Literal[\"currency\", \"weather\", \"news\", \"docs\", \"code\", \"general\"]", "rerank": "SearchAnswerRerank"})
+
+
+SearchAnswerRerank = TypedDict("SearchAnswerRerank", {"model": "str", "ms": "int", "n": "int"})
+
+
+SearchResult = TypedDict("SearchResult", {"title": "str", "url": "str", "snippet": "str", "page_age": "str", "source": "str", "verified": "bool"})
 
 
 _Session = TypedDict("_Session", {"id": "str", "seq": "int", "created_at": "str", "updated_at": "str"})
@@ -1433,9 +1445,28 @@ PromptsVerifyBodyFilesItem = TypedDict("PromptsVerifyBodyFilesItem", {"path": "s
 PromptsVerifyAnswer = TypedDict("PromptsVerifyAnswer", {"prompt": "Prompt"})
 
 
+_ToolsSearchBody = TypedDict("_ToolsSearchBody", {"query": "str"})
+
+
+class ToolsSearchBody(_ToolsSearchBody, total=False):
+    limit: Union[int, None]
+    domains: Union[List[str], None]
+    exclude_domains: Union[List[str], None]
+    freshness: Union[Literal["day", "week", "month", "year"], None]
+    lang: Union[str, None]
+
+
+_ToolsFetchBody = TypedDict("_ToolsFetchBody", {"url": "str"})
+
+
+class ToolsFetchBody(_ToolsFetchBody, total=False):
+    max_chars: Union[int, None]
+    format: Union[Literal["text", "markdown", "html"], None]
+
+
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "mcp", "mcp:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerInputOf2, TriggerInputOf3, TriggerInputOf4, TriggerInputOf5]

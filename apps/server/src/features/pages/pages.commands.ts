@@ -13,10 +13,7 @@ export const pagesCommands: Commands = (program, run) => {
     .argument('[urls...]', 'addresses of pages')
     .option('--sitemap <url>', 'every page that a sitemap lists')
     .action(run(add));
-  index
-    .command('status')
-    .description('how many pages are in it, what waits, what failed and why')
-    .action(run(status));
+  index.command('status').description('how many pages are in it, what waits, what failed and why').action(run(status));
   index
     .command('remove')
     .description('take a page, or all pages of a site, out of the index')
@@ -29,7 +26,8 @@ async function add(admin: Admin, urls: string[], { sitemap }: { sitemap?: string
   if (all.length === 0) throw new CommandError('give an address, or --sitemap with one');
   for (const url of all) checkAddress(url);
   const { waiting } = await countQueue(admin.sql);
-  if (waiting + all.length > mostQueued) throw new CommandError(`${waiting} addresses wait already; let them be fetched`);
+  if (waiting + all.length > mostQueued)
+    throw new CommandError(`${waiting} addresses wait already; let them be fetched`);
   const shared = await countShared(admin.sql);
   if (shared >= ofOperator.pages)
     throw new CommandError(`the index holds ${shared} pages, of ${ofOperator.pages}; remove some first`);

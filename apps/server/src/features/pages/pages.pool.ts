@@ -87,6 +87,7 @@ export class Pool {
     worker.once('exit', onExit);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
       worker.postMessage(work);
       return await promise;
     } finally {

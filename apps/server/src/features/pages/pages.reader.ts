@@ -45,7 +45,10 @@ export interface PageRequest {
 
 /** A page, where it came from and how fresh it is. */
 export interface Read<T> {
-  readonly page: Pick<StoredPage, 'url' | 'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'published_at'> & {
+  readonly page: Pick<
+    StoredPage,
+    'url' | 'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'published_at'
+  > & {
     content_type: string;
     truncated: boolean;
     last_modified: string;
@@ -155,10 +158,7 @@ export class Pages {
     return { page, cached: false, result: purpose.of(read) };
   }
 
-  async #ask(
-    { url, judge, signal, timeoutMs }: PageRequest,
-    kept: StoredPage | undefined,
-  ): Promise<OutboundAnswer> {
+  async #ask({ url, judge, signal, timeoutMs }: PageRequest, kept: StoredPage | undefined): Promise<OutboundAnswer> {
     const headers = {
       accept,
       ...(kept?.etag && { 'if-none-match': kept.etag }),

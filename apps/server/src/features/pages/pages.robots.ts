@@ -1,4 +1,4 @@
-import robotsParser from 'robots-parser';
+import parser from 'robots-parser';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -12,6 +12,15 @@ const keptMs = 24 * 3_600_000;
 /** A site may ask for longer pauses; longer ones than this are cut. */
 const longestPauseMs = 60_000;
 const pauseMs = 1_000;
+
+/** The library's types name a default export; it has none. */
+const robotsParser = parser as unknown as (
+  url: string,
+  text: string,
+) => {
+  isAllowed(url: string, agent: string): boolean | undefined;
+  getCrawlDelay(agent: string): number | undefined;
+};
 
 /** What a site asks of crawlers. */
 export interface Manners {

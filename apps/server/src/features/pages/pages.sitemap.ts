@@ -21,7 +21,8 @@ export function readSitemap(bytes: Buffer, from: string): Sitemap | undefined {
   const isIndex = /<sitemapindex[\s>]/.test(text.slice(0, 10_000));
   const isMap = /<urlset[\s>]/.test(text.slice(0, 10_000));
   if (!isIndex && !isMap && !/^\s*https?:\/\//.test(text)) return undefined;
-  const found = isIndex || isMap ? text.matchAll(/<loc>\s*(?:<!\[CDATA\[)?([^<\]]{1,2048}?)\s*(?:\]\]>)?\s*<\/loc>/g) : lines(text);
+  const found =
+    isIndex || isMap ? text.matchAll(/<loc>\s*(?:<!\[CDATA\[)?([^<\]]{1,2048}?)\s*(?:\]\]>)?\s*<\/loc>/g) : lines(text);
   const urls = new Set<string>();
   const { host } = new URL(from);
   for (const match of found) {

@@ -67,12 +67,7 @@ const columns = (db: Db, clock: Time) => db`
   fetched_at, (extract(epoch from ${nowOf(db, clock)} - fetched_at) * 1000)::float8 as age_ms`;
 
 /** The newest copy of a page that an account may see; null: that the operator keeps. */
-export async function findPage(
-  db: Db,
-  clock: Time,
-  owner: Owner,
-  address: string,
-): Promise<StoredPage | undefined> {
+export async function findPage(db: Db, clock: Time, owner: Owner, address: string): Promise<StoredPage | undefined> {
   const [row] = await db<StoredPage[]>`
     select ${columns(db, clock)} from pages.pages
     where address_hash = ${addressHash(address)} and (account_id = ${owner} or account_id is null)
@@ -173,7 +168,7 @@ async function hitsOf(db: Db, given: IndexQuery, joint: '&' | '|'): Promise<Inde
     with asked as materialized (
       select ${inLanguage('english')} || ${inLanguage('romanian')} || ${inLanguage('simple')} as words)
     select url, title, published_at from (
-      select url, title, published_at, words, asked.words as wanted from pages.pages as page, asked
+      select url, title, published_at, page.words, asked.words as wanted from pages.pages as page, asked
       where page.words @@ (${owners}::tsquery && asked.words) and numnode(asked.words) > 0
         ${given.domains.length > 0 ? db`and ${below(db, given.domains)}` : db``}
         ${given.excludeDomains.length > 0 ? db`and not ${below(db, given.excludeDomains)}` : db``}

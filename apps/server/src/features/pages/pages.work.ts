@@ -80,7 +80,7 @@ export async function doWork(work: Work): Promise<ReadBytes | Rendered | Found> 
     case 'read':
       return read(work);
     case 'render':
-      return renderPage(unpacked(work.blocks), work.wanted.format, work.wanted.maxChars);
+      return renderPage({ blocks: unpacked(work.blocks) }, work.wanted.format, work.wanted.maxChars);
     case 'check':
       return check(gunzipSync(work.visible, { maxOutputLength: mostUnpacked }).toString(), work.question);
   }
@@ -88,11 +88,11 @@ export async function doWork(work: Work): Promise<ReadBytes | Rendered | Found> 
 
 async function read({ bytes, url, contentType, wanted, question }: Work & { kind: 'read' }): Promise<ReadBytes> {
   const page = await readPage(bytes, { url, contentType });
-  const { blocks, visible, kind, ...facts } = page;
+  const { blocks, visible, kind: _, ...facts } = page;
   return {
     facts,
     // Level 1: three times as quick as the usual one, for 15 % more bytes.
-    blocks: gzipSync(JSON.stringify({ kind, blocks }), { level: 1 }),
+    blocks: gzipSync(JSON.stringify(blocks), { level: 1 }),
     visible: gzipSync(visible, { level: 1 }),
     indexed: visible.slice(0, mostIndexed).toWellFormed(),
     ...(wanted && { rendered: renderPage(page, wanted.format, wanted.maxChars) }),
@@ -100,12 +100,8 @@ async function read({ bytes, url, contentType, wanted, question }: Work & { kind
   };
 }
 
-function unpacked(blocks: Uint8Array): { kind: Page['kind']; blocks: readonly Block[] } {
-  return JSON.parse(gunzipSync(blocks, { maxOutputLength: mostUnpacked }).toString()) as {
-    kind: Page['kind'];
-    blocks: readonly Block[];
-  };
-}
+const unpacked = (blocks: Uint8Array): Block[] =>
+  JSON.parse(gunzipSync(blocks, { maxOutputLength: mostUnpacked }).toString()) as Block[];
 
 function check(visible: string, { words, snippets }: Question): Found {
   const page = indexPage(visible);

@@ -27,5 +27,6 @@ parentPort?.on('message', (work: Work) => {
 
 function say(said: Omit<Said, 'heldBytes'>): void {
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has none
   parentPort?.postMessage({ ...said, heldBytes: heap + external } satisfies Said);
 }

@@ -28,7 +28,12 @@ const answer = z.looseObject({
 });
 
 const own = 'https://api.search.brave.com/res/v1';
-const freshness: Record<NonNullable<Question['freshness']>, string> = { day: 'pd', week: 'pw', month: 'pm', year: 'py' };
+const freshness: Record<NonNullable<Question['freshness']>, string> = {
+  day: 'pd',
+  week: 'pw',
+  month: 'pm',
+  year: 'py',
+};
 /** Its bounds for a query: 400 characters, 50 words. */
 const longest = { chars: 400, words: 50 };
 

@@ -8,16 +8,29 @@ const currency =
 
 /** The first that fits; English and Romanian, with and without diacritics. */
 const patterns: readonly (readonly [Intent, RegExp])[] = [
-  ['currency', new RegExp(`\\b${currency}\\s+(?:to|in|vs|into|la)\\s+${currency}\\b|[$€£]\\s*\\d[\\d.,]*\\s+(?:to|in)\\b`, 'i')],
+  [
+    'currency',
+    new RegExp(`\\b${currency}\\s+(?:to|in|vs|into|la)\\s+${currency}\\b|[$€£]\\s*\\d[\\d.,]*\\s+(?:to|in)\\b`, 'i'),
+  ],
   ['currency', /\bexchange rates?\b|\bcurs(?:ul)?\s+(?:valutar|bnr|euro|de schimb)\b/i],
   ['weather', /\b(?:weather|forecast|meteo|vremea|prognoza)\b|\btemperatur[ae]s?\s+(?:in|în)\s/i],
-  ['code', /\b\w*(?:Error|Exception)\b|\b(?:stack ?trace|segfault|npm (?:err|install)|undefined is not|compile error)\b|[{}();]{2}|=>/],
-  ['docs', /\b(?:docs?|documentation|documentati[ae]|documentați[ae]|api|reference|tutorial|manual|changelog|man page|rfc ?\d+|ghid)\b/i],
-  ['news', /\b(?:news|breaking|latest|today|yesterday|headlines?|azi|astazi|astăzi|ieri|ultim(?:ele|a) or[ăae])\b|știri|stiri/i],
+  [
+    'code',
+    /\b\w*(?:Error|Exception)\b|\b(?:stack ?trace|segfault|npm (?:err|install)|undefined is not|compile error)\b|[{}();]{2}|=>/,
+  ],
+  [
+    'docs',
+    /\b(?:docs?|documentation|documentati[ae]|documentați[ae]|api|reference|tutorial|manual|changelog|man page|rfc ?\d+|ghid)\b/i,
+  ],
+  [
+    'news',
+    /\b(?:news|breaking|latest|today|yesterday|headlines?|azi|astazi|astăzi|ieri|ultim(?:ele|a) or[ăae])\b|știri|stiri/i,
+  ],
 ];
 
 /** What a query is about, by its words (design: tools, Search). */
-export const intentOf = (query: string): Intent => patterns.find(([, pattern]) => pattern.test(query))?.[0] ?? 'general';
+export const intentOf = (query: string): Intent =>
+  patterns.find(([, pattern]) => pattern.test(query))?.[0] ?? 'general';
 
 const romanianLetter = /[ăâîșțşţ]/i;
 const romanianWord =

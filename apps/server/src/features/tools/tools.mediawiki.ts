@@ -22,7 +22,13 @@ export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wiki
     async find({ query, lang, limit }, signal): Promise<Candidate[]> {
       const base = baseUrl.replace('{lang}', lang);
       const url = new URL(`${base}/w/api.php`);
-      const asked = { action: 'query', list: 'search', format: 'json', formatversion: '2', srprop: 'snippet|timestamp' };
+      const asked = {
+        action: 'query',
+        list: 'search',
+        format: 'json',
+        formatversion: '2',
+        srprop: 'snippet|timestamp',
+      };
       for (const [name, value] of Object.entries({ ...asked, srsearch: query.slice(0, 300), srlimit: String(limit) }))
         url.searchParams.set(name, value);
       const { query: found } = await askJson(kernel, url, { schema: answer, signal });

@@ -82,7 +82,9 @@ const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 export const plainText = (html: string): string =>
   html
     .replace(/<[^>]{0,300}>/g, '')
-    .replace(/&#(x?)([\da-f]{1,6});/gi, (_, hex: string, code: string) => characterOf(Number.parseInt(code, hex ? 16 : 10)))
+    .replace(/&#(x?)([\da-f]{1,6});/gi, (_, hex: string, code: string) =>
+      characterOf(Number.parseInt(code, hex ? 16 : 10)),
+    )
     .replace(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => entities[name] ?? '');
 
 const characterOf = (code: number): string => (code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '');

@@ -20,7 +20,10 @@ const name = z.string().min(1).max(120);
 const source = z.strictObject({
   id: z.string().regex(/^[a-z0-9_-]{1,40}$/, 'must be lower-case letters, digits, - and _'),
   kind: z.enum(Object.keys(kinds) as [keyof typeof kinds, ...(keyof typeof kinds)[]]),
-  base_url: z.string().regex(/^https?:\/\/[^\s/]+/, 'must be an address such as https://search.example.com').optional(),
+  base_url: z
+    .string()
+    .regex(/^https?:\/\/[^\s/]+/, 'must be an address such as https://search.example.com')
+    .optional(),
   api_key_env: name.optional(),
 });
 const file = z.looseObject({ search: z.array(source).max(10).optional() });

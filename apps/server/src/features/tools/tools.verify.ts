@@ -48,7 +48,11 @@ const lanes = 8;
 const reserveMs = 250;
 
 /** Reads candidates, best first and some at once, and keeps those that say something of the question. */
-export async function verify(kernel: Pick<Kernel, 'clock' | 'log'>, pages: Pages, given: ToVerify): Promise<Verification> {
+export async function verify(
+  kernel: Pick<Kernel, 'clock' | 'log'>,
+  pages: Pages,
+  given: ToVerify,
+): Promise<Verification> {
   const { clock } = kernel;
   const late = new AbortController();
   const cancel = clock.after(given.deadline - reserveMs - clock.monotonic(), () => late.abort(new Late()));
@@ -112,7 +116,14 @@ async function readCandidate(
   { url, snippets }: Fused,
 ): Promise<{ read: Read<Found>; isStale: boolean } | 'late' | undefined> {
   const { accountId: owner, judge, maxAgeMs, words, deadline, signal } = given;
-  const request = { owner, url, judge, maxAgeMs, signal, timeoutMs: Math.max(1, deadline - reserveMs - clock.monotonic()) };
+  const request = {
+    owner,
+    url,
+    judge,
+    maxAgeMs,
+    signal,
+    timeoutMs: Math.max(1, deadline - reserveMs - clock.monotonic()),
+  };
   const question = { words, snippets };
   try {
     return { read: await pages.check(request, question), isStale: false };
@@ -154,7 +165,7 @@ function dateOf(header: string): string {
 
 /** The order of the sources and that of the pages' own words, as one; of pages that are the same the first. */
 export function ranked(pages: readonly Verified[]): Verified[] {
-  const own = [...new Map(pages.toReversed().map((page) => [page.url, page])).values()].reverse();
+  const own = [...new Map(pages.toReversed().map((page) => [page.url, page])).values()].toReversed();
   const scores = new Map(bm25(own.map(({ relevance }) => relevance)).map((score, at) => [own[at], score]));
   return reranked(
     own,
