@@ -11,6 +11,7 @@ import { notificationsData } from './features/notifications/index.ts';
 import { orgsData, orgsOwnedAlone } from './features/orgs/index.ts';
 import { pagesData } from './features/pages/index.ts';
 import { promptsData } from './features/prompts/index.ts';
+import { rulesData } from './features/rules/index.ts';
 import { sandboxesData } from './features/sandboxes/index.ts';
 import { schedulerData } from './features/scheduler/index.ts';
 import { schedulesData } from './features/schedules/index.ts';
@@ -34,6 +35,7 @@ export const accountData: readonly AccountData[] = [
   hostsData,
   notificationsData,
   pagesData,
+  rulesData,
   devicesData,
   orgsData,
   meteringData,

@@ -34,7 +34,6 @@ import { Prompts } from './features/prompts/index.ts';
 import { realtimeFeature } from './features/realtime/feature.ts';
 import { pagesFeature } from './features/pages/feature.ts';
 import { Pages } from './features/pages/index.ts';
-import { rulesFeature } from './features/rules/feature.ts';
 import { Rules } from './features/rules/index.ts';
 import { toolsFeature } from './features/tools/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
@@ -109,7 +108,7 @@ function modelFeatures(kernel: Kernel, { spending }: { spending: Spending }, san
 function webFeatures(kernel: Kernel): Feature[] {
   const pages = new Pages(kernel);
   const rules = new Rules(kernel);
-  return [rulesFeature(rules), pagesFeature(kernel, pages), toolsFeature(kernel, { pages, rules })];
+  return [pagesFeature(kernel, pages), toolsFeature(kernel, { pages, rules })];
 }
 
 /** What is answered besides the operations. */

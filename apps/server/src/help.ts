@@ -1,7 +1,6 @@
 /** What `svc --help` says below its commands. */
 export const helpText = `
-Settings are environment variables (SVC_PORT=8080), flags (--port 8080), or lines of settings.env in the data dir.
-They are listed by: svc settings
+Settings (svc settings lists them) are environment variables (SVC_PORT=8080), flags (--port 8080), or lines of settings.env.
 
 Examples:
   svc up                                       run the platform here, until Ctrl-C

@@ -19,6 +19,7 @@ import {
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { pagesCommands } from './features/pages/index.ts';
+import { rulesCommands } from './features/rules/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
 import { printable } from './kernel/text.ts';
@@ -209,6 +210,7 @@ keysCommands(program, run);
 orgsCommands(program, run);
 walletCommands(program, run);
 auditCommands(program, run);
+rulesCommands(program, run);
 
 /** `--json` and the settings are accepted anywhere on the line, as in `svc keys list --json`. */
 function shareOptions(command: Command): void {
