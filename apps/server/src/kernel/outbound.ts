@@ -11,6 +11,7 @@ import {
   type Resolve,
   resolveHere,
   resolvePublic,
+  type Target,
 } from '@svc/netguard';
 import type { Clock } from './clock.ts';
 import { openClient } from './outbound.connect.ts';
@@ -111,12 +112,7 @@ export function createOutbound(
   resolve: { public: Resolve; here: Resolve } = { public: resolvePublic, here: resolveHere },
 ): Outbound {
   const targetOf = async (url: string, protocols: readonly string[], judge?: (url: URL) => void) => {
-    const target = checkUrl(url, rules, protocols);
-    try {
-      judge?.(target.url);
-    } catch (cause) {
-      throw new Judged('refused by the caller', { cause });
-    }
+    const target = judged(checkUrl(url, rules, protocols), judge);
     return { target, addresses: await addressesOf(target, resolve, clock) };
   };
 
@@ -172,6 +168,16 @@ export function createOutbound(
       await targetOf(url, protocols);
     },
   };
+}
+
+/** The target, unless the caller has something against it. */
+function judged(target: Target, judge: ((url: URL) => void) | undefined): Target {
+  try {
+    judge?.(target.url);
+  } catch (cause) {
+    throw new Judged('refused by the caller', { cause });
+  }
+  return target;
 }
 
 function cleanHeaders(given: Readonly<Record<string, string>>): Record<string, string> {

@@ -76,14 +76,10 @@ const mostUnpacked = 32 * 1024 * 1024;
 
 /** Does the work; runs in a worker, which is ended when it takes too long or too much memory. */
 export async function doWork(work: Work): Promise<ReadBytes | Rendered | Found> {
-  switch (work.kind) {
-    case 'read':
-      return read(work);
-    case 'render':
-      return renderPage({ blocks: unpacked(work.blocks) }, work.wanted.format, work.wanted.maxChars);
-    case 'check':
-      return check(gunzipSync(work.visible, { maxOutputLength: mostUnpacked }).toString(), work.question);
-  }
+  if (work.kind === 'read') return read(work);
+  if (work.kind === 'render')
+    return renderPage({ blocks: unpacked(work.blocks) }, work.wanted.format, work.wanted.maxChars);
+  return check(gunzipSync(work.visible, { maxOutputLength: mostUnpacked }).toString(), work.question);
 }
 
 async function read({ bytes, url, contentType, wanted, question }: Work & { kind: 'read' }): Promise<ReadBytes> {

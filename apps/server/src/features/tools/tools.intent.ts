@@ -41,16 +41,11 @@ export const languageOf = (query: string): string =>
   romanianLetter.test(query) || romanianWord.test(query) ? 'ro' : 'en';
 
 /** How long what was found holds, in milliseconds (design: tools, Search). */
-export function heldMs(intent: Intent): number {
-  switch (intent) {
-    case 'currency':
-      return 60_000;
-    case 'news':
-      return 300_000;
-    case 'weather':
-    case 'docs':
-    case 'code':
-    case 'general':
-      return 3_600_000;
-  }
-}
+export const heldMs: Readonly<Record<Intent, number>> = {
+  currency: 60_000,
+  news: 300_000,
+  weather: 3_600_000,
+  docs: 3_600_000,
+  code: 3_600_000,
+  general: 3_600_000,
+};

@@ -98,7 +98,7 @@ export class Search {
       rerank,
     };
     // What went wrong may go well the next time.
-    if (degraded.length === 0) this.#cache.set(key, answer, heldMs(intent));
+    if (degraded.length === 0) this.#cache.set(key, answer, heldMs[intent]);
     return answer;
   }
 
@@ -146,7 +146,7 @@ export class Search {
       candidates,
       words: queryWords(asked.query),
       enough: asked.limit,
-      maxAgeMs: heldMs(intent),
+      maxAgeMs: heldMs[intent],
       judge: (url) => {
         if (!isAllowed(url, question, judgement)) throw new ApiError('forbidden', 'a rule forbids this page');
       },
