@@ -9,6 +9,7 @@ import { testClock } from './kernel/clock.ts';
 import { bodyIds, exampleIds, type Makers, notSent, type Preparation, Scene, sendExample } from './testing.examples.ts';
 import { replies, streams, TestProvider } from './features/inference/inference.testing.ts';
 import { TestPushService } from './features/notifications/notifications.testing.ts';
+import { article, openWeb, type Web } from './features/tools/tools.testing.ts';
 import { shared } from './testing.shared.ts';
 import { trustCertificate } from './testing.tls.ts';
 import { createAccount, http, openHost, openTest, until } from './testing.ts';
@@ -16,7 +17,7 @@ import { createAccount, http, openHost, openTest, until } from './testing.ts';
 /** The instant at which the examples play. */
 const now = Date.parse('2026-11-02T09:00:00Z');
 
-const { schedules, scheduler, keys, heartbeats, notifications, hosts, sessions, prompts } = docs;
+const { schedules, scheduler, keys, heartbeats, notifications, hosts, sessions, prompts, tools } = docs;
 
 const stopped = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
@@ -77,6 +78,9 @@ async function exec(scene: Scene, device?: string): Promise<unknown> {
   const { body } = hosts.exec.example;
   return scene.call('POST', `/v1/hosts/${await scene.id('host')}/exec`, body, device);
 }
+
+/** Serves the page of the examples. */
+let web: Web | undefined;
 
 /** Takes what webhooks send. */
 const receiver = new TestPushService();
@@ -168,6 +172,7 @@ const makers: Makers = {
     const body = { ...sessions.sendControl.example.body, target_device_id: await scene.id('device') };
     return (await scene.call('POST', `/v1/sessions/${await scene.id('session')}/controls`, body)).id;
   },
+  page: () => Promise.resolve(web?.url('/about') ?? assert.fail('no web')),
   prompt: async (scene) => (await scene.call('POST', '/v1/prompts', prompts.create.example.body)).id,
 };
 
@@ -230,6 +235,7 @@ const preparations: Record<string, Preparation> = {
       await http(scene.gateway.url, path, { method: 'POST', key, headers, raw: body });
     },
   },
+  'tools.search': { before: (scene) => scene.call('POST', '/v1/tools/fetch', { url: web?.url('/about') }) },
   'scheduler.claim': { before: async (scene) => runNow(scene, await scene.id('schedule')) },
   'scheduler.reportNative': {
     before: async (scene) => scene.set('schedule', await createSchedule(scene, { native: true })),
@@ -250,12 +256,17 @@ describe('the example of an operation is answered as it says:', () => {
     const providers = join(folder, 'providers.json');
     const { url } = await opening.use(provider).listen();
     const aliases = { svc: ['main'], 'svc-fast': ['judge'], 'svc-embed': ['vectors'] };
-    writeFileSync(providers, JSON.stringify({ lanes: lanes(url), aliases }));
+    writeFileSync(providers, JSON.stringify({ lanes: lanes(url), aliases, search: [] }));
+    web = opening.use(await openWeb());
+    web.on(
+      '/about',
+      article('The Widget Works', [tools.fetch.example.response.content], '<meta name="author" content="Ana Pop">'),
+    );
     await opening.use(receiver).listen(opening.use(trustCertificate()));
     const settings = {
       SVC_PROVIDERS: providers,
       SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
-      SVC_FETCH_PORTS: `443,${receiver.port}`,
+      SVC_FETCH_PORTS: `443,${receiver.port},${web.port}`,
     };
     const opened = opening.use(await openTest({ clock, settings }));
     const stack = opening.move();

@@ -46,12 +46,12 @@ export const docs = {
   embeddings: embeddingsDocs,
   models: modelsDocs,
   receipt: receiptDocs,
-  tools: toolsDocs,
   audio: audioDocs,
   realtime: realtimeDocs,
   tokens: tokensDocs,
   sessions: sessionsDocs,
   prompts: promptsDocs,
+  tools: toolsDocs,
   mcp: mcpDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 
