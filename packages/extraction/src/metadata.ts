@@ -33,8 +33,7 @@ export function metadataOf(
   const title =
     oneLine(data.headline, 500) ||
     oneLine(first('og:title'), 500) ||
-    oneLine(read.title, 500) ||
-    withoutSite(oneLine(titleElement(tree), 500), first('og:site_name'), heading) ||
+    withoutSite(oneLine(titleElement(tree), 500), first('og:site_name'), [heading, oneLine(read.title, 500)]) ||
     heading;
   const author = first(
     'author',
@@ -55,10 +54,13 @@ export function metadataOf(
   };
 }
 
-/** A title without the site's name behind it, where the page says which part that is. */
-function withoutSite(title: string, site: string, heading: string): string {
+/** A title without the site's name behind it: where a heading, Readability or the page says which part that is. */
+function withoutSite(title: string, site: string, shorter: readonly string[]): string {
   const separated = /^\s*[|–—·»:/\\-]\s*\S/;
-  if (heading.length > 3 && title.startsWith(heading) && separated.test(title.slice(heading.length))) return heading;
+  const own = shorter.find(
+    (text) => text.length > 3 && title.startsWith(text) && separated.test(title.slice(text.length)),
+  );
+  if (own !== undefined) return own;
   if (site === '' || !title.endsWith(site)) return title;
   return title.slice(0, -site.length).replace(/\s*[|–—·»:/\\-]\s*$/, '') || title;
 }
