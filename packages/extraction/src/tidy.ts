@@ -3,7 +3,7 @@ const mostDepth = 256;
 const mostElements = 100_000;
 const mostAttributes = 200_000;
 const longestTag = 32_768;
-const mostEntities = 100_000;
+const mostEntities = 50_000;
 const mostStray = 10_000;
 
 /** HTML that the parser reads in time linear in its length. */
