@@ -82,6 +82,7 @@ const columns = (reader: string, { precision, recall, f1 }: Score): Row => ({
 });
 
 const mean = (scores: readonly Score[]): Score => {
-  const of = (pick: (score: Score) => number): number => scores.reduce((sum, one) => sum + pick(one), 0) / scores.length;
+  const of = (pick: (score: Score) => number): number =>
+    scores.reduce((sum, one) => sum + pick(one), 0) / scores.length;
   return { precision: of(({ precision }) => precision), recall: of(({ recall }) => recall), f1: of(({ f1 }) => f1) };
 };

@@ -136,12 +136,15 @@ function choose(tree: Tree, main: Element, whole: number, verdict: Verdict): Ele
   return isNamed && isWithin(main, holder) && whole > verdict.keptLength * 0.8 ? main : withTitle(holder);
 }
 
-/** The title often stands right before what Readability found: takes in the parent that adds little but a heading. */
+/** The title often stands right before what Readability found: takes in a near parent that has one. */
 function withTitle(holder: Element): Element {
-  let best = holder;
+  if (hasTitle(holder)) return holder;
   for (let at = holder.parent, steps = 0; at !== undefined && steps < 3; at = at.parent, steps += 1) {
     if (at.textLength > holder.textLength * 1.25 + 200) break;
-    best = at;
+    if (hasTitle(at)) return at;
   }
-  return best;
+  return holder;
 }
+
+const hasTitle = (element: Element): boolean =>
+  element.tag === 'h1' || element.children.some((child) => typeof child !== 'string' && hasTitle(child));
