@@ -4,8 +4,9 @@ import { Boilerplate } from './boilerplate.ts';
 import { type DomNode, type Element, idAttribute, isWithin, lengthOf, type Tree } from './dom.ts';
 import { blocksOf } from './walk.ts';
 
-/** Readability reads a page several times: its time on larger ones is seconds. */
+/** Readability reads a page several times, and each element's text anew: beyond these its time is seconds. */
 const mostNodes = 50_000;
+const mostTextWork = 12_000_000;
 /** Text of an element that Readability takes for content, by the element's id. */
 type Kept = ReadonlyMap<number, number>;
 
@@ -27,13 +28,18 @@ export interface Article {
 }
 
 /**
- * The main content: Readability finds where it stands, the walk reads it there, since Readability drops tables, code and
- * lists. Where Readability finds little, the walk reads the page's own `<main>`. Changes the document.
+ * The main content. A page that says clearly where it stands (`<main>`, an `<article>`) is read there. Else Readability
+ * finds the place, and the walk reads it, since Readability drops tables, code and lists; where it finds little, the walk
+ * reads what the page has. Changes the document.
  */
 export function articleOf(tree: Tree, base: string): Article {
-  const verdict = tree.nodes <= mostNodes ? readability(tree) : undefined;
   const main = mainOf(tree);
-  const root = verdict === undefined ? main : choose(tree, main, verdict);
+  const whole = contentLength(main, new Boilerplate(main));
+  const isNamed = main !== tree.root;
+  const isClear = isNamed && whole >= 500 && whole >= contentLength(tree.root, new Boilerplate(tree.root)) * 0.6;
+  const isLarge = tree.nodes > mostNodes || tree.textWork > mostTextWork;
+  const verdict = isClear || isLarge ? undefined : readability(tree);
+  const root = verdict === undefined ? main : choose(tree, main, whole, verdict);
   const boilerplate = new Boilerplate(root);
   const blocks = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
   return { blocks, title: verdict?.title ?? '', byline: verdict?.byline ?? '' };
@@ -41,8 +47,8 @@ export function articleOf(tree: Tree, base: string): Article {
 
 function readability(tree: Tree): Verdict | undefined {
   try {
-    const found = new Readability<DomNode>(tree.document as never, {
-      serializer: (node) => node as unknown as DomNode,
+    const found = new Readability<DomNode>(tree.document, {
+      serializer: (node) => node,
       disableJSONLD: true,
       maxElemsToParse: mostNodes,
     }).parse();
@@ -120,8 +126,7 @@ function contentLength(element: Element, boilerplate: Boilerplate): number {
 }
 
 /** The element to read: where Readability found the content, unless that is too little of what the page holds. */
-function choose(tree: Tree, main: Element, verdict: Verdict): Element {
-  const whole = contentLength(main, new Boilerplate(main));
+function choose(tree: Tree, main: Element, whole: number, verdict: Verdict): Element {
   const isNamed = main !== tree.root;
   if (verdict.keptLength < 200 || whole < 200) return main;
   const holder = holderOf(tree, verdict);
@@ -131,12 +136,15 @@ function choose(tree: Tree, main: Element, verdict: Verdict): Element {
   return isNamed && isWithin(main, holder) && whole > verdict.keptLength * 0.8 ? main : withTitle(holder);
 }
 
-/** The title often stands right before what Readability found: takes in the parent that adds little but a heading. */
+/** The title often stands right before what Readability found: takes in a near parent that has one. */
 function withTitle(holder: Element): Element {
-  let best = holder;
+  if (hasTitle(holder)) return holder;
   for (let at = holder.parent, steps = 0; at !== undefined && steps < 3; at = at.parent, steps += 1) {
     if (at.textLength > holder.textLength * 1.25 + 200) break;
-    best = at;
+    if (hasTitle(at)) return at;
   }
-  return best;
+  return holder;
 }
+
+const hasTitle = (element: Element): boolean =>
+  element.tag === 'h1' || element.children.some((child) => typeof child !== 'string' && hasTitle(child));

@@ -11,16 +11,28 @@ const words = new Set(
     'recommendations recommendation promo promoted promotion ad ads advert advertisement advertising adsense banner ' +
     'sponsor sponsored newsletter subscribe subscription signup cookie cookies consent gdpr pagination pager paginator ' +
     'toc skip popup modal overlay paywall widget widgets outbrain taboola trending popular upsell login signin ' +
-    'masthead topbar toolbar disqus feedback rating ratings jumbolinks editsection navbox hatnote noprint printonly ' +
-    'publicitate reclama reclame meniu similare recomandate distribuie abonare copyright colophon'
+    'sharedaddy masthead topbar toolbar disqus feedback rating ratings jumbolinks editsection navbox hatnote noprint printonly ' +
+    'publicitate reclama reclame meniu similare recomandate distribuie abonare subsol copyright colophon'
   ).split(' '),
 );
 const pairs =
   /(?:read-?(?:more|next|also)|see-?also-?links|more-?(?:stories|articles|news|from)|most-?(?:read|popular)|also-?(?:like|read)|citeste-?(?:si|mai)|sign-?(?:up|in)|skip-?(?:link|to)|back-?to-?top|post-?(?:nav|tags|meta-footer)|tag-?(?:list|cloud)|author-?(?:bio|box|card)|site-?(?:header|footer|nav)|page-?(?:header-?nav|actions|tools)|edit-?(?:link|page|this)|print-?(?:link|button)|copy-?(?:button|btn)|was-?this-?helpful|next-?prev|prev-?next|call-?to-?action|side-?bar|cross-?sell|also-?bought)/;
+/** Ids of what stands above every page of a site. */
+const pageHeaders = /^(?:page|site|main)?[-_]?(?:header|antet)$/i;
 /** An `<aside>` that is part of the text. */
 const notes =
   /\b(?:note|notes|tip|hint|info|warning|caution|danger|important|admonition|callout|alert|footnotes?|pull-?quote|example|sidenote|aside-content)\b/i;
 const comments = new Set(['comments', 'commentlist', 'respond', 'comentarii', 'disqus', 'replies']);
+/** Words of class and id of what is said about a text: who wrote it when, and what others think of it. */
+const asides = new Set(
+  (
+    'meta byline dateline timestamp date posted author profile postprofile signature user userinfo usercard votes vote ' +
+    'votecell voting likes reactions views actions buttons tags topics taglist taxonomy autor semnatura butoane etichete'
+  ).split(' '),
+);
+const asideTags = new Set(['div', 'p', 'ul', 'ol', 'dl', 'header', 'address', 'section']);
+/** Longer ones may be texts. */
+const longestAside = 200;
 const lines = new Set(
   (
     'advertisement|ad|sponsored|publicitate|reclamă|share|share this|share this article|print|save|tweet|email|' +
@@ -98,14 +110,17 @@ export class Boilerplate {
     return this.isLinkBlock(element);
   }
 
-  private isNamed({ attributes, tag }: Element): boolean {
+  private isNamed(element: Element): boolean {
+    const { attributes, tag, textLength } = element;
     if (attributes['class'] === undefined && attributes['id'] === undefined) return false;
     if (tag === 'span' || tag === 'a' || tag === 'em' || tag === 'strong') {
       return hasClass(attributes, (word) => word === 'editsection' || word === 'anchor' || word === 'headerlink');
     }
+    if (pageHeaders.test(attributes['id'] ?? '') && isPageHeader(element)) return true;
     const name = `${attributes['class'] ?? ''} ${attributes['id'] ?? ''}`;
     if (pairs.test(name.slice(0, 500).toLowerCase().replaceAll('_', '-'))) return true;
-    return hasClass(attributes, (word) => words.has(word) || comments.has(word));
+    const isShort = textLength <= longestAside && asideTags.has(tag);
+    return hasClass(attributes, (word) => words.has(word) || comments.has(word) || (isShort && asides.has(word)));
   }
 
   /** A block of links without sentences: menus, tags, "related". */
@@ -115,6 +130,7 @@ export class Boilerplate {
     if (linkLength <= textLength * 0.75 || textLength < 10) return false;
     const links = countLinks(children);
     if (tag === 'p') return links >= 3 && linkLength > textLength * 0.8;
+    if (tag === 'div' && links === 2 && linkLength > textLength * 0.95) return true;
     return links >= 3 && textLength / links < 90;
   }
 }
@@ -135,7 +151,7 @@ function countLinks(children: readonly (Element | string)[]): number {
   return count;
 }
 
-/** A `<header>` of an article holds its title; that of a page the site's name. */
+/** A header of an article holds its title; that of a page the site's name. */
 function isPageHeader(element: Element): boolean {
   for (let at = element.parent; at !== undefined; at = at.parent) {
     if (at.tag === 'article' || at.tag === 'main' || at.attributes['role'] === 'main') return false;

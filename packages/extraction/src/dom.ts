@@ -1,5 +1,4 @@
 import { DOMParser } from 'linkedom';
-import { collapse } from './text.ts';
 import type { Tidied } from './tidy.ts';
 
 /** An element that is seen. Depth is at most that of `tidy`, so walks may recurse. */
@@ -45,6 +44,8 @@ export interface Tree {
   readonly head: readonly Element[];
   /** Nodes of the document. */
   readonly nodes: number;
+  /** Units of the texts of all elements together: what a reader costs that asks each element for its text. */
+  readonly textWork: number;
 }
 
 /** The attribute that ties an element of the parser's to one of the tree. */
@@ -71,8 +72,8 @@ export function treeOf({ html }: Tidied): Tree {
   const builder = new Builder();
   builder.walk(document.body);
   for (const node of builder.hidden) node.remove();
-  measure(builder.elements);
-  return { document, root: builder.root, elements: builder.elements, head: builder.head, nodes: builder.nodes };
+  const { root, elements, head, nodes } = builder;
+  return { document, root, elements, head, nodes, textWork: measure(elements) };
 }
 
 class Builder {
@@ -136,7 +137,9 @@ class Builder {
     }
     const element = this.make(tag, parent, attributes);
     parent.children.push(element);
-    node.setAttribute(idAttribute, `${element.id}`);
+    // The text of images is read from the tree; their sources can be made to cost Readability seconds.
+    if (tag === 'img') this.hidden.push(node);
+    else node.setAttribute(idAttribute, `${element.id}`);
     return element;
   }
 }
@@ -175,26 +178,43 @@ function isHidden(tag: string, attributes: Readonly<Record<string, string>>): bo
   return style !== undefined && /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(style.slice(0, 2000));
 }
 
-/** Text and link lengths, from the last element to the first: children come after their parents. */
-function measure(elements: readonly Element[]): void {
+/** Text and link lengths, from the last element to the first: children come after their parents. Returns `textWork`. */
+function measure(elements: readonly Element[]): number {
+  const units = new Float64Array(elements.length);
+  let work = 0;
   for (let at = elements.length - 1; at >= 0; at -= 1) {
     const element = elements[at];
     if (element === undefined) continue;
+    let own = units[at] ?? 0;
     for (const child of element.children) {
-      if (typeof child === 'string') element.textLength += lengthOf(child);
-      else {
+      if (typeof child === 'string') {
+        element.textLength += lengthOf(child);
+        own += child.length;
+      } else {
         element.textLength += child.textLength;
         element.linkLength += child.linkLength;
       }
     }
     if (element.tag === 'a' && element.attributes['href'] !== undefined) element.linkLength = element.textLength;
+    const parent = element.parent?.id ?? 0;
+    if (at > 0) units[parent] = (units[parent] ?? 0) + own;
+    work += own;
   }
+  return work;
 }
 
-export const lengthOf = (text: string): number => {
-  const line = collapse(text);
-  return line === ' ' ? 0 : line.trim().length;
-};
+/** Units of a text with white space as one space, none at its ends. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  let isSpaced = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isSpace = code <= 32 || code === 0xa0;
+    if (!isSpace || !isSpaced) length += 1;
+    isSpaced = isSpace;
+  }
+  return isSpaced && length > 0 ? length - 1 : length;
+}
 
 /** Whether an element is the other or stands in it. */
 export function isWithin(element: Element, other: Element): boolean {

@@ -49,7 +49,7 @@ function isBinary(bytes: Uint8Array): boolean {
   const head = bytes.subarray(0, 8192);
   let odd = 0;
   for (const byte of head) if (byte < 9 || (byte > 13 && byte < 32 && byte !== 27)) odd += 1;
-  return odd > 0 && odd * 100 > head.length;
+  return odd * 10 > head.length || (odd > 8 && odd * 100 > head.length);
 }
 
 /** Media type and charset of a Content-Type header. */

@@ -26,15 +26,15 @@ export function metadataOf(
   const data = linkedData(source.jsonLd);
   const first = (...names: string[]): string => names.map((name) => meta.get(name)).find((value) => value) ?? '';
   const find = (test: (element: Element) => boolean): string => textOf(tree.elements.find(test));
+  const heading = oneLine(
+    find(({ tag }) => tag === 'h1'),
+    500,
+  );
   const title =
     oneLine(data.headline, 500) ||
     oneLine(first('og:title'), 500) ||
-    oneLine(read.title, 500) ||
-    oneLine(titleElement(tree), 500) ||
-    oneLine(
-      find(({ tag }) => tag === 'h1'),
-      500,
-    );
+    withoutSite(oneLine(titleElement(tree), 500), first('og:site_name'), [heading, oneLine(read.title, 500)]) ||
+    heading;
   const author = first(
     'author',
     'parsely-author',
@@ -54,6 +54,17 @@ export function metadataOf(
   };
 }
 
+/** A title without the site's name behind it: where a heading, Readability or the page says which part that is. */
+function withoutSite(title: string, site: string, shorter: readonly string[]): string {
+  const separated = /^\s*[|–—·»:/\\-]\s*\S/;
+  const own = shorter.find(
+    (text) => text.length > 3 && title.startsWith(text) && separated.test(title.slice(text.length)),
+  );
+  if (own !== undefined) return own;
+  if (site === '' || !title.endsWith(site)) return title;
+  return title.slice(0, -site.length).replace(/\s*[|–—·»:/\\-]\s*$/, '') || title;
+}
+
 /** Contents of `<meta>` by name, property or http-equiv in lower case; the first of each. */
 function metasOf(head: readonly Element[]): Map<string, string> {
   const metas = new Map<string, string>();
@@ -68,10 +79,15 @@ function metasOf(head: readonly Element[]): Map<string, string> {
   return metas;
 }
 
-export const titleElement = ({ head }: Tree): string => {
-  const first = head.find(({ tag, children }) => tag === 'title' && `${children[0]}`.trim() !== '');
-  return first === undefined ? '' : `${first.children[0]}`;
-};
+/** Text of the first `<title>` that has one. */
+export function titleElement({ head }: Tree): string {
+  return (
+    head
+      .filter(({ tag }) => tag === 'title')
+      .map(textOf)
+      .find((text) => text.trim() !== '') ?? ''
+  );
+}
 
 const isAuthor = ({ tag, attributes, textLength }: Element): boolean => {
   if (textLength === 0 || textLength > 100) return false;

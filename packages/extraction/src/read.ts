@@ -57,7 +57,13 @@ function feedPage({ contentType, text }: Sniffed, url: string): Page {
   const lines = blocks.flatMap((block) => ('runs' in block ? [block.runs.map((run) => run.text).join('')] : []));
   return {
     ...nothing,
-    ...{ kind: 'feed', contentType, title, byline, description, lang, publishedAt },
+    kind: 'feed',
+    contentType,
+    title,
+    byline,
+    description,
+    lang,
+    publishedAt,
     canonical: link.length <= 2048 ? link : '',
     blocks,
     visible: cut(lines.join('\n'), mostUnits),

@@ -6,22 +6,19 @@ export function cut(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);
 }
 
+// oxlint-disable-next-line no-control-regex
+const unseen = /[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b\u2060\ufeff]+/g;
+
 /** White space as one space, no-break spaces too; without characters that are never seen. */
 export const collapse = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex
-  text
-    .replace(/[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b\u2060\ufeff]+/g, '')
-    .replace(/[ \t\n\r\f\v\u00a0\u2028\u2029\u0085]+/g, ' ');
+  text.replace(unseen, '').replace(/[ \t\n\r\f\v\u00a0\u2028\u2029\u0085]+/g, ' ');
 
-/** One trimmed line of at most `most` units. */
-export const oneLine = (text: string, most: number): string =>
-  // The slice bounds the work on a hostile text; white space beyond it is lost.
+/** One trimmed line of at most `most` units. The slice bounds the work on a hostile text. */
+export function oneLine(text: string, most: number): string {
   // oxlint-disable-next-line no-control-regex
-  cut(collapse(text.slice(0, most * 8)).replace(/[\u0000-\u001f\u007f-\u009f]/g, ''), most + 1)
-    .trim()
-    .slice(0, most)
-    .toWellFormed()
-    .replace(/\ufffd$/, '');
+  const line = collapse(text.slice(0, most * 8)).replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
+  return cut(line.trim().toWellFormed(), most).trim();
+}
 
 /** Without NUL, other control characters or lone surrogates; lines end with `\n`. */
 export const clean = (text: string): string =>

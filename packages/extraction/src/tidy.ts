@@ -3,7 +3,8 @@ const mostDepth = 256;
 const mostElements = 100_000;
 const mostAttributes = 200_000;
 const longestTag = 32_768;
-const mostEntities = 100_000;
+const mostEntities = 50_000;
+const mostStray = 10_000;
 
 /** HTML that the parser reads in time linear in its length. */
 export interface Tidied {
@@ -74,6 +75,7 @@ class Pass {
   elements = 0;
   bounded = false;
   private attributes = 0;
+  private strays = 0;
   /** Start of what is not copied yet. */
   private from = 0;
   private readonly open: string[] = [];
@@ -94,6 +96,7 @@ class Pass {
       if (next === 33 || next === 63) end = this.declaration(at);
       else if (next === 47) end = isLetter(html.charCodeAt(at + 2)) ? this.endTag(at) : this.bogus(at, at + 2);
       else if (isLetter(next)) end = this.startTag(at);
+      else end = this.stray(at);
       at = html.indexOf('<', end);
     }
     this.out.push(html.slice(this.from));
@@ -104,6 +107,12 @@ class Pass {
     this.out.push(this.html.slice(this.from, start), instead);
     this.from = end;
     return end;
+  }
+
+  /** A `<` that begins nothing is text; the parser makes a node of each. */
+  private stray(at: number): number {
+    this.strays += 1;
+    return this.strays > mostStray ? this.drop(at, at + 1, '\uff1c') : at + 1;
   }
 
   /** A comment, doctype or processing instruction. */

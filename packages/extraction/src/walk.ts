@@ -14,14 +14,17 @@ export interface Course {
   readonly drops: (element: Element) => boolean;
 }
 
+/** Lists and quotes nest this deep; what is deeper is read as text of the last. */
+const mostNesting = 12;
 const formParts = new Set(['input', 'select', 'button', 'optgroup', 'option', 'label', 'legend', 'dialog']);
+const listTags = new Set(['ul', 'ol', 'menu', 'dir']);
 const strong = new Set(['b', 'strong', 'th']);
 const emphasis = new Set(['i', 'em', 'cite', 'dfn', 'var']);
 const code = new Set(['code', 'kbd', 'samp', 'tt']);
 
 /** Content of an element as blocks, what the course drops left out. */
-export function blocksOf(root: Element, course: Course): Block[] {
-  const walk = new Walk(course);
+export function blocksOf(root: Element, course: Course, nesting = 0): Block[] {
+  const walk = new Walk(course, nesting);
   walk.element(root, {});
   return walk.finish();
 }
@@ -30,9 +33,11 @@ class Walk {
   private readonly blocks: (Block | 'dropped')[] = [];
   private readonly runs = new RunBuffer();
   private readonly course: Course;
+  private readonly nesting: number;
 
-  constructor(course: Course) {
+  constructor(course: Course, nesting: number) {
     this.course = course;
+    this.nesting = nesting;
   }
 
   finish(): Block[] {
@@ -61,11 +66,11 @@ class Walk {
       return;
     }
     const level = /^h([1-6])$/.exec(tag)?.[1];
-    if (level !== undefined) return this.heading(child, Number(level));
+    if (level !== undefined && this.nesting < mostNesting) return this.heading(child, Number(level));
     if (tag === 'pre') return this.code(child);
-    if (tag === 'table' && isDataTable(child)) return this.table(child);
-    if (tag === 'ul' || tag === 'ol' || tag === 'menu' || tag === 'dir') return this.list(child);
-    if (tag === 'blockquote') return this.quote(child);
+    if (tag === 'table' && this.nesting < mostNesting && isDataTable(child)) return this.table(child);
+    if (listTags.has(tag) && this.nesting < mostNesting) return this.list(child);
+    if (tag === 'blockquote' && this.nesting < mostNesting) return this.quote(child);
     if (tag === 'hr') return this.push({ type: 'rule' });
     if (blockTags.has(tag) || tag === 'td' || tag === 'th') {
       this.flush();
@@ -99,7 +104,7 @@ class Walk {
 
   private heading(element: Element, level: number): void {
     this.flush();
-    const runs = inlineOf(element, this.course);
+    const runs = inlineOf(element, this.course, this.nesting + 1);
     if (runs.length > 0) this.blocks.push({ type: 'heading', level, runs });
   }
 
@@ -113,10 +118,10 @@ class Walk {
     this.flush();
     const { caption, header, rows } = rowsOf(element);
     if (caption !== undefined) {
-      const runs = inlineOf(caption, this.course);
+      const runs = inlineOf(caption, this.course, this.nesting + 1);
       if (runs.length > 0) this.blocks.push({ type: 'paragraph', runs });
     }
-    const read = rows.map((row) => row.map((cell) => inlineOf(cell, this.course)));
+    const read = rows.map((row) => row.map((cell) => inlineOf(cell, this.course, this.nesting + 1)));
     const full = read.filter((row) => row.some((cell) => cell.length > 0));
     if (full.length > 0) this.blocks.push({ type: 'table', header: header && full.length === read.length, rows: full });
   }
@@ -126,14 +131,15 @@ class Walk {
     const items: Block[][] = [];
     for (const child of element.children) {
       if (typeof child === 'string' ? child.trim() === '' : this.course.drops(child)) continue;
-      const item = new Walk(this.course);
+      const item = new Walk(this.course, this.nesting + 1);
       if (typeof child === 'string') item.runs.add(collapse(child), {});
       else if (child.tag === 'li') item.element(child, {});
       else item.child(child, {});
       const blocks = item.finish();
       // A list right in a list belongs to the item before it.
       const isNested = typeof child !== 'string' && child.tag !== 'li' && blocks.every(({ type }) => type === 'list');
-      if (isNested && items.length > 0) items.at(-1)?.push(...blocks);
+      const last = items.at(-1);
+      if (isNested && last !== undefined) items[items.length - 1] = [...last, ...blocks];
       else if (blocks.length > 0) items.push(blocks);
     }
     if (items.length === 0) return;
@@ -142,40 +148,40 @@ class Walk {
   }
 
   private quote(element: Element): void {
-    const blocks = blocksOf(element, this.course);
+    const blocks = blocksOf(element, this.course, this.nesting + 1);
     if (blocks.length > 0) this.push({ type: 'quote', blocks });
   }
 }
 
 /** Text of an element in one line: blocks in it stand a space apart. */
-function inlineOf(element: Element, course: Course): Run[] {
-  const runs: Run[] = [];
-  for (const block of blocksOf(element, course))
-    runs.push(...(runs.length > 0 ? [{ text: ' ' }] : []), ...runsOf(block));
+function inlineOf(element: Element, course: Course, nesting: number): Run[] {
+  const runs = joined(blocksOf(element, course, nesting).map(runsOf));
   return runs.map((run) => (run.text.includes('\n') ? { ...run, text: run.text.replace(/\s+/g, ' ') } : run));
 }
 
+const joined = (parts: readonly (readonly Run[])[]): Run[] =>
+  parts.flatMap((part, at) => (at === 0 ? part : [{ text: ' ' }, ...part]));
+
 function runsOf(block: Block): readonly Run[] {
-  const join = (parts: readonly (readonly Run[])[]): Run[] =>
-    parts.flatMap((part, at) => (at === 0 ? part : [{ text: ' ' }, ...part]));
   switch (block.type) {
     case 'heading':
     case 'paragraph':
       return block.runs;
     case 'list':
-      return join(block.items.map((item) => join(item.map(runsOf))));
+      return joined(block.items.map((item) => joined(item.map(runsOf))));
     case 'table':
-      return join(block.rows.map(join));
+      return joined(block.rows.map(joined));
     case 'quote':
-      return join(block.blocks.map(runsOf));
+      return joined(block.blocks.map(runsOf));
     case 'code':
       return [{ text: block.text.trim(), code: true }];
     case 'plain':
       return [{ text: block.text }];
     case 'image':
     case 'rule':
-      return [];
+      break;
   }
+  return [];
 }
 
 /** A heading whose content was dropped goes too ("Related articles"). */

@@ -34,10 +34,11 @@ export function blockHtml(block: Block): string {
     case 'image':
       return `<p><em>${escapeHtml(`[Image: ${block.alt}]`)}</em></p>`;
     case 'rule':
-      return '<hr>';
+      break;
     case 'plain':
       return plainHtml(escapeHtml(block.text));
   }
+  return '<hr>';
 }
 
 /** Text as it stands; a line break right after `<pre>` would be lost. */

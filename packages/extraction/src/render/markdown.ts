@@ -25,10 +25,11 @@ export function blockMarkdown(block: Block): string {
     case 'image':
       return `*${escape(`[Image: ${block.alt}]`)}*`;
     case 'rule':
-      return '---';
+      break;
     case 'plain':
       return block.text;
   }
+  return '---';
 }
 
 function itemMarkdown(item: readonly Block[], bullet: string): string {
@@ -59,27 +60,25 @@ function fenceFor(text: string, least: number): string {
 
 /** Runs as Markdown; runs of one link stand in one pair of brackets. */
 function inline(runs: readonly Run[]): string {
-  let text = '';
-  for (let at = 0; at < runs.length; ) {
-    const href = runs[at]?.href;
-    let end = at + 1;
-    while (href !== undefined && end < runs.length && runs[end]?.href === href) end += 1;
-    const inner = runs.slice(at, end).map(styled).join('');
-    text += href === undefined || inner.trim() === '' ? inner : link(inner, href);
-    at = end;
+  const groups: Run[][] = [];
+  for (const run of runs) {
+    const last = groups.at(-1);
+    if (run.href !== undefined && last?.[0]?.href === run.href) last.push(run);
+    else groups.push([run]);
   }
-  return text;
+  return groups.map((group) => linked(group.map(styled).join(''), group[0]?.href)).join('');
 }
 
-const link = (inner: string, href: string): string =>
-  outside(
-    inner,
-    (text) =>
-      `[${text.replace(/\s*\n\s*/g, ' ')}](${href
-        .replace(/[()<>\\\s]/g, encodeURIComponent)
-        .replaceAll('(', '%28')
-        .replaceAll(')', '%29')})`,
+const linked = (inner: string, href: string | undefined): string =>
+  href === undefined || inner.trim() === '' ? inner : link(inner, href);
+
+const link = (inner: string, href: string): string => {
+  const address = href.replace(
+    /[()<>\\\s]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
+  return outside(inner, (text) => `[${text.replace(/\s*\n\s*/g, ' ')}](${address})`);
+};
 
 function styled({ text, code, strong, emphasis }: Run): string {
   if (text.trim() === '') return text;

@@ -21,8 +21,9 @@ export function blockText(block: Block): string {
     case 'image':
       return `[Image: ${block.alt}]`;
     case 'rule':
-      return '---';
+      break;
   }
+  return '---';
 }
 
 function itemText(item: readonly Block[], bullet: string): string {
