@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { content, read, readBody } from './testing.ts';
 import { tidy } from './tidy.ts';
 
@@ -12,7 +13,7 @@ describe('a hostile page is read to its end', () => {
     '100,000 nested <div>': [`${'<div>'.repeat(100_000)}deep${'</div>'.repeat(100_000)}after`, 'deep'],
     '100,000 nested tables': [`${'<table><tr><td>'.repeat(100_000)}deep`, 'deep'],
     '100,000 nested lists': [`${'<ul><li>x'.repeat(100_000)}deep`, 'deep'],
-    '100,000 nested headings and quotes': [`${'<h2><blockquote>x'.repeat(100_000)}`, 'x'],
+    '100,000 nested headings and quotes': ['<h2><blockquote>x'.repeat(100_000), 'x'],
     '400,000 attributes': [`<div ${Array.from({ length: 400_000 }, (_, at) => `a${at}`).join(' ')}>deep</div>`, 'deep'],
     '1 MB of <a>': [`${fill('<a>')}deep`.slice(-size), 'deep'],
     '1 MB of <b>': [`start${fill('<b>x')}`, 'start'],
@@ -47,6 +48,71 @@ describe('a hostile page is read to its end', () => {
     assert.equal((await readBody('a<!-- b <p>c')).visible, 'a');
     assert.equal((await readBody('a<script>b</scripty><p>c')).visible, 'a');
     assert.equal((await readBody('a<!-->b<!--->c<!-- -- -->d<?x y>e</ z>f<![CDATA[g]]>h')).visible, 'abcdefh');
+  });
+});
+
+const tags =
+  'div p span a b h1 h2 table tr td th ul li dl dt pre code blockquote main article aside nav form br svg template title';
+const names = [
+  ...tags.split(' '),
+  'script',
+  'style',
+  'textarea',
+  'select',
+  'option',
+  'meta',
+  'html',
+  'head',
+  'body',
+  'x-y',
+];
+const attributes = [
+  '',
+  ' class="post"',
+  ' id=comments',
+  ' href="/x"',
+  ' hidden',
+  ' role=main',
+  ' start=4',
+  ' "',
+  ' =x',
+  " a='",
+];
+const pieces = [
+  'words of a text ',
+  'x',
+  '\n',
+  '&amp;',
+  '&#0;',
+  '&nbsp;',
+  '<',
+  '>',
+  '<!--',
+  '-->',
+  ']]>',
+  '\0',
+  'ș',
+  '😀',
+  '|',
+  '`',
+];
+
+describe('any soup of tags', () => {
+  const part = fc.oneof(
+    fc.tuple(fc.constantFrom(...names), fc.constantFrom(...attributes)).map(([name, own]) => `<${name}${own}>`),
+    fc.constantFrom(...names).map((name) => `</${name}>`),
+    fc.constantFrom(...pieces),
+  );
+
+  test('is read, and its content has no word that is not visible', async () => {
+    const property = fc.asyncProperty(fc.array(part, { maxLength: 80 }), async (parts) => {
+      const page = await read(`Words. ${parts.join('')}`);
+      const text = content(page);
+      assert.ok(text.isWellFormed() && page.visible.isWellFormed());
+      const seen = new Set(page.visible.match(/\p{L}+/gu));
+      for (const word of text.match(/\p{L}+/gu) ?? []) assert.ok(seen.has(word), word);
+    });
+    await fc.assert(property, { numRuns: 300 });
   });
 });
 

@@ -147,6 +147,14 @@ describe('PDF', () => {
     await assert.rejects(read('just text', 'application/pdf'), isUnreadable);
   });
 
+  test('one that needs a password is unreadable', async () => {
+    const text = new TextDecoder('latin1').decode(pdfOf(['Words']));
+    const word = `(${'x'.repeat(32)})`;
+    const lock = `/Encrypt << /Filter /Standard /V 1 /R 2 /O ${word} /U ${word} /P -4 >> /ID [(a) (a)] /Root`;
+    const bytes = new TextEncoder().encode(text.replace(/\/Root/, () => lock));
+    await assert.rejects(readPage(bytes, { url, contentType: '' }), isUnreadable);
+  });
+
   test('reading leaves the bytes as they are, and prints nothing', async (context) => {
     const spies = (['log', 'warn', 'error'] as const).map((name) =>
       context.mock.method(console, name, () => undefined),
