@@ -87,7 +87,7 @@ const documents: ((n: number) => Serve)[] = [
   (n) => html(`<!--${'-'.repeat(2_000_000 + n)}`),
   (n) => html(`<script>${'</scrip'.repeat(200_000 + n)}`),
   (n) => html(`<ul>${'<li>a<ul>'.repeat(50_000 + n)}`),
-  (n) => html(`${'<p>word'.repeat(200_000 + n)}`),
+  (n) => html('<p>word'.repeat(200_000 + n)),
   (n) => html(`<title>${'<'.repeat(1_000_000 + n)}`),
   (n) => html(`<p>${'a'.repeat(2_900_000 + n)}`),
   (n) => html(`${'\u0000'.repeat(100_000 + n)}<p>after`, { 'content-type': 'text/html; charset=utf-7' }),
