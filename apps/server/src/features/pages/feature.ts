@@ -27,7 +27,8 @@ export function pagesFeature(kernel: Kernel, pages: Pages): Feature {
     name: 'pages',
     operations: {},
     jobs: [sweep],
-    async start(_kernel, { works }) {
+    async start({ metrics }, { works }) {
+      metrics.gauge('svc_page_workers', 'Workers that read pages', () => pages.pool.count);
       if (works) crawler.start();
       return {
         stop: async () => {

@@ -1,51 +1,63 @@
-import { contract } from '@svc/contract';
+import { contract, type RouteParsed } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { isFaultOfServer, type Pages, UnreadableError } from '../pages/index.ts';
 import type { Rules } from '../rules/index.ts';
-import { takeOne } from './tools.limits.ts';
+import { useTool } from './tools.use.ts';
+
+interface Parts {
+  readonly pages: Pages;
+  readonly rules: Rules;
+}
+
+type Asked = RouteParsed<typeof contract.tools.fetch>['body'];
 
 /** A copy that is at most so old answers (design: tools, Fetch). */
 const cachedMs = 15 * 60_000;
 
 /** Fetches a public page and reads its content. */
-export const fetch = ({ pages, rules }: { pages: Pages; rules: Rules }) =>
-  operation(contract.tools.fetch, async (context, { body }) => {
-    await takeOne(context, 'fetch');
-    const { actor, clock, kernel, signal } = context;
-    const began = clock.monotonic();
-    const judgement = await rules.for(actor.accountId);
-    const judge = (url: URL): void => {
-      if (judgement.refuses('fetch', url))
-        throw new ApiError('forbidden', 'a rule of this platform forbids this address; ask its operator');
-    };
-    const { url, format, max_chars: maxChars } = body;
-    try {
-      // Before the copy that is kept, too: what an address may be changes with the settings.
-      await kernel.outbound.check(url);
-      judge(new URL(url));
-      const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge, signal };
-      const { page, cached, result } = await pages.render(request, { format, maxChars });
-      return {
-        url,
-        final_url: page.url,
-        title: page.title,
-        byline: page.byline,
-        description: page.description,
-        canonical: page.canonical,
-        lang: page.lang,
-        content_type: page.content_type,
-        content: result.content,
-        chars: result.chars,
-        truncated: page.truncated || result.truncated,
-        took_ms: Math.round(clock.monotonic() - began),
-        cached,
-      };
-    } catch (error) {
-      throw failureOf(error);
-    }
-  });
+export const fetch = (parts: Parts) =>
+  operation(contract.tools.fetch, async (context, { body }) =>
+    useTool(context, 'fetch', async () => {
+      try {
+        return await read(context, parts, body);
+      } catch (error) {
+        throw failureOf(error);
+      }
+    }),
+  );
+
+async function read({ actor, clock, kernel, signal }: Context, { pages, rules }: Parts, asked: Asked) {
+  const { url, format, max_chars: maxChars } = asked;
+  const began = clock.monotonic();
+  const judgement = await rules.for(actor.accountId);
+  const judge = (hop: URL): void => {
+    if (judgement.refuses('fetch', hop))
+      throw new ApiError('forbidden', 'a rule of this platform forbids this address; ask its operator');
+  };
+  // Before the copy that is kept, too: what an address may be changes with the settings.
+  await kernel.outbound.check(url);
+  judge(new URL(url));
+  const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge, signal };
+  const { page, cached, result } = await pages.render(request, { format, maxChars });
+  return {
+    url,
+    final_url: page.url,
+    title: page.title,
+    byline: page.byline,
+    description: page.description,
+    canonical: page.canonical,
+    lang: page.lang,
+    content_type: page.content_type,
+    content: result.content,
+    chars: result.chars,
+    truncated: page.truncated || result.truncated,
+    took_ms: Math.round(clock.monotonic() - began),
+    cached,
+  };
+}
 
 const unread = {
   unsupported: 'this is no page with text: html, text, json, xml and pdf are read',
