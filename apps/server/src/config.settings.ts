@@ -130,6 +130,12 @@ export const settings = {
     .pipe(z.array(port))
     .default([80, 443])
     .describe('ports that fetch, search and egress may reach'),
+  SVC_DNS_SERVERS: list
+    .refine((servers) => servers.every((server) => /^(?:[\d.]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.test(server)), {
+      error: 'must be addresses of name servers, such as 9.9.9.9 or 127.0.0.1:5353',
+    })
+    .default([])
+    .describe("name servers that are asked for hosts of callers' addresses; default: the machine's"),
   SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
   SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),

@@ -144,6 +144,7 @@ function complete(values: z.output<typeof schema>) {
     billing: values.SVC_BILLING,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
+    dnsServers: values.SVC_DNS_SERVERS,
     rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
     quotas: quotasOf(values),
     auditDays: values.SVC_AUDIT_DAYS,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { resolveHere, resolvePublicAt } from '@svc/netguard';
 import { type Config, ConfigError } from './config.ts';
 import { type Blobs, openFileBlobs } from './kernel/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
@@ -88,7 +89,7 @@ export async function openKernel(
     metrics,
     jobs,
     limiter: createRateLimiter(sql, clock),
-    outbound: createOutbound(config, clock),
+    outbound: createOutbound(config, clock, { public: resolvePublicAt(config.dnsServers), here: resolveHere }),
     upstream: opening.adopt(createUpstream(), (open) => open.close()),
     blobs: await openBlobs(config, dataDir, clock),
   };
