@@ -47,6 +47,7 @@ export function articleOf(tree: Tree, base: string): Article {
 
 function readability(tree: Tree): Verdict | undefined {
   try {
+    for (const node of tree.navigation) node.remove();
     const found = new Readability<DomNode>(tree.document, {
       serializer: (node) => node,
       disableJSONLD: true,

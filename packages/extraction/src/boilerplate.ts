@@ -38,7 +38,7 @@ const lines = new Set(
     'advertisement|ad|sponsored|publicitate|reclamă|share|share this|share this article|print|save|tweet|email|' +
     'copy|copied|copy link|copy code|edit|edit this page|reply|report|flag|like|follow|follow us|subscribe|read more|' +
     'citește mai mult|distribuie|tipărește|răspunde|loading|loading...|back to top|skip to content|skip to main content|' +
-    'scroll to top|on this page|table of contents|menu|close|log in|sign in|sign up|¶|#|previous|next|high|quote|permalink'
+    'scroll to top|on this page|table of contents|menu|close|log in|sign in|sign up|¶|#|previous|next|high|quote|permalink|top|go to top|post reply|reply with quote'
   ).split('|'),
 );
 
@@ -50,11 +50,15 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z]+/);
 
-const plainText = (element: Element): string => {
+/** The first few hundred units of an element's text. */
+function plainText(element: Element): string {
   let text = '';
-  for (const child of element.children) text += typeof child === 'string' ? child : plainText(child);
+  for (const child of element.children) {
+    if (text.length > 400) break;
+    text += typeof child === 'string' ? child.slice(0, 400) : plainText(child);
+  }
   return text;
-};
+}
 
 /** Decides what of a part of a page is no content. */
 export class Boilerplate {
@@ -80,16 +84,7 @@ export class Boilerplate {
   private judge(element: Element): boolean {
     const { tag, attributes, textLength } = element;
     if (textLength === 0) return false;
-    if (
-      textLength <= 40 &&
-      lines.has(
-        plainText(element)
-          .trim()
-          .toLowerCase()
-          .replace(/[:.…]+$/, ''),
-      )
-    )
-      return true;
+    if (textLength <= 40 && this.isLine(element)) return true;
     const share = textLength / Math.max(1, this.root.textLength);
     if (tags.has(tag)) return tag === 'nav' || share < 0.5;
     // Nothing below names a heading or the words of a sentence.
@@ -108,6 +103,13 @@ export class Boilerplate {
       return true;
     if (tag !== 'code' && tag !== 'pre' && this.isNamed(element)) return true;
     return this.isLinkBlock(element);
+  }
+
+  /** A control, or a mark that leads to its own heading or back from a note. */
+  private isLine(element: Element): boolean {
+    const text = plainText(element).trim();
+    if (isAlone(element) && lines.has(text.toLowerCase().replace(/[:.…]+$/, ''))) return true;
+    return element.tag === 'a' && /^[¶#§↩↑⇑^🔗]\ufe0e?\d{0,2}$/u.test(text);
   }
 
   private isNamed(element: Element): boolean {
@@ -133,6 +135,13 @@ export class Boilerplate {
     if (tag === 'div' && links === 2 && linkLength > textLength * 0.95) return true;
     return links >= 3 && textLength / links < 90;
   }
+}
+
+/** A line or control of its own: "Click Save" has the word in a sentence. */
+function isAlone({ tag, parent, textLength }: Element): boolean {
+  if (tag === 'div' || tag === 'p' || tag === 'section') return true;
+  if (tag !== 'a' && tag !== 'span') return false;
+  return parent?.tag === 'div' || (parent?.textLength === textLength && /^(?:span|p|section)$/.test(parent.tag));
 }
 
 const isHeading = (tag: string): boolean => /^h[1-6]$/.test(tag);

@@ -79,6 +79,22 @@ describe('main content', () => {
     assert.ok(text.includes('two metres'));
   });
 
+  test('keeps the names of buttons in its sentences, lists and tables', async () => {
+    const page = await readBody(
+      `<p>${sentence}Click <b>Save</b>, then <a href="/p">Print</a> or <code>edit</code>.</p><ul><li>Close<li>Share</ul>
+      <table><tr><td>Menu</td><td><span>Report</span></td></tr></table><div><a href="/s">Share</a></div>`,
+    );
+    assert.ok(content(page).endsWith('Click Save, then Print or edit.\n\n- Close\n- Share\n\nMenu\tReport'));
+  });
+
+  test('has no links from headings to themselves, and no arrows back from notes', async () => {
+    const page = await readBody(
+      `<h2><a href="#a">Notes</a><a class="x" href="#a">¶</a></h2><p>${sentence}<a href="#f">↩</a> <a href="#f">above</a></p>`,
+    );
+    assert.ok(content(page, 'markdown').startsWith('## Notes\n'));
+    assert.ok(content(page, 'markdown').endsWith('houses. [above](https://example.com/dir/page#f)'));
+  });
+
   test('of a short page is what it has', async () => {
     assert.equal(content(await readBody('<p>Just this.</p>')), 'Just this.');
   });
