@@ -41,7 +41,9 @@ export function articleOf(tree: Tree, base: string): Article {
   const verdict = isClear || isLarge ? undefined : readability(tree);
   const root = verdict === undefined ? main : choose(tree, main, whole, verdict);
   const boilerplate = new Boilerplate(root);
-  const blocks = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
+  const found = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
+  // A page of nothing but forms or menus is these.
+  const blocks = found.length > 0 ? found : blocksOf(tree.root, { base, drops: () => false });
   return { blocks, title: verdict?.title ?? '', byline: verdict?.byline ?? '' };
 }
 

@@ -16,7 +16,7 @@ const words = new Set(
   ).split(' '),
 );
 const pairs =
-  /(?:read-?(?:more|next|also)|see-?also-?links|more-?(?:stories|articles|news|from)|most-?(?:read|popular)|also-?(?:like|read)|citeste-?(?:si|mai)|sign-?(?:up|in)|skip-?(?:link|to)|back-?to-?top|post-?(?:nav|tags|meta-footer)|tag-?(?:list|cloud)|author-?(?:bio|box|card)|site-?(?:header|footer|nav)|page-?(?:header-?nav|actions|tools)|edit-?(?:link|page|this)|print-?(?:link|button)|copy-?(?:button|btn)|was-?this-?helpful|next-?prev|prev-?next|call-?to-?action|side-?bar|cross-?sell|also-?bought)/;
+  /(?:read-?(?:more|next|also)|see-?also-?links|more-?(?:stories|articles|news|from)|most-?(?:read|popular)|also-?(?:like|read)|citeste-?(?:si|mai)|sign-?(?:up|in)|skip-?(?:link|to)|back-?to-?top|post-?(?:nav|tags|meta-footer)|tag-?(?:list|cloud)|author-?(?:bio|box|card)|site-?(?:header|footer|nav)|page-?(?:header-?nav|actions|tools)|edit-?(?:link|page|this)|print-?(?:link|button)|copy-?(?:button|btn)|was-?this-?helpful|next-?prev|prev-?next|call-?to-?action|side-?bar|cross-?sell|also-?bought|sr-only|visually-?hidden|screen-?reader)/;
 /** Ids of what stands above every page of a site. */
 const pageHeaders = /^(?:page|site|main)?[-_]?(?:header|antet)$/i;
 /** An `<aside>` that is part of the text. */
@@ -82,11 +82,12 @@ export class Boilerplate {
   }
 
   private judge(element: Element): boolean {
-    const { tag, attributes, textLength } = element;
+    const { tag, attributes, textLength, linkLength } = element;
     if (textLength === 0) return false;
     if (textLength <= 40 && this.isLine(element)) return true;
     const share = textLength / Math.max(1, this.root.textLength);
-    if (tags.has(tag)) return tag === 'nav' || share < 0.5;
+    // One that is never closed holds the page.
+    if (tags.has(tag)) return share < 0.5 || linkLength > textLength * 0.7;
     // Nothing below names a heading or the words of a sentence.
     if (isHeading(tag)) return hasClass(attributes, (word) => word === 'sr' || word === 'advert');
     // Whatever it is called, it is what the page is made of.

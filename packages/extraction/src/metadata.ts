@@ -53,7 +53,7 @@ export function metadataOf(
     canonical: canonicalOf(tree.head, source.base),
     lang: languageOf(source.rootTag, first('content-language', 'og:locale'), data.language),
     publishedAt: publishedAt(tree, first, data),
-    noIndex: ['robots', 'googlebot'].some((name) => /\b(?:noindex|none)\b/i.test(meta.get(name) ?? '')),
+    noIndex: ['robots', 'googlebot'].some((name) => /(?:^|,)\s*(?:noindex|none)\s*(?:,|$)/i.test(meta.get(name) ?? '')),
   };
 }
 
