@@ -110,12 +110,15 @@ function mainOf({ root, elements }: Tree): Element {
   );
   const scope = largest ?? root;
   const articles = elements.filter((element) => element.tag === 'article' && isWithin(element, scope));
-  const outer = articles.filter(
-    ({ parent }) => !articles.some((other) => parent !== undefined && isWithin(parent, other)),
-  );
+  const outer = articles.filter(({ parent }) => !isInArticle(parent));
   const [only] = outer;
   if (outer.length === 1 && only !== undefined && only.textLength > scope.textLength * 0.4) return only;
   return scope;
+}
+
+function isInArticle(element: Element | undefined): boolean {
+  for (let at = element; at !== undefined; at = at.parent) if (at.tag === 'article') return true;
+  return false;
 }
 
 /** Units of an element's text that are left when what surrounds content is dropped. */

@@ -123,7 +123,7 @@ function entryOf(part: string, url: string): Entry {
 
 /** Content of the first element of a name, its CDATA or entities resolved; `''` when there is none. */
 function element(part: string, name: string): string {
-  const open = new RegExp(`<${name}(?:\\s[^>]{0,2000})?>`, 'i').exec(part);
+  const open = new RegExp(`<${name}(?:\\s[^>]{0,300})?>`, 'i').exec(part);
   if (open === null) return '';
   const start = open.index + open[0].length;
   const end = part.indexOf(`</${name}`, start);
@@ -134,7 +134,7 @@ function element(part: string, name: string): string {
 
 /** RSS has the URL between its tags, Atom in an attribute, of the link without `rel` or with `alternate`. */
 function linkOf(part: string, url: string): string {
-  for (const [tag] of part.slice(0, 20_000).matchAll(/<(?:atom:)?link\s[^>]{0,2000}>/gi)) {
+  for (const [tag] of part.slice(0, 20_000).matchAll(/<(?:atom:)?link\s[^>]{0,300}>/gi)) {
     const rel = /\srel\s*=\s*["']([^"']*)/i.exec(tag)?.[1] ?? 'alternate';
     const href = /\shref\s*=\s*["']([^"']*)/i.exec(tag)?.[1];
     if (rel === 'alternate' && href !== undefined) return safeUrl(resolveEntities(href), url, web);

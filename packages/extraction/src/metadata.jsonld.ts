@@ -52,7 +52,10 @@ export function linkedData(scripts: readonly string[]): LinkedData {
 const typesOf = (node: Json): string[] => asList(node['@type']).map(textOf);
 
 function nodesOf(script: string): Json[] {
-  const text = script.replace(/^\s*(?:<!--|\/\*.*?\*\/|<!\[CDATA\[)?/, '').replace(/(?:-->|\]\]>)?\s*$/, '');
+  const text = script
+    .replace(/^\s*(?:<!--|\/\*.*?\*\/|<!\[CDATA\[)?/, '')
+    .trimEnd()
+    .replace(/(?:-->|\]\]>)$/, '');
   try {
     return flatten(JSON.parse(text));
   } catch {

@@ -160,7 +160,7 @@ const withoutAnchor = ({ href, ...run }: Run): Run =>
 /** Text of an element in one line: blocks in it stand a space apart. */
 function inlineOf(element: Element, course: Course, nesting: number): Run[] {
   const runs = joined(blocksOf(element, course, nesting).map(runsOf));
-  return runs.map((run) => (run.text.includes('\n') ? { ...run, text: run.text.replace(/\s+/g, ' ') } : run));
+  return runs.map((run) => ({ ...run, text: run.text.replace(/\s+/g, ' ') }));
 }
 
 const joined = (parts: readonly (readonly Run[])[]): Run[] =>
