@@ -41,12 +41,15 @@ export function articleOf(tree: Tree, base: string): Article {
   const verdict = isClear || isLarge ? undefined : readability(tree);
   const root = verdict === undefined ? main : choose(tree, main, whole, verdict);
   const boilerplate = new Boilerplate(root);
-  const blocks = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
+  const found = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
+  // A page of nothing but forms or menus is these.
+  const blocks = found.length > 0 ? found : blocksOf(tree.root, { base, drops: () => false });
   return { blocks, title: verdict?.title ?? '', byline: verdict?.byline ?? '' };
 }
 
 function readability(tree: Tree): Verdict | undefined {
   try {
+    for (const node of tree.navigation) node.remove();
     const found = new Readability<DomNode>(tree.document, {
       serializer: (node) => node,
       disableJSONLD: true,
@@ -107,12 +110,15 @@ function mainOf({ root, elements }: Tree): Element {
   );
   const scope = largest ?? root;
   const articles = elements.filter((element) => element.tag === 'article' && isWithin(element, scope));
-  const outer = articles.filter(
-    ({ parent }) => !articles.some((other) => parent !== undefined && isWithin(parent, other)),
-  );
+  const outer = articles.filter(({ parent }) => !isInArticle(parent));
   const [only] = outer;
   if (outer.length === 1 && only !== undefined && only.textLength > scope.textLength * 0.4) return only;
   return scope;
+}
+
+function isInArticle(element: Element | undefined): boolean {
+  for (let at = element; at !== undefined; at = at.parent) if (at.tag === 'article') return true;
+  return false;
 }
 
 /** Units of an element's text that are left when what surrounds content is dropped. */

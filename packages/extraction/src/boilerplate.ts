@@ -16,7 +16,7 @@ const words = new Set(
   ).split(' '),
 );
 const pairs =
-  /(?:read-?(?:more|next|also)|see-?also-?links|more-?(?:stories|articles|news|from)|most-?(?:read|popular)|also-?(?:like|read)|citeste-?(?:si|mai)|sign-?(?:up|in)|skip-?(?:link|to)|back-?to-?top|post-?(?:nav|tags|meta-footer)|tag-?(?:list|cloud)|author-?(?:bio|box|card)|site-?(?:header|footer|nav)|page-?(?:header-?nav|actions|tools)|edit-?(?:link|page|this)|print-?(?:link|button)|copy-?(?:button|btn)|was-?this-?helpful|next-?prev|prev-?next|call-?to-?action|side-?bar|cross-?sell|also-?bought)/;
+  /(?:read-?(?:more|next|also)|see-?also-?links|more-?(?:stories|articles|news|from)|most-?(?:read|popular)|also-?(?:like|read)|citeste-?(?:si|mai)|sign-?(?:up|in)|skip-?(?:link|to)|back-?to-?top|post-?(?:nav|tags|meta-footer)|tag-?(?:list|cloud)|author-?(?:bio|box|card)|site-?(?:header|footer|nav)|page-?(?:header-?nav|actions|tools)|edit-?(?:link|page|this)|print-?(?:link|button)|copy-?(?:button|btn)|was-?this-?helpful|next-?prev|prev-?next|call-?to-?action|side-?bar|cross-?sell|also-?bought|sr-only|visually-?hidden|screen-?reader)/;
 /** Ids of what stands above every page of a site. */
 const pageHeaders = /^(?:page|site|main)?[-_]?(?:header|antet)$/i;
 /** An `<aside>` that is part of the text. */
@@ -38,7 +38,7 @@ const lines = new Set(
     'advertisement|ad|sponsored|publicitate|reclamă|share|share this|share this article|print|save|tweet|email|' +
     'copy|copied|copy link|copy code|edit|edit this page|reply|report|flag|like|follow|follow us|subscribe|read more|' +
     'citește mai mult|distribuie|tipărește|răspunde|loading|loading...|back to top|skip to content|skip to main content|' +
-    'scroll to top|on this page|table of contents|menu|close|log in|sign in|sign up|¶|#|previous|next|high|quote|permalink'
+    'scroll to top|on this page|table of contents|menu|close|log in|sign in|sign up|¶|#|previous|next|high|quote|permalink|top|go to top|post reply|reply with quote'
   ).split('|'),
 );
 
@@ -50,11 +50,15 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z]+/);
 
-const plainText = (element: Element): string => {
+/** The first few hundred units of an element's text. */
+function plainText(element: Element): string {
   let text = '';
-  for (const child of element.children) text += typeof child === 'string' ? child : plainText(child);
+  for (const child of element.children) {
+    if (text.length > 400) break;
+    text += typeof child === 'string' ? child.slice(0, 400) : plainText(child);
+  }
   return text;
-};
+}
 
 /** Decides what of a part of a page is no content. */
 export class Boilerplate {
@@ -78,20 +82,12 @@ export class Boilerplate {
   }
 
   private judge(element: Element): boolean {
-    const { tag, attributes, textLength } = element;
+    const { tag, attributes, textLength, linkLength } = element;
     if (textLength === 0) return false;
-    if (
-      textLength <= 40 &&
-      lines.has(
-        plainText(element)
-          .trim()
-          .toLowerCase()
-          .replace(/[:.…]+$/, ''),
-      )
-    )
-      return true;
+    if (textLength <= 40 && this.isLine(element)) return true;
     const share = textLength / Math.max(1, this.root.textLength);
-    if (tags.has(tag)) return tag === 'nav' || share < 0.5;
+    // One that is never closed holds the page.
+    if (tags.has(tag)) return share < 0.5 || linkLength > textLength * 0.7;
     // Nothing below names a heading or the words of a sentence.
     if (isHeading(tag)) return hasClass(attributes, (word) => word === 'sr' || word === 'advert');
     // Whatever it is called, it is what the page is made of.
@@ -108,6 +104,13 @@ export class Boilerplate {
       return true;
     if (tag !== 'code' && tag !== 'pre' && this.isNamed(element)) return true;
     return this.isLinkBlock(element);
+  }
+
+  /** A control, or a mark that leads to its own heading or back from a note. */
+  private isLine(element: Element): boolean {
+    const text = plainText(element).trim();
+    if (isAlone(element) && lines.has(text.toLowerCase().replace(/[:.…]+$/, ''))) return true;
+    return element.tag === 'a' && /^[¶#§↩↑⇑^🔗]\ufe0e?\d{0,2}$/u.test(text);
   }
 
   private isNamed(element: Element): boolean {
@@ -133,6 +136,13 @@ export class Boilerplate {
     if (tag === 'div' && links === 2 && linkLength > textLength * 0.95) return true;
     return links >= 3 && textLength / links < 90;
   }
+}
+
+/** A line or control of its own: "Click Save" has the word in a sentence. */
+function isAlone({ tag, parent, textLength }: Element): boolean {
+  if (tag === 'div' || tag === 'p' || tag === 'section') return true;
+  if (tag !== 'a' && tag !== 'span') return false;
+  return parent?.tag === 'div' || (parent?.textLength === textLength && /^(?:span|p|section)$/.test(parent.tag));
 }
 
 const isHeading = (tag: string): boolean => /^h[1-6]$/.test(tag);

@@ -42,6 +42,8 @@ export interface Tree {
   readonly elements: readonly Element[];
   /** `title`, `meta`, `link`, `base`, in order, wherever they stand. */
   readonly head: readonly Element[];
+  /** Elements of the document that are navigation for certain; Readability need not read them. */
+  readonly navigation: readonly DomNode[];
   /** Nodes of the document. */
   readonly nodes: number;
   /** Units of the texts of all elements together: what a reader costs that asks each element for its text. */
@@ -72,14 +74,15 @@ export function treeOf({ html }: Tidied): Tree {
   const builder = new Builder();
   builder.walk(document.body);
   for (const node of builder.hidden) node.remove();
-  const { root, elements, head, nodes } = builder;
-  return { document, root, elements, head, nodes, textWork: measure(elements) };
+  const { root, elements, head, navigation, nodes } = builder;
+  return { document, root, elements, head, navigation, nodes, textWork: measure(elements) };
 }
 
 class Builder {
   readonly elements: Element[] = [];
   readonly head: Element[] = [];
   readonly hidden: DomNode[] = [];
+  readonly navigation: DomNode[] = [];
   nodes = 0;
   readonly root = this.make('body', undefined, {});
 
@@ -138,6 +141,7 @@ class Builder {
     const element = this.make(tag, parent, attributes);
     parent.children.push(element);
     // The text of images is read from the tree; their sources can be made to cost Readability seconds.
+    if (tag === 'nav' || tag === 'footer') this.navigation.push(node);
     if (tag === 'img') this.hidden.push(node);
     else node.setAttribute(idAttribute, `${element.id}`);
     return element;

@@ -1,7 +1,7 @@
 import type { Block, Run } from './blocks.ts';
 import { treeOf } from './dom.ts';
 import { dateOf, languageTag } from './metadata.values.ts';
-import { cut, oneLine, safeUrl } from './text.ts';
+import { cut, oneLine, resolveEntities, safeUrl } from './text.ts';
 import { tidy } from './tidy.ts';
 import { visibleText } from './visible.ts';
 
@@ -123,30 +123,21 @@ function entryOf(part: string, url: string): Entry {
 
 /** Content of the first element of a name, its CDATA or entities resolved; `''` when there is none. */
 function element(part: string, name: string): string {
-  const open = new RegExp(`<${name}(?:\\s[^>]{0,2000})?>`, 'i').exec(part);
+  const open = new RegExp(`<${name}(?:\\s[^>]{0,300})?>`, 'i').exec(part);
   if (open === null) return '';
   const start = open.index + open[0].length;
   const end = part.indexOf(`</${name}`, start);
   const content = part.slice(start, end === -1 ? start : end).trim();
   const data = /^<!\[CDATA\[([\s\S]*?)(?:\]\]>|$)/.exec(content)?.[1];
-  return data ?? (content.includes('<') ? content : xmlEntities(content));
+  return data ?? (content.includes('<') ? content : resolveEntities(content));
 }
-
-const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
-
-const xmlEntities = (text: string): string =>
-  text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(lt|gt|amp|quot|apos));/gi, (whole, decimal, hex, name) => {
-    if (typeof name === 'string') return named[name.toLowerCase()] ?? whole;
-    const code = typeof decimal === 'string' ? Number(decimal) : Number.parseInt(`${hex}`, 16);
-    return code > 31 && code < 0x110000 && !(code >= 0xd800 && code < 0xe000) ? String.fromCodePoint(code) : ' ';
-  });
 
 /** RSS has the URL between its tags, Atom in an attribute, of the link without `rel` or with `alternate`. */
 function linkOf(part: string, url: string): string {
-  for (const [tag] of part.slice(0, 20_000).matchAll(/<(?:atom:)?link\s[^>]{0,2000}>/gi)) {
+  for (const [tag] of part.slice(0, 20_000).matchAll(/<(?:atom:)?link\s[^>]{0,300}>/gi)) {
     const rel = /\srel\s*=\s*["']([^"']*)/i.exec(tag)?.[1] ?? 'alternate';
     const href = /\shref\s*=\s*["']([^"']*)/i.exec(tag)?.[1];
-    if (rel === 'alternate' && href !== undefined) return safeUrl(xmlEntities(href), url, web);
+    if (rel === 'alternate' && href !== undefined) return safeUrl(resolveEntities(href), url, web);
   }
   return safeUrl(element(part, 'link'), url, web);
 }

@@ -30,6 +30,14 @@ describe('a hostile page is read to its end', () => {
     '1 MB of table rows': [`<table>${fill('<tr><td>x</td><td>y</td></tr>')}`, 'x\ty'],
     'a heading of 100,000 parts': [`<h1>${'<b>x</b>y'.repeat(100_000)}</h1>`, 'xyxy'],
     'nested JSON-LD': [`<script type="application/ld+json">${'['.repeat(200_000)}</script>start`, 'start'],
+    '1 MB of articles': [fill('<article>x</article>'), 'x'],
+    'a heading of 1 MB of #': [`<h2>x${fill('#')}y</h2>`, 'x###'],
+    'a heading of 1 MB of white space in code': [`<h2><pre>x${fill(' ')}y</pre></h2>`, 'x'],
+    '1 MB of white space in JSON-LD': [
+      `<script type="application/ld+json">{${' '.repeat(400_000)}x</script>start`,
+      'start',
+    ],
+    'comments before the first element': [`${'<!---->'.repeat(1000)}start`, 'start'],
     'an image source that regular expressions choke on': [
       `start<p>${'words, more words, and words. '.repeat(30)}<img srcset="${'a.jpg'.repeat(6000)} x"></p>`,
       'start',
@@ -43,6 +51,15 @@ describe('a hostile page is read to its end', () => {
       for (const format of ['text', 'markdown', 'html'] as const) assert.ok(content(page, format).length <= 1_000_000);
     });
   }
+
+  test('feeds and documents without a header too', async () => {
+    const page = await read(`<rss><channel><title>A</title>${fill('<item><title ')}`, 'text/xml');
+    assert.equal(page.title, 'A');
+    for (const part of ['<!---->', '<?x?>', '<!doctype x>', '[', '{"a":', '<rss><item>', '<?xml ?><a>']) {
+      await read(fill(part), '');
+      await read(fill(part), 'application/xml');
+    }
+  });
 
   test('text behind an unclosed comment or script is not seen, as in browsers', async () => {
     assert.equal((await readBody('a<!-- b <p>c')).visible, 'a');
@@ -90,7 +107,6 @@ const pieces = [
   '<!--',
   '-->',
   ']]>',
-  '\0',
   'ș',
   '😀',
   '|',

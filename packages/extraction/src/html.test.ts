@@ -79,6 +79,28 @@ describe('main content', () => {
     assert.ok(text.includes('two metres'));
   });
 
+  test('keeps the names of buttons in its sentences, lists and tables', async () => {
+    const page = await readBody(
+      `<p>${sentence}Click <b>Save</b>, then <a href="/p">Print</a> or <code>edit</code>.</p><ul><li>Close<li>Share</ul>
+      <table><tr><td>Menu</td><td><span>Report</span></td></tr></table><div><a href="/s">Share</a></div>`,
+    );
+    assert.ok(content(page).endsWith('Click Save, then Print or edit.\n\n- Close\n- Share\n\nMenu\tReport'));
+  });
+
+  test('has no links from headings to themselves, and no arrows back from notes', async () => {
+    const page = await readBody(
+      `<h2><a href="#a">Notes</a><a class="x" href="#a">¶</a></h2><p>${sentence}<a href="#f">↩</a> <a href="#f">above</a></p>`,
+    );
+    assert.ok(content(page, 'markdown').startsWith('## Notes\n'));
+    assert.ok(content(page, 'markdown').endsWith('houses. [above](https://example.com/dir/page#f)'));
+  });
+
+  test('of a page that is one unclosed <nav>, or one form, is what stands in it', async () => {
+    const page = await readBody(`<nav><h1>Title</h1><p>${sentence.repeat(8)}</p>`);
+    assert.ok(content(page).includes('two metres'));
+    assert.equal(content(await readBody('<form><p>Please log in here.</p><input></form>')), 'Please log in here.');
+  });
+
   test('of a short page is what it has', async () => {
     assert.equal(content(await readBody('<p>Just this.</p>')), 'Just this.');
   });
@@ -104,7 +126,7 @@ describe('metadata', () => {
         { '@type': 'WebPage', name: 'no' },
         {
           '@type': ['NewsArticle'],
-          headline: 'The headline',
+          headline: 'The head &amp; line&#8217;s',
           author: [{ name: 'Ana Pop' }, { name: 'Ion Rus' }],
           datePublished: '2024-05-01T12:00:00+03:00',
         },
@@ -116,7 +138,7 @@ describe('metadata', () => {
       <meta name=Description content="What  it\nsays"><link rel="canonical" href="/a?b=1"><meta name="robots" content="NOINDEX"></head><p>x`,
     );
     const { title, byline, description, canonical, lang, publishedAt, noIndex } = page;
-    assert.deepEqual([title, byline, description], ['The headline', 'Ana Pop, Ion Rus', 'What it says']);
+    assert.deepEqual([title, byline, description], ['The head & line’s', 'Ana Pop, Ion Rus', 'What it says']);
     assert.deepEqual([canonical, lang], ['https://example.com/a?b=1', 'ro-RO']);
     assert.deepEqual([publishedAt, noIndex], ['2024-05-01T09:00:00Z', true]);
   });
@@ -141,6 +163,18 @@ describe('metadata', () => {
     test(`a date of ${said} is ${date || 'unknown'}`, async () => {
       const page = await read(`<meta property="article:published_time" content="${said}"><p>x`);
       assert.equal(page.publishedAt, date);
+    });
+  }
+
+  for (const [said, noIndex] of [
+    ['noindex, follow', true],
+    ['none', true],
+    ['index,NoIndex', true],
+    ['max-image-preview:none', false],
+    ['index, follow', false],
+  ] as const) {
+    test(`robots "${said}" asks ${noIndex ? 'not ' : ''}to be indexed`, async () => {
+      assert.equal((await read(`<meta name="ROBOTS" content="${said}"><p>x`)).noIndex, noIndex);
     });
   }
 

@@ -16,9 +16,9 @@ const htmlType = /^text\/html$|^application\/xhtml\+xml$/;
 /** Headers that say nothing about the bytes. */
 const vague =
   /^$|^application\/(?:octet-stream|unknown|binary|x-unknown|force-download|x-download)$|^binary\/|^\*\/\*$/;
-const feedRoot = /^(?:\s|<\?[^>]*>|<!--[\s\S]{0,2000}?-->|<!doctype[^>]*>)*<(?:rss|feed|rdf:RDF)[\s>]/i;
+const feedRoot = /^(?:\s|<\?[^>]*>|<!--(?:(?!-->)[\s\S]){0,2000}-->|<!doctype[^>]*>)*<(?:rss|feed|rdf:RDF)[\s>]/i;
 const htmlStart =
-  /^(?:\s|<!--[\s\S]{0,2000}?-->)*<(?:!doctype\s+html|html|head|body|title|script|h1|div|table|p|meta)[\s>]/i;
+  /^(?:\s|<!--(?:(?!-->)[\s\S]){0,2000}-->)*<(?:!doctype\s+html|html|head|body|title|script|h1|div|table|p|meta)[\s>]/i;
 
 /** Bytes of a PDF may follow up to 1,024 others. */
 function hasPdfMagic(bytes: Uint8Array): boolean {
@@ -103,7 +103,7 @@ function bySight(text: string): Omit<Sniffed, 'text'> {
 
 /** XHTML behind its XML declaration. */
 const startsHtml = (head: string): boolean =>
-  /^\s*<\?xml[^>]*>(?:\s|<!--[\s\S]{0,2000}?-->)*<(?:!doctype\s+html|html)[\s>]/i.test(head);
+  /^\s*<\?xml[^>]*>(?:\s|<!--(?:(?!-->)[\s\S]){0,2000}-->)*<(?:!doctype\s+html|html)[\s>]/i.test(head);
 const asHtml = (contentType: string): Omit<Sniffed, 'text'> => ({ kind: 'html', contentType });
 
 function byHeader(text: string, type: string): Omit<Sniffed, 'text'> {

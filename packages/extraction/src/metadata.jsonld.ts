@@ -1,3 +1,5 @@
+import { resolveEntities } from './text.ts';
+
 /** What of a page's JSON-LD is used; `''` for what it does not say. */
 export interface LinkedData {
   headline: string;
@@ -15,7 +17,8 @@ const mostNodes = 500;
 type Json = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 10_000) : '');
+/** Many write HTML's entities here, where they mean nothing. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? resolveEntities(value.slice(0, 10_000)) : '');
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 50) : [value]);
 
 /** Reads JSON-LD scripts; what is broken is passed over. An article's words win over those of the page around it. */
@@ -49,7 +52,10 @@ export function linkedData(scripts: readonly string[]): LinkedData {
 const typesOf = (node: Json): string[] => asList(node['@type']).map(textOf);
 
 function nodesOf(script: string): Json[] {
-  const text = script.replace(/^\s*(?:<!--|\/\*.*?\*\/|<!\[CDATA\[)?/, '').replace(/(?:-->|\]\]>)?\s*$/, '');
+  const text = script
+    .replace(/^\s*(?:<!--|\/\*.*?\*\/|<!\[CDATA\[)?/, '')
+    .trimEnd()
+    .replace(/(?:-->|\]\]>)$/, '');
   try {
     return flatten(JSON.parse(text));
   } catch {

@@ -33,7 +33,10 @@ export function metadataOf(
   const title =
     oneLine(data.headline, 500) ||
     oneLine(first('og:title'), 500) ||
-    withoutSite(oneLine(titleElement(tree), 500), first('og:site_name'), [heading, oneLine(read.title, 500)]) ||
+    withoutSite(oneLine(titleElement(tree), 500), first('og:site_name'), [
+      ...headingsOf(tree),
+      oneLine(read.title, 500),
+    ]) ||
     heading;
   const author = first(
     'author',
@@ -50,9 +53,15 @@ export function metadataOf(
     canonical: canonicalOf(tree.head, source.base),
     lang: languageOf(source.rootTag, first('content-language', 'og:locale'), data.language),
     publishedAt: publishedAt(tree, first, data),
-    noIndex: ['robots', 'googlebot'].some((name) => /\b(?:noindex|none)\b/i.test(meta.get(name) ?? '')),
+    noIndex: ['robots', 'googlebot'].some((name) => /(?:^|,)\s*(?:noindex|none)\s*(?:,|$)/i.test(meta.get(name) ?? '')),
   };
 }
+
+const headingsOf = ({ elements }: Tree): string[] =>
+  elements
+    .filter(({ tag, textLength }) => (tag === 'h1' || tag === 'h2') && textLength <= 500)
+    .slice(0, 20)
+    .map((element) => oneLine(textOf(element), 500));
 
 /** A title without the site's name behind it: where a heading, Readability or the page says which part that is. */
 function withoutSite(title: string, site: string, shorter: readonly string[]): string {

@@ -20,6 +20,16 @@ export function oneLine(text: string, most: number): string {
   return cut(line.trim().toWellFormed(), most).trim();
 }
 
+const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** Resolves the entities of XML and those by number; others stay. */
+export const resolveEntities = (text: string): string =>
+  text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(lt|gt|amp|quot|apos));/gi, (whole, decimal, hex, name) => {
+    if (typeof name === 'string') return named[name.toLowerCase()] ?? whole;
+    const code = typeof decimal === 'string' ? Number(decimal) : Number.parseInt(`${hex}`, 16);
+    return code > 31 && code < 0x110000 && !(code >= 0xd800 && code < 0xe000) ? String.fromCodePoint(code) : ' ';
+  });
+
 /** Without NUL, other control characters or lone surrogates; lines end with `\n`. */
 export const clean = (text: string): string =>
   text

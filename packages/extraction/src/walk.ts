@@ -105,7 +105,7 @@ class Walk {
   private heading(element: Element, level: number): void {
     this.flush();
     const runs = inlineOf(element, this.course, this.nesting + 1);
-    if (runs.length > 0) this.blocks.push({ type: 'heading', level, runs });
+    if (runs.length > 0) this.blocks.push({ type: 'heading', level, runs: runs.map(withoutAnchor) });
   }
 
   private code(element: Element): void {
@@ -153,10 +153,14 @@ class Walk {
   }
 }
 
+/** A heading links to itself in many a manual. */
+const withoutAnchor = ({ href, ...run }: Run): Run =>
+  href === undefined || href.includes('#') ? run : { ...run, href };
+
 /** Text of an element in one line: blocks in it stand a space apart. */
 function inlineOf(element: Element, course: Course, nesting: number): Run[] {
   const runs = joined(blocksOf(element, course, nesting).map(runsOf));
-  return runs.map((run) => (run.text.includes('\n') ? { ...run, text: run.text.replace(/\s+/g, ' ') } : run));
+  return runs.map((run) => ({ ...run, text: run.text.replace(/\s+/g, ' ') }));
 }
 
 const joined = (parts: readonly (readonly Run[])[]): Run[] =>

@@ -5,9 +5,7 @@ import { gap, prefixed } from './text.ts';
 export function blockMarkdown(block: Block): string {
   switch (block.type) {
     case 'heading':
-      return `${'#'.repeat(block.level)} ${inline(block.runs)
-        .replace(/\s*\n\s*/g, ' ')
-        .replace(/(#+)$/, '\\$1')}`;
+      return `${'#'.repeat(block.level)} ${title(oneLine(inline(block.runs)))}`;
     case 'paragraph':
       return lines(inline(block.runs));
     case 'list':
@@ -51,6 +49,12 @@ function table(rows: readonly (readonly (readonly Run[])[])[], header: boolean):
   return (header ? [first, rule, ...rest] : [line([]), rule, first, ...rest]).join('\n');
 }
 
+/** Line breaks as spaces. A pattern with the white space around them takes squared time on much of it. */
+const oneLine = (text: string): string => (text.includes('\n') ? text.replace(/\s+/g, ' ') : text);
+
+/** `#` at a heading's end would be left out. */
+const title = (text: string): string => (text.endsWith('#') ? `${text.slice(0, -1)}\\#` : text);
+
 /** A run of backticks longer than any in the text. */
 function fenceFor(text: string, least: number): string {
   let longest = 0;
@@ -77,7 +81,7 @@ const link = (inner: string, href: string): string => {
     /[()<>\\\s]/g,
     (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
-  return outside(inner, (text) => `[${text.replace(/\s*\n\s*/g, ' ')}](${address})`);
+  return outside(inner, (text) => `[${oneLine(text)}](${address})`);
 };
 
 function styled({ text, code, strong, emphasis }: Run): string {
