@@ -17,15 +17,17 @@ const share = (part: number, whole: number): number => (whole === 0 ? 0 : part /
 await bench('verification', {}, async () => {
   const pairs = JSON.parse(readFileSync(new URL('pairs.json', fixtures), 'utf8')) as Pair[];
   const judged = pairs.map((pair) => {
-    const text = readFileSync(new URL(`pages/${pair.page.replace(/\.txt$/, '')}.txt`, fixtures), 'utf8');
+    const text = readFileSync(new URL(`pages/${pair.page}.txt`, fixtures), 'utf8');
     return { ...pair, accepted: standsOn(text, pair.snippet) };
   });
-  const rows = [...Map.groupBy(judged, (pair) => `${pair.class} ${pair.lang}`)].sort().map(([name, some]) => ({
-    class: name,
-    pairs: some.length,
-    'false accepts': some.filter(({ label, accepted }) => accepted && !label).length,
-    'false rejects': some.filter(({ label, accepted }) => label && !accepted).length,
-  }));
+  const rows = [...Map.groupBy(judged, (pair) => `${pair.class} ${pair.lang}`)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, some]) => ({
+      class: name,
+      pairs: some.length,
+      'false accepts': some.filter(({ label, accepted }) => accepted && !label).length,
+      'false rejects': some.filter(({ label, accepted }) => label && !accepted).length,
+    }));
   const falses = judged.filter(({ label }) => !label);
   const trues = judged.filter(({ label }) => label);
   const strict = falses.filter((pair) => /^(?:number|date|negation)/.test(pair.class));

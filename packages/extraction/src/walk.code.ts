@@ -1,4 +1,5 @@
 import type { Element } from './dom.ts';
+import { blockTags } from './visible.ts';
 
 /** Line numbers beside code are no code. */
 export const isGutter = (element: Element): boolean => {
@@ -17,9 +18,13 @@ export function verbatim(element: Element): string {
       if (typeof child === 'string') parts.push(child);
       else if (child.tag === 'br') parts.push('\n');
       else if (!isGutter(child) && child.tag !== 'button') {
-        const isLine = child.tag === 'div' || child.tag === 'p' || child.tag === 'li' || child.tag === 'tr';
+        // A block begins and ends a line, as a reader sees it; a cell stands apart from the one before.
+        const isLine = blockTags.has(child.tag) || child.tag === 'tr';
+        const isCell = child.tag === 'td' || child.tag === 'th';
+        if (isLine && !isAt(parts, /\n$|^$/)) parts.push('\n');
+        else if (isCell && !isAt(parts, /\s$|^$/)) parts.push('\t');
         visit(child);
-        if (isLine && parts.at(-1)?.endsWith('\n') !== true) parts.push('\n');
+        if (isLine && !isAt(parts, /\n$/)) parts.push('\n');
       }
     }
   };
@@ -31,6 +36,9 @@ export function verbatim(element: Element): string {
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200b\ufeff]/g, '');
   return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd();
 }
+
+/** Whether what was written last ends as a pattern says. */
+const isAt = (parts: readonly string[], end: RegExp): boolean => end.test(parts.at(-1) ?? '');
 
 const languageClass = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|brush:\s*)([\w+#.-]{1,20})/i;
 

@@ -14,8 +14,7 @@ interface Pair {
 
 const fixtures = new URL('../fixtures/', import.meta.url);
 const pairs = JSON.parse(readFileSync(new URL('pairs.json', fixtures), 'utf8')) as Pair[];
-const textOf = (page: string): string =>
-  readFileSync(new URL(`pages/${page.replace(/\.txt$/, '')}.txt`, fixtures), 'utf8');
+const textOf = (page: string): string => readFileSync(new URL(`pages/${page}.txt`, fixtures), 'utf8');
 
 describe('the labelled pairs', () => {
   const judged = pairs.map((pair) => ({ ...pair, accepted: standsOn(textOf(pair.page), pair.snippet) }));
