@@ -103,7 +103,9 @@ const isContainer = ({ tag }: Element): boolean =>
 
 /** What the page itself calls its content: `<main>`, the only `<article>`, else all of it. */
 function mainOf({ root, elements }: Tree): Element {
-  const mains = elements.filter(({ tag, attributes }) => tag === 'main' || attributes['role'] === 'main');
+  const mains = elements.filter(
+    ({ tag, attributes }) => tag === 'main' || (tag === 'div' && attributes['role'] === 'main'),
+  );
   const largest = mains.reduce<Element | undefined>(
     (best, one) => (one.textLength > (best?.textLength ?? 0) ? one : best),
     undefined,

@@ -125,8 +125,9 @@ describe('any soup of tags', () => {
       const page = await read(`Words. ${parts.join('')}`);
       const text = content(page);
       assert.ok(text.isWellFormed() && page.visible.isWellFormed());
-      const seen = new Set(page.visible.match(/\p{L}+/gu));
-      for (const word of text.match(/\p{L}+/gu) ?? []) assert.ok(seen.has(word), word);
+      // Where a word ends is another matter: tags that no browser expects join and part some.
+      const seen = page.visible.replace(/\P{L}+/gu, '');
+      for (const word of text.match(/\p{L}+/gu) ?? []) assert.ok(seen.includes(word), word);
     });
     await fc.assert(property, { numRuns: 300 });
   });

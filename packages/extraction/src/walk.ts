@@ -129,15 +129,17 @@ class Walk {
   private list(element: Element): void {
     this.flush();
     const items: Block[][] = [];
-    for (const child of element.children) {
-      if (typeof child === 'string' ? child.trim() === '' : this.course.drops(child)) continue;
+    for (const children of itemsOf(element)) {
       const item = new Walk(this.course, this.nesting + 1);
-      if (typeof child === 'string') item.runs.add(collapse(child), {});
-      else if (child.tag === 'li') item.element(child, {});
-      else item.child(child, {});
+      for (const child of children) {
+        if (typeof child === 'string') item.runs.add(collapse(child), {});
+        else if (this.course.drops(child)) continue;
+        else if (child.tag === 'li') item.element(child, {});
+        else item.child(child, {});
+      }
       const blocks = item.finish();
       // A list right in a list belongs to the item before it.
-      const isNested = typeof child !== 'string' && child.tag !== 'li' && blocks.every(({ type }) => type === 'list');
+      const isNested = blocks.length > 0 && blocks.every(({ type }) => type === 'list') && !isItem(children[0]);
       const last = items.at(-1);
       if (isNested && last !== undefined) items[items.length - 1] = [...last, ...blocks];
       else if (blocks.length > 0) items.push(blocks);
@@ -151,6 +153,21 @@ class Walk {
     const blocks = blocksOf(element, this.course, this.nesting + 1);
     if (blocks.length > 0) this.push({ type: 'quote', blocks });
   }
+}
+
+const isItem = (child: Element | string | undefined): boolean => typeof child === 'object' && child.tag === 'li';
+
+/** The items of a list; what stands between them without being one is an item too, as browsers show it. */
+function itemsOf(list: Element): (readonly (Element | string)[])[] {
+  const items: (Element | string)[][] = [];
+  let isLoose = false;
+  for (const child of list.children) {
+    const isOwn = isItem(child);
+    if (isOwn || !isLoose) items.push([child]);
+    else items.at(-1)?.push(child);
+    isLoose = !isOwn;
+  }
+  return items;
 }
 
 /** A heading links to itself in many a manual. */
