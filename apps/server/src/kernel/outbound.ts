@@ -40,6 +40,8 @@ export interface OutboundRequest {
   sink?: (chunk: Buffer) => Promise<void>;
   /** Ends the request; it then fails as `failed`. */
   signal?: AbortSignal;
+  /** Asked for the address and for that of each redirect, before its name is looked up. What it throws is thrown as it is. */
+  judge?: (url: URL) => void;
 }
 
 /** An answer. */
@@ -91,6 +93,12 @@ interface Limits {
   readonly answerBody?: 'read' | 'ignore';
   readonly sink?: (chunk: Buffer) => Promise<void>;
   readonly signal: AbortSignal;
+  readonly judge?: (url: URL) => void;
+}
+
+/** What a caller's `judge` threw: it reaches the caller unchanged. */
+class Judged extends Error {
+  override name = 'Judged';
 }
 
 /**
@@ -102,13 +110,18 @@ export function createOutbound(
   clock: Clock,
   resolve: { public: Resolve; here: Resolve } = { public: resolvePublic, here: resolveHere },
 ): Outbound {
-  const targetOf = async (url: string, protocols: readonly string[]) => {
+  const targetOf = async (url: string, protocols: readonly string[], judge?: (url: URL) => void) => {
     const target = checkUrl(url, rules, protocols);
+    try {
+      judge?.(target.url);
+    } catch (cause) {
+      throw new Judged('refused by the caller', { cause });
+    }
     return { target, addresses: await addressesOf(target, resolve, clock) };
   };
 
   async function ask(hop: Hop, limits: Limits, follow: boolean): Promise<OutboundAnswer | Hop> {
-    const { target, addresses } = await targetOf(hop.url, limits.protocols);
+    const { target, addresses } = await targetOf(hop.url, limits.protocols, limits.judge);
     limits.signal.throwIfAborted();
     const client = await openClient(clock, target, addresses, limits.headersTimeoutMs);
     try {
@@ -147,6 +160,7 @@ export function createOutbound(
           hop = result;
         }
       } catch (error) {
+        if (error instanceof Judged) throw error.cause;
         throw toOutboundError(error, limit.signal);
       } finally {
         cancel();
