@@ -15,21 +15,27 @@ const dnsMs = 2_000;
 
 /**
  * Asks the name servers themselves: no hosts file, no search domains, and no thread of the pool held up by a slow
- * server, as `getaddrinfo` would.
+ * server, as `getaddrinfo` would. `servers` are addresses such as `127.0.0.1:5353`; without any, those of the machine.
  */
-export const resolvePublic: Resolve = async (host, signal) => {
-  const resolver = new Resolver({ timeout: dnsMs, tries: 1 });
-  const cancel = (): void => resolver.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  try {
-    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const addresses = found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
-    if (addresses.length === 0) throw (found[0] as PromiseRejectedResult).reason;
-    return addresses;
-  } finally {
-    signal.removeEventListener('abort', cancel);
-  }
-};
+export function resolvePublicAt(servers: readonly string[]): Resolve {
+  return async (host, signal) => {
+    const resolver = new Resolver({ timeout: dnsMs, tries: 1 });
+    if (servers.length > 0) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+      const addresses = found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      if (addresses.length === 0) throw (found[0] as PromiseRejectedResult).reason;
+      return addresses;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
+}
+
+/** As `resolvePublicAt`, at the name servers of the machine. */
+export const resolvePublic: Resolve = resolvePublicAt([]);
 
 /** For hosts that the operator named: as this machine knows them, from its hosts file too. */
 export const resolveHere: Resolve = async (host) =>
