@@ -14,10 +14,10 @@ export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 const dnsMs = 2_000;
 
 /**
- * Asks name servers themselves, those of the machine unless others are given (`9.9.9.9`, `127.0.0.1:5353`): no hosts file, no
- * search domains, and no thread of the pool held up by a slow server, as `getaddrinfo` would.
+ * Asks the name servers themselves: no hosts file, no search domains, and no thread of the pool held up by a slow
+ * server, as `getaddrinfo` would. `servers` are addresses such as `127.0.0.1:5353`; without any, those of the machine.
  */
-export function resolvePublicAt(servers: readonly string[] = []): Resolve {
+export function resolvePublicAt(servers: readonly string[]): Resolve {
   return async (host, signal) => {
     const resolver = new Resolver({ timeout: dnsMs, tries: 1 });
     if (servers.length > 0) resolver.setServers(servers);
@@ -34,8 +34,8 @@ export function resolvePublicAt(servers: readonly string[] = []): Resolve {
   };
 }
 
-/** The same of the machine's own name servers. */
-export const resolvePublic: Resolve = resolvePublicAt();
+/** As `resolvePublicAt`, at the name servers of the machine. */
+export const resolvePublic: Resolve = resolvePublicAt([]);
 
 /** For hosts that the operator named: as this machine knows them, from its hosts file too. */
 export const resolveHere: Resolve = async (host) =>

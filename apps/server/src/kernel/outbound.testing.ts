@@ -1,7 +1,3 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { isIPv6 } from 'node:net';
-
 /** Addresses and tricks; PORT is the canary's, and the names are those of `namesOfCorpus`. Every one is refused before anything is connected. */
 export const refusedUrls = [
   'http://127.0.0.1:PORT/',
@@ -155,7 +151,7 @@ export const refusedUrls = [
   '',
 ];
 
-/** What names of the corpus answer; a text that is no address is the name that an alias stands for. */
+/** What names of the corpus answer; a text that is no address is a name that stands for it. */
 export const namesOfCorpus: Readonly<Record<string, readonly string[]>> = {
   'public.test': ['198.41.0.4'],
   'mixed.test': ['198.41.0.4', '10.0.0.1'],
@@ -173,97 +169,3 @@ export const namesOfCorpus: Readonly<Record<string, readonly string[]>> = {
   'linklocal6.test': ['198.41.0.4', 'fe80::7'],
   'shared.test': ['100.64.0.1'],
 };
-
-/** A name server of a test's own. */
-export interface NameServer extends AsyncDisposable {
-  /** For `SVC_DNS_SERVERS`. */
-  readonly address: string;
-  /** Names that were asked for, with the type: `A loop.test`. */
-  readonly asked: string[];
-}
-
-/** What a name answers the first, second, … time that its IPv4 addresses are asked for; an alias's answer is looked up. */
-export type Answers = (name: string, time: number) => readonly string[] | undefined;
-
-/** Starts a DNS server on UDP that answers A and AAAA; a name without an answer does not exist. */
-export async function openNameServer(answers: Answers): Promise<NameServer> {
-  const socket = createSocket('udp4');
-  const asked: string[] = [];
-  socket.on('message', (query, { port, address }) => {
-    const { name, type, end } = questionOf(query);
-    if (type !== 1 && type !== 28) return;
-    asked.push(`${type === 1 ? 'A' : 'AAAA'} ${name}`);
-    const time = asked.filter((line) => line === `A ${name}`).length;
-    const records = answers(name, time);
-    const found = (records ?? []).flatMap((record) => recordsOf(record, type, answers));
-    const head = Buffer.alloc(12);
-    query.copy(head, 0, 0, 2);
-    // An answer, with recursion; NXDOMAIN for a name that nobody knows.
-    head.writeUInt16BE(records ? 0x8580 : 0x8583, 2);
-    head.writeUInt16BE(1, 4);
-    head.writeUInt16BE(found.length, 6);
-    socket.send(Buffer.concat([head, query.subarray(12, end), ...found]), port, address);
-  });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  return {
-    address: `127.0.0.1:${socket.address().port}`,
-    asked,
-    async [Symbol.asyncDispose]() {
-      socket.close();
-      await once(socket, 'close');
-    },
-  };
-}
-
-/** Name and type that a query asks for, and where its question ends. */
-function questionOf(query: Buffer): { name: string; type: number; end: number } {
-  const labels: string[] = [];
-  let at = 12;
-  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + length));
-    at += length + 1;
-  }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
-}
-
-/** The records of an address, or of an alias with what it stands for. The first name is that of the question. */
-function recordsOf(value: string, type: number, answers: Answers): Buffer[] {
-  const name = Buffer.from([0xc0, 12]);
-  if (/[a-z]/.test(value) && !isIPv6(value)) {
-    const target = nameBytes(value);
-    const addresses = (answers(value, 1) ?? []).flatMap((address) => recordOf(target, address, type) ?? []);
-    return [withHead(name, 5, target), ...addresses];
-  }
-  const record = recordOf(name, value, type);
-  return record ? [record] : [];
-}
-
-const recordOf = (name: Buffer, address: string, type: number): Buffer | undefined =>
-  isIPv6(address) === (type === 28) ? withHead(name, type, addressBytes(address)) : undefined;
-
-/** A record of class IN that nobody may keep. */
-function withHead(name: Buffer, type: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(10);
-  head.writeUInt16BE(type, 0);
-  head.writeUInt16BE(1, 2);
-  head.writeUInt16BE(data.length, 8);
-  return Buffer.concat([name, head, data]);
-}
-
-const nameBytes = (name: string): Buffer =>
-  Buffer.concat([
-    ...name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
-    Buffer.from([0]),
-  ]);
-
-function addressBytes(address: string): Buffer {
-  if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
-  // The URL class spells IPv4 in IPv6 as two groups.
-  const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = (text: string | undefined): number[] =>
-    text ? text.split(':').map((group) => Number.parseInt(group, 16)) : [];
-  const [head, tail] = [groups(left), groups(right)];
-  const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
-  return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
-}
