@@ -3,10 +3,11 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { UnreadableError } from './pages.pool.ts';
-import { countQueue, enqueue, freeHost, mostQueued, putOff, type Queued, takeDue, unqueue } from './pages.queue.sql.ts';
+import { countQueue, countShared, enqueue, freeHost, mostQueued, putOff, type Queued, takeDue, unqueue } from './pages.queue.sql.ts';
 import { type Pages, PageStatusError } from './pages.reader.ts';
 import { type Manners, mannersOf, RobotsUnknown } from './pages.robots.ts';
 import { readSitemap } from './pages.sitemap.ts';
+import { ofOperator } from './pages.sql.ts';
 
 /** Sites that are asked at once, over all gateways some more; of each one page at a time. */
 const atOnce = 4;
@@ -81,8 +82,10 @@ export class Crawler {
     const sitemap = readSitemap(answer.body, answer.url);
     if (!sitemap) throw new UnreadableError('unsupported', 'no sitemap');
     if (sitemap.kind === 'sitemaps' && depth >= deepestSitemap) return;
-    const { waiting } = await countQueue(sql);
-    const urls = sitemap.urls.slice(0, Math.max(0, mostQueued - waiting));
+    const [{ waiting }, shared] = await Promise.all([countQueue(sql), countShared(sql)]);
+    // What waits becomes a page, nearly all of it.
+    const room = Math.min(mostQueued, ofOperator.pages - shared) - waiting;
+    const urls = sitemap.urls.slice(0, Math.max(0, room));
     await enqueue(sql, clock, { urls, kind: sitemap.kind === 'pages' ? 'page' : 'sitemap', depth: depth + 1 });
   }
 }

@@ -14,13 +14,21 @@ const answer = z.looseObject({
 /** Wikipedia in the language of the query; it needs no key. */
 const wikipedia = 'https://{lang}.wikipedia.org';
 
+/** Languages with a Wikipedia of 100,000 articles or more; a caller's word becomes no host name of its own. */
+const languages = new Set(
+  (
+    'ar az be bg bn ca ce cs cy da de el en eo es et eu fa fi fr gl he hi hr hu hy id it ja ka kk ko la lt lv min mk ms my nl nn ' +
+    'no pl pt ro ru sh sk sl sq sr sv ta te tg th tr tt uk ur uz vi zh'
+  ).split(' '),
+);
+
 /** A wiki of MediaWiki's; `{lang}` in its address stands for the language of the query. */
 export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wikipedia }: SourceSettings): Source {
   return {
     id,
     isRemote: true,
     async find({ query, lang, limit }, signal): Promise<Candidate[]> {
-      const base = baseUrl.replace('{lang}', lang);
+      const base = baseUrl.replace('{lang}', languages.has(lang) ? lang : 'en');
       const url = new URL(`${base}/w/api.php`);
       const asked = {
         action: 'query',
