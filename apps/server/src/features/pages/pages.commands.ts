@@ -35,7 +35,13 @@ async function add(admin: Admin, urls: string[], { sitemap }: { sitemap?: string
     await enqueue(tx, admin.clock, { urls, kind: 'page', depth: 0 });
     if (sitemap !== undefined) await enqueue(tx, admin.clock, { urls: [sitemap], kind: 'sitemap', depth: 0 });
     const details = { pages: urls.length, sitemap: sitemap ?? null };
-    await writeAct(tx, { accountId: null, by: byCommand, action: 'pages.add', subject: all[0] ?? '', details });
+    await writeAct(tx, {
+      accountId: null,
+      by: byCommand,
+      action: 'pages.add',
+      subject: new URL(all[0] ?? '').host,
+      details,
+    });
   });
   return { queued: all.length, note: 'a running platform fetches them; see svc index status' };
 }

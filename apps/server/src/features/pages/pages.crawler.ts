@@ -3,7 +3,17 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { UnreadableError } from './pages.pool.ts';
-import { countQueue, countShared, enqueue, freeHost, mostQueued, putOff, type Queued, takeDue, unqueue } from './pages.queue.sql.ts';
+import {
+  countQueue,
+  countShared,
+  enqueue,
+  freeHost,
+  mostQueued,
+  putOff,
+  type Queued,
+  takeDue,
+  unqueue,
+} from './pages.queue.sql.ts';
 import { type Pages, PageStatusError } from './pages.reader.ts';
 import { type Manners, mannersOf, RobotsUnknown } from './pages.robots.ts';
 import { readSitemap } from './pages.sitemap.ts';
