@@ -7,8 +7,9 @@ create table pages.pages (
   -- What was asked for, without tracking, and its SHA-256.
   address text not null,
   address_hash bytea not null,
-  -- After redirects, without tracking.
+  -- After redirects, without tracking, and its SHA-256.
   url text not null,
+  url_hash bytea not null,
   host text not null,
   title text not null,
   byline text not null,
@@ -30,6 +31,7 @@ create table pages.pages (
   fetched_at timestamptz not null,
   unique nulls not distinct (account_id, address_hash)
 );
+create index pages_by_url on pages.pages (url_hash);
 create index pages_by_age on pages.pages (account_id, fetched_at);
 create index pages_by_words on pages.pages using gin (words) with (fastupdate = off);
 
@@ -49,9 +51,9 @@ create table pages.queue (
   error text,
   added_at timestamptz not null
 );
-create index queue_due on pages.queue (due_at);
+create index queue_by_host on pages.queue (host, due_at);
 
--- One line a site that is crawled: when it may be asked next, and its robots.txt.
+-- One row a site that is crawled: when it may be asked next, and its robots.txt.
 create table pages.hosts (
   host text primary key,
   next_at timestamptz not null,

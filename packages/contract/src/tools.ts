@@ -93,7 +93,7 @@ export const tools = {
         lang: text(35)
           .regex(/^[a-z]{2,3}(?:-[a-z0-9]{2,8})*$/i, 'must be a language such as en or ro')
           .optional()
-          .describe('Language of the pages; default: that of the query'),
+          .describe('Language in which sources are asked; default: that of the query'),
       }),
     ),
     answers: json(searchAnswer),

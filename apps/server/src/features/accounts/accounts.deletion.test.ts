@@ -111,9 +111,9 @@ describe('svc accounts delete', () => {
     await sql`insert into sessions.turns (session_id, seq, account_id, due_at)
       values (${session}, 1, ${id}, now() + interval '1 hour')`;
     await sql`insert into rules.rules (account_id, effect, domain, created_at) values (${id}, 'deny', 'a.test', now())`;
-    await sql`insert into pages.pages (account_id, address, address_hash, url, host, title, byline, description, canonical,
+    await sql`insert into pages.pages (account_id, address, address_hash, url, url_hash, host, title, byline, description, canonical,
       lang, content_type, published_at, blocks, visible, truncated, bytes, etag, last_modified, fetched_at)
-      values (${id}, 'a', '', 'a', 'a', '', '', '', '', '', '', '', '', '', false, 0, '', '', now())`;
+      values (${id}, 'a', '', 'a', '', 'a', '', '', '', '', '', '', '', '', '', false, 0, '', '', now())`;
     await sql`insert into kernel.key_spend values (${id}, ${any}, 1)`;
     await sql`insert into metering.days values (${id}, current_date, 1) on conflict do nothing`;
     await sql`insert into metering.accounts values (${id}, now()) on conflict do nothing`;

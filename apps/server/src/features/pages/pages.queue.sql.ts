@@ -38,9 +38,17 @@ export async function enqueue(db: Db, clock: Time, { urls, kind, depth }: ToQueu
       from unnest(${rows.map(([hash]) => hash)}::text[], ${rows.map(([, url]) => url)}::text[],
         ${rows.map(([, url]) => new URL(url).host)}::text[]) as given (hash, url, host)
       on conflict (address_hash) do update set due_at = excluded.due_at, attempts = 0, error = null`;
+    await keepHosts(db, clock, [...new Set(rows.map(([, url]) => new URL(url).host))]);
     added += count;
   }
   return added;
+}
+
+/** A row for each site, by which crawlers take turns. */
+async function keepHosts(db: Db, clock: Time, hosts: readonly string[]): Promise<void> {
+  await db`
+    insert into pages.hosts (host, next_at) select host, ${nowOf(db, clock)} from unnest(${[...hosts]}::text[]) as given (host)
+    on conflict do nothing`;
 }
 
 /** How many addresses wait, and how many failed at least once. */
@@ -67,9 +75,6 @@ export async function listFailed(db: Db, limit: number): Promise<{ url: string; 
  */
 export async function takeDue(tx: Db, clock: Time, most: number): Promise<Queued[]> {
   const now = nowOf(tx, clock);
-  await tx`
-    insert into pages.hosts (host, next_at) select distinct host, ${now} from pages.queue
-    where due_at <= ${now} on conflict do nothing`;
   return tx<Queued[]>`
     with free as materialized (
       select host from pages.hosts
@@ -132,14 +137,11 @@ export async function keepRobots(db: Db, clock: Time, host: string, robots: stri
 
 /** Puts shared pages that nobody looked at for so long in the line again, some thousands at most. */
 export async function enqueueOld(db: Db, clock: Time, days: number): Promise<void> {
-  await db`
-    insert into pages.queue (address_hash, url, host, kind, depth, due_at, added_at)
-    select address_hash, address, split_part(split_part(address, '/', 3), '?', 1), 'page', 0, ${nowOf(db, clock)},
-      ${nowOf(db, clock)}
-    from pages.pages
+  const rows = await db<{ address: string }[]>`
+    select address from pages.pages
     where account_id is null and fetched_at < ${nowOf(db, clock)} - make_interval(days => ${days})
-    order by fetched_at limit 10000
-    on conflict do nothing`;
+    order by fetched_at limit 10000`;
+  await enqueue(db, clock, { urls: rows.map(({ address }) => address), kind: 'page', depth: 0 });
 }
 
 /** Forgets sites that nobody crawls any more. */

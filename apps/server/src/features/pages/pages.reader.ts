@@ -106,7 +106,8 @@ export class Pages {
 
   /** Fetches a page into the operator's index, or sees that it is as it was. Throws as `render` does. */
   async index(request: Omit<PageRequest, 'owner' | 'maxAgeMs'>): Promise<void> {
-    await this.#read({ ...request, owner: null, maxAgeMs: 0 }, { asked: {}, of: () => {}, ofStored: async () => {} });
+    const purpose = { asked: {}, of: () => true, ofStored: async () => true };
+    await this.#read({ ...request, owner: null, maxAgeMs: 0 }, purpose);
   }
 
   /** Pages of the index that may answer a query. */
@@ -134,7 +135,8 @@ export class Pages {
 
   /** From the copy that is kept; undefined when it went in the meantime. */
   async #ofStored<T>(request: PageRequest, purpose: Purpose<T>, kept: StoredPage): Promise<Read<T> | undefined> {
-    request.judge?.(new URL(kept.url));
+    // What may be reached changes: the copy of what may not be any more is none.
+    for (const url of [request.url, kept.url]) request.judge?.(new URL(url));
     const result = await purpose.ofStored(kept, request.owner ?? operator, request.signal);
     return result === undefined ? undefined : { page: kept, cached: true, result };
   }
@@ -146,6 +148,8 @@ export class Pages {
       await touchPage(this.#kernel.sql, this.#kernel.clock, kept.id);
       const result = await purpose.ofStored(kept, owner ?? operator, signal);
       if (result !== undefined) return { page: kept, cached: false, result };
+      // The copy went in the meantime: the whole page is needed.
+      return this.#fetch(request, purpose, undefined);
     }
     if (answer.status === 404 || answer.status === 410) await dropPage(this.#kernel.sql, owner, url);
     if (answer.status < 200 || answer.status > 299 || answer.status === 204) throw new PageStatusError(answer.status);

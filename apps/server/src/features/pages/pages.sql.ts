@@ -66,11 +66,15 @@ const columns = (db: Db, clock: Time) => db`
   id, url, title, byline, description, canonical, lang, content_type, published_at, truncated, etag, last_modified,
   fetched_at, (extract(epoch from ${nowOf(db, clock)} - fetched_at) * 1000)::float8 as age_ms`;
 
-/** The newest copy of a page that an account may see; null: that the operator keeps. */
+/**
+ * The newest copy of a page that an account may see, by the address that was asked for or the one it led to; null: that the
+ * operator keeps.
+ */
 export async function findPage(db: Db, clock: Time, owner: Owner, address: string): Promise<StoredPage | undefined> {
+  const hash = addressHash(address);
   const [row] = await db<StoredPage[]>`
     select ${columns(db, clock)} from pages.pages
-    where address_hash = ${addressHash(address)} and (account_id = ${owner} or account_id is null)
+    where (address_hash = ${hash} or url_hash = ${hash}) and (account_id = ${owner} or account_id is null)
     order by fetched_at desc limit 1`;
   return row;
 }
@@ -97,13 +101,13 @@ export async function keepPage(db: Db, clock: Time, page: NewPage): Promise<Stor
       : db`setweight(to_tsvector(${dictionary}::regconfig, ${facts.title}), 'A') ||
           to_tsvector(${dictionary}::regconfig, ${page.indexed}) || array_to_tsvector(array[${ownerWord(owner)}])`;
   const [row] = await db<StoredPage[]>`
-    insert into pages.pages as old (account_id, address, address_hash, url, host, title, byline, description, canonical, lang,
+    insert into pages.pages as old (account_id, address, address_hash, url, url_hash, host, title, byline, description, canonical, lang,
       content_type, published_at, blocks, visible, truncated, bytes, etag, last_modified, words, fetched_at)
-    values (${owner}, ${pageAddress(page.address)}, ${addressHash(page.address)}, ${page.url}, ${new URL(page.url).hostname}, ${facts.title},
+    values (${owner}, ${pageAddress(page.address)}, ${addressHash(page.address)}, ${page.url}, ${addressHash(page.url)}, ${new URL(page.url).hostname}, ${facts.title},
       ${facts.byline}, ${facts.description}, ${facts.canonical}, ${facts.lang}, ${facts.contentType},
       ${facts.publishedAt}, ${Buffer.from(page.blocks)}, ${Buffer.from(page.visible)}, ${page.truncated},
       ${page.blocks.length + page.visible.length}, ${page.etag}, ${page.lastModified}, ${words}, ${nowOf(db, clock)})
-    on conflict (account_id, address_hash) do update set url = excluded.url, host = excluded.host,
+    on conflict (account_id, address_hash) do update set url = excluded.url, url_hash = excluded.url_hash, host = excluded.host,
       title = excluded.title, byline = excluded.byline, description = excluded.description,
       canonical = excluded.canonical, lang = excluded.lang, content_type = excluded.content_type,
       published_at = excluded.published_at, blocks = excluded.blocks, visible = excluded.visible,

@@ -29,7 +29,7 @@ export const fetch = (parts: Parts) =>
     }),
   );
 
-async function read({ actor, clock, kernel, signal }: Context, { pages, rules }: Parts, asked: Asked) {
+async function read({ actor, clock, signal }: Context, { pages, rules }: Parts, asked: Asked) {
   const { url, format, max_chars: maxChars } = asked;
   const began = clock.monotonic();
   const judgement = await rules.for(actor.accountId);
@@ -37,9 +37,6 @@ async function read({ actor, clock, kernel, signal }: Context, { pages, rules }:
     if (judgement.refuses('fetch', hop))
       throw new ApiError('forbidden', 'a rule of this platform forbids this address; ask its operator');
   };
-  // Before the copy that is kept, too: what an address may be changes with the settings.
-  await kernel.outbound.check(url);
-  judge(new URL(url));
   const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge, signal };
   const { page, cached, result } = await pages.render(request, { format, maxChars });
   return {

@@ -45,7 +45,7 @@ export interface Verification {
 /** Pages of one search at once. */
 const lanes = 8;
 /** Kept copies are looked at in this time, before the deadline. */
-const reserveMs = 250;
+const reserveMs = 400;
 
 /** Reads candidates, best first and some at once, and keeps those that say something of the question. */
 export async function verify(
