@@ -108,18 +108,18 @@ export class Search {
     const late = new AbortController();
     const cancel = clock.after(sourcesMs, () => late.abort());
     const signal = AbortSignal.any([late.signal, caller]);
-    const rankings: Ranking[] = [];
     const degraded: string[] = [];
     let downs = 0;
-    await Promise.all(
-      sources.map(async (source) => {
+    // In the order of the sources, not in that of their answers: the same answers are the same order.
+    const rankings = await Promise.all(
+      sources.map(async (source): Promise<Ranking> => {
         try {
-          const candidates = await unless(signal, source.find(question, signal));
-          rankings.push({ source: source.id, candidates });
+          return { source: source.id, candidates: await unless(signal, source.find(question, signal)) };
         } catch (err) {
           if (source.isRemote) downs += 1;
           degraded.push(`${late.signal.aborted ? 'source_timeout' : 'source_error'}:${source.id}`);
           log.debug({ err, source: source.id }, 'a search source did not answer');
+          return { source: source.id, candidates: [] };
         }
       }),
     );
