@@ -190,7 +190,7 @@ program
   });
 program
   .command('session')
-  .description('sessions that devices share: session list | show | tail | send')
+  .description('shared sessions: list | show | tail | send')
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('sessions are looked into by ./svc session, in the clone');

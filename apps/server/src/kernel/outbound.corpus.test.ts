@@ -209,7 +209,10 @@ describe('outbound: the corpus of addresses', () => {
     const path = request.url ?? '/';
     requests.push(path);
     const [, status = '', hops = ''] = /^\/(\d+)\/(\d+)\?/.exec(path) ?? [];
-    if (status === '') return void response.end('there');
+    if (status === '') {
+      response.end('there');
+      return;
+    }
     const wanted = decodeURIComponent(path.slice(path.indexOf('?') + 1));
     const next = `/${status}/${Number(hops) - 1}?${encodeURIComponent(wanted)}`;
     response.writeHead(Number(status), { location: hops === '0' ? wanted : next }).end();

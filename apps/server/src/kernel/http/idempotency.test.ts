@@ -150,6 +150,7 @@ describe('idempotency', () => {
     const key = randomUUID();
     const request = asked('test.dead', key, { n: 1 });
     const never = Promise.withResolvers<never>();
+    never.promise.catch(() => {});
     await using dead = await startGateway(database);
     void once(dead.kernel, request, () => never.promise).catch(() => {});
     const taken = () => once(a.kernel, request, () => Promise.resolve({ status: 200, body: { by: 'a' } }));
