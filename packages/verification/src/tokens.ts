@@ -56,13 +56,22 @@ export const isSign = (token: string): boolean => /^[-\p{Sc}%‰°±+<>=≤≥�
 
 const negations = new Set(
   (
-    "not no never nobody none nothing neither nor without cannot can't nowhere hardly barely false falsely denied denies deny " +
-    'nu n nici niciodată niciun nicio nimeni nimic fără nicidecum nicăieri fals falsă neagă negat dezminte dezmințit'
+    "not no never nobody none nothing neither nor without cannot can't nowhere hardly barely deny denies refuse refuses " +
+    'refused refusing forbidden prohibited banned fail fails failed ' +
+    'nu n nici niciodată niciun nicio nimeni nimic fără nicidecum nicăieri neagă dezminte refuză refuzat ' +
+    'interzis interzisă interzise interziși interzice'
   ).split(' '),
 );
+const denials = new Set(
+  'false falsely untrue incorrect denied fals falsă neadevărat neadevărată negat dezmințit dezmințită'.split(' '),
+);
+
+/** Whether a word says of its whole sentence that it is not so: what is cut out before it says the opposite. */
+export const isDenial = (token: string): boolean => denials.has(token);
 
 /** Whether a word turns what follows it into its opposite, in English or Romanian. */
-export const isNegation = (token: string): boolean => negations.has(token) || token.endsWith("n't");
+export const isNegation = (token: string): boolean =>
+  negations.has(token) || denials.has(token) || token.endsWith("n't");
 
 const multipliers = new Set(
   (

@@ -86,6 +86,21 @@ describe('a snippet', () => {
     assert.equal(accepted('widgets for €5 million in 2023. Patients should'), false);
   });
 
+  test('may not be cut out of a sentence that denies it, however far from its denial', () => {
+    const denied = `It is not true, as two newspapers of the region wrote last week, that the port will close its terminal in the autumn of 2025.
+The claim that the mayor sold the old market hall to his brother in March is false.
+Este interzisă, potrivit noului regulament al blocului, depozitarea bicicletelor pe scări și în spațiile comune de la parter.
+The company opened a second factory in Cluj in 2019 and has never closed it.`;
+    const table: [string, boolean][] = [
+      ['the port will close its terminal in the autumn of 2025', false],
+      ['the mayor sold the old market hall to his brother in March', false],
+      ['depozitarea bicicletelor pe scări și în spațiile comune de la parter', false],
+      ['Never … The company opened a second factory in Cluj in 2019', false],
+      ['The company opened a second factory in Cluj in 2019', true],
+    ];
+    for (const [snippet, expected] of table) assert.equal(standsOn(denied, snippet), expected, snippet);
+  });
+
   test('is refused when its fragments stand in another order, or one of them nowhere', () => {
     assert.equal(
       accepted(

@@ -1,5 +1,5 @@
 import { indexPage, isParted, type PageIndex, type Span, textAt, withPunctuation } from './page.ts';
-import { isMultiplier, isNegation, isNumeric, isSign, type Token, tokensOf } from './tokens.ts';
+import { isDenial, isMultiplier, isNegation, isNumeric, isSign, type Token, tokensOf } from './tokens.ts';
 
 /** A snippet that stands on its page. */
 export interface Verified {
@@ -8,14 +8,14 @@ export interface Verified {
   readonly spans: readonly Span[];
 }
 
-/** Characters of a snippet that are looked at; engines send 300 or so. */
+/** A longer snippet is none; engines send 300 characters or so. */
 const mostSnippetChars = 2_000;
 /** A shorter fragment is found anywhere, and proves nothing. */
 const leastTokens = 4;
 /** One fragment at least has so many tokens in a row (design: tools, Search). */
 const leastRun = 8;
-/** How far before a fragment a negation may stand and still belong to it. */
-const negationReach = 6;
+/** How far from a fragment a negation of its sentence is looked for; longer sentences are lists. */
+const sentenceReach = 60;
 
 /**
  * Whether a snippet says what its page says, and where. Each fragment between ellipses must stand there token by token, in
@@ -23,7 +23,8 @@ const negationReach = 6;
  * or cut a number from its sign or its `million`. Undefined: it does not, or it is too short to tell (design: tools, Search).
  */
 export function verifySnippet(page: PageIndex, snippet: string): Verified | undefined {
-  const fragments = fragmentsOf(snippet.slice(0, mostSnippetChars));
+  if (snippet.length > mostSnippetChars) return undefined;
+  const fragments = fragmentsOf(snippet);
   const spans: Span[] = [];
   let from = 0;
   let longest = 0;
@@ -79,13 +80,14 @@ function fragmentsOf(snippet: string): Fragment[] {
 function withoutDate(part: string): string[] {
   const match = dashAfterLabel.exec(part);
   if (!match?.[1] || !match[2]) return [part];
-  const tokens = tokensOf(match[1]);
-  return tokens.length <= 4 && tokens.some(({ text }) => isNumeric(text)) ? [match[1], match[2]] : [part];
+  const isDate = /\d{4}|\bago\b|\bacum\b/.test(match[1]);
+  return isDate && tokensOf(match[1]).length <= 4 ? [match[1], match[2]] : [part];
 }
 
-/** A short fragment: on the page as it is, or a label that says nothing which could be wrong. */
+/** A short fragment: on the page as it is, or a label that says nothing which could be wrong. Of a negation more is missing. */
 function mayBeLeftOut(page: PageIndex, { tokens, isLabel }: Fragment): boolean {
-  const isPlain = tokens.every(({ text }) => !isNumeric(text) && !isSign(text) && !isNegation(text));
+  if (tokens.some(({ text }) => isNegation(text))) return false;
+  const isPlain = tokens.every(({ text }) => !isNumeric(text) && !isSign(text));
   if (isLabel && isPlain) return true;
   return placesOf(page, tokens, tokens.length, 0).next().value !== undefined;
 }
@@ -146,18 +148,21 @@ function mayBegin(page: PageIndex, first: number): boolean {
     if ((isNumeric(before) || isSign(before)) && !isParted(page, first - 1, first)) return false;
   }
   if (isMultiplier(own) && isNumeric(before) && !isParted(page, first - 1, first)) return false;
-  for (let at = first - 1; at >= first - negationReach && !isParted(page, at, at + 1); at -= 1) {
+  for (let at = first - 1; at >= first - sentenceReach && !isParted(page, at, at + 1); at -= 1) {
     if (isNegation(page.tokens[at]?.text ?? '')) return false;
   }
   return true;
 }
 
-/** It does not end inside of a number, nor right before a negation. */
+/** It does not end inside of a number, nor before a negation, nor where the rest of its sentence denies it. */
 function mayEnd(page: PageIndex, last: number): boolean {
   if (isParted(page, last, last + 1)) return true;
   const own = page.tokens[last]?.text ?? '';
   const after = page.tokens[last + 1]?.text ?? '';
   if (isNegation(after)) return false;
+  for (let at = last + 1; at <= last + sentenceReach && !isParted(page, at - 1, at); at += 1) {
+    if (isDenial(page.tokens[at]?.text ?? '')) return false;
+  }
   return !(isNumeric(own) || isSign(own)) || !(isNumeric(after) || isSign(after) || isMultiplier(after));
 }
 
