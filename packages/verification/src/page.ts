@@ -30,12 +30,17 @@ export function indexPage(text: string): PageIndex {
 export const textAt = (page: PageIndex, { start, end }: Span): string =>
   page.text.slice(start, end).replace(/\s+/g, ' ').trim();
 
-/** Whether a sentence or block ends somewhere between two neighbours among the tokens. */
+/**
+ * Whether a sentence or block ends somewhere between two neighbours among the tokens. A line that goes on in lower case or
+ * with a figure is one that was wrapped, as in plain text.
+ */
 export function isParted(page: PageIndex, left: number, right: number): boolean {
   const before = page.tokens[left];
   const after = page.tokens[right];
   if (!before || !after) return true;
-  return /[\n.!?;…]/.test(page.text.slice(before.end, after.start));
+  const between = page.text.slice(before.end, after.start);
+  if (/[.!?;…]/.test(between)) return true;
+  return between.includes('\n') && !/^[\p{Ll}\p{N}]/u.test(page.text.slice(after.start, after.start + 2));
 }
 
 /** A span with the punctuation that closes it and the quotes or brackets that open it. */

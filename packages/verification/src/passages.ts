@@ -137,8 +137,8 @@ function windowsOf(page: PageIndex, sentences: readonly Window[], crossesLines: 
 const isNewLine = ({ text, tokens }: PageIndex, at: number): boolean =>
   text.slice(tokens[at - 1]?.end ?? 0, tokens[at]?.start ?? 0).includes('\n');
 
-/** Ends of sentences: a stop before white space, or a line's end. */
-const sentenceEnd = /\n+|[.!?…]+["”’»)\]]*(?=\s)/g;
+/** Ends of sentences: a stop before white space, or the end of a line that was not wrapped. */
+const sentenceEnd = /\n+(?!\p{Ll})|[.!?…]+["”’»)\]]*(?=\s)/gu;
 
 function sentencesOf(page: PageIndex): Window[] {
   const sentences: Window[] = [];

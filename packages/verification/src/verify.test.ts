@@ -101,6 +101,19 @@ The company opened a second factory in Cluj in 2019 and has never closed it.`;
     for (const [snippet, expected] of table) assert.equal(standsOn(denied, snippet), expected, snippet);
   });
 
+  test('may not lose its negation or its figure to a line that was wrapped', () => {
+    const wrapped = `Implementations that follow this document MUST NOT
+send the session header in any request over plain connections to servers.
+The costs of the whole project in the end were 12
+500 euros more than in the plan of the council for that year.`;
+    const table: [string, boolean][] = [
+      ['send the session header in any request over plain connections to servers', false],
+      ['500 euros more than in the plan of the council for that year', false],
+      ['Implementations that follow this document MUST NOT send the session header in any request', true],
+    ];
+    for (const [snippet, expected] of table) assert.equal(standsOn(wrapped, snippet), expected, snippet);
+  });
+
   test('is refused when its fragments stand in another order, or one of them nowhere', () => {
     assert.equal(
       accepted(

@@ -1,7 +1,7 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Crawler } from './pages.crawler.ts';
-import { enqueueOld, sweepHosts } from './pages.queue.sql.ts';
+import { enqueueOld, sweepFailed, sweepHosts } from './pages.queue.sql.ts';
 import type { Pages } from './pages.reader.ts';
 import { sweepPages } from './pages.sql.ts';
 
@@ -15,6 +15,7 @@ const sweep: JobDefinition = {
   cron: '41 3 * * *',
   async run({ sql, clock }) {
     await sweepPages(sql, clock, keptDays);
+    await sweepFailed(sql, clock);
     await enqueueOld(sql, clock, freshDays);
     await sweepHosts(sql, clock);
   },

@@ -56,6 +56,8 @@ async function status({ sql }: Admin) {
 }
 
 async function remove(admin: Admin, what: string) {
+  if (!URL.canParse(/^https?:/i.test(what) ? what : `http://${what}`))
+    throw new CommandError(`"${what}" must be an address or a host name`);
   const removed = await inTransaction(admin.sql, async (tx) => {
     const count = await dropShared(tx, what);
     const act = { action: 'pages.remove', subject: what.slice(0, 200), details: { pages: count } };

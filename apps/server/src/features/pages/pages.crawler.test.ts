@@ -107,6 +107,23 @@ describe('the index', () => {
     assert.match((await listFailed(c.sql, 5))[0]?.error ?? '', /robots/);
   });
 
+  test('a site in trouble is asked for one page of all that wait, and then left alone', async () => {
+    await using c = await openCrawl();
+    c.web.on('/robots.txt', (_request, response) => response.writeHead(500).end());
+    await c.add('page', '/one', '/two', '/three');
+    const began = c.clock.now();
+    await c.crawl(() => c.clock.now() - began > 300_000);
+    assert.deepEqual(c.web.requests, ['GET 127.0.0.1 /robots.txt']);
+  });
+
+  test('what failed for good says why, until it is asked for again', async () => {
+    await using c = await openCrawl();
+    await c.add('page', '/missing');
+    await c.crawl(async () => (await countQueue(c.sql)).failed === 1);
+    assert.match((await listFailed(c.sql, 5))[0]?.error ?? '', /404/);
+    assert.deepEqual(await countQueue(c.sql), { waiting: 0, failed: 1 });
+  });
+
   test('is looked at again with conditions after a week; a page that is gone leaves it', async () => {
     await using c = await openCrawl();
     let isGone = false;

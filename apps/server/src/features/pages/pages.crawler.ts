@@ -28,6 +28,8 @@ const deepestSitemap = 2;
 const mostAttempts = 5;
 const firstPauseMs = 60_000;
 const robotsPauseMs = 3_600_000;
+/** What failed for good stays in the line for its reason to be read, until it is forgotten. */
+const neverMs = 365 * 24 * 3_600_000;
 
 /** Fetches what the operator feeds into the index: one page of a site at a time, as its robots.txt asks. */
 export class Crawler {
@@ -68,8 +70,8 @@ export class Crawler {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       log.debug({ err: error, url: queued.url }, 'a page was not indexed');
-      if (isFinal(error)) await unqueue(sql, queued);
-      else await putOff(sql, clock, queued, pauseOf(error, queued.attempts), reasonOf(error));
+      if (isOfSite(error)) pauseMs = Math.max(pauseMs, pauseOf(error, queued.attempts));
+      await putOff(sql, clock, queued, isFinal(error) ? neverMs : pauseOf(error, queued.attempts), reasonOf(error));
     } finally {
       await freeHost(sql, clock, queued.host, pauseMs);
     }
@@ -78,7 +80,7 @@ export class Crawler {
   async #visit(queued: Queued, manners: Manners): Promise<void> {
     const judge = (url: URL): void => {
       // Another site has manners of its own, and is not this one's to send a crawler to.
-      if (url.host !== queued.host || !manners.mayFetch(url.href)) throw new Disallowed(url.host);
+      if (url.host !== queued.host || !manners.mayFetch(url.href)) throw new Disallowed(url);
     };
     const request = { url: queued.url, judge, signal: this.#stop.signal };
     if (queued.kind === 'page') await this.#pages.index(request);
@@ -103,7 +105,16 @@ export class Crawler {
 /** The site's robots.txt forbids it, or it leads to another site. */
 class Disallowed extends Error {
   override name = 'Disallowed';
+
+  constructor(url: URL) {
+    super(`robots.txt forbids it, or it leads to another site: ${url.host}`);
+  }
 }
+
+/** Whether all of its site is in trouble: nothing of it is asked for as long. */
+const isOfSite = (error: unknown): boolean =>
+  error instanceof RobotsUnknown ||
+  (error instanceof PageStatusError && (error.status >= 500 || error.status === 429 || error.status === 408));
 
 /** Whether another attempt would end the same. */
 function isFinal(error: unknown): boolean {

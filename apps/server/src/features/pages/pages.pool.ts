@@ -1,4 +1,7 @@
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Cancel } from '../../kernel/clock.ts';
 import { FairTurns } from '../../kernel/fair-turns.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -16,18 +19,25 @@ export class UnreadableError extends Error {
   }
 }
 
-/** Workers at once: parsing is all processor. */
-const most = 2;
+/** Workers at once, each a process: what a thread leaves behind in memory stays with the gateway (1.7 GB after a few PDFs). */
+const most = 3;
+/** One account's pages wait for each other, so that one that sends hostile ones holds up nobody else. */
+const mostOfOne = 1;
 /** A page of 3 MB takes 1 s; what takes longer was made to. */
 const workMs = 5_000;
-/** A worker without work ends after this: it holds 60 MB. */
+/** A worker without work ends after this: it holds 80 MB. */
 const idleMs = 60_000;
-/** A worker that holds more after its work is ended: its memory goes back to the system. */
+/** A worker that holds more after its work is ended. */
 const mostHeldBytes = 128 * 1024 * 1024;
-const limits = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/** MiB of the heap. What stands outside of it, such as a PDF's streams, is watched: Node.js has no limit for it. */
+const mostHeapMiB = 384;
+const mostResidentBytes = 768 * 1024 * 1024;
+const lookEveryMs = 100;
+const pageBytes = 4_096;
+const program = fileURLToPath(new URL('./pages.worker.ts', import.meta.url));
 
 interface Hand {
-  readonly worker: Worker;
+  readonly worker: ChildProcess;
   cancelIdle: Cancel;
 }
 
@@ -37,9 +47,9 @@ interface Hand {
  */
 export class Pool {
   readonly #kernel: Pick<Kernel, 'clock' | 'log'>;
-  readonly #turns = new FairTurns({ atOnce: most, mostOfOne: most, waitingOfOne: 64 });
+  readonly #turns = new FairTurns({ atOnce: most, mostOfOne, waitingOfOne: 64 });
   readonly #idle: Hand[] = [];
-  readonly #all = new Set<Worker>();
+  readonly #all = new Set<ChildProcess>();
 
   constructor(kernel: Pick<Kernel, 'clock' | 'log'>) {
     this.#kernel = kernel;
@@ -76,22 +86,26 @@ export class Pool {
   }
 
   /** The worker's answer; fails when it dies, takes too long or is called off. */
-  async #answer(worker: Worker, work: Work, signal: AbortSignal | undefined): Promise<Said> {
+  async #answer(worker: ChildProcess, work: Work, signal: AbortSignal | undefined): Promise<Said> {
     const { promise, resolve, reject } = Promise.withResolvers<Said>();
     const onError = (error: unknown): void => reject(new UnreadableError('too_hard', error));
     const onExit = (): void => reject(new UnreadableError('too_hard', 'the worker ended'));
     const onAbort = (): void => reject(signal?.reason as Error);
-    const cancel = this.#kernel.clock.after(workMs, () => reject(new UnreadableError('too_hard', 'time')));
+    const { clock } = this.#kernel;
+    const cancel = clock.after(workMs, () => reject(new UnreadableError('too_hard', 'time')));
+    const cancelLooks = clock.every(lookEveryMs, () => {
+      if (residentBytes(worker.pid) > mostResidentBytes) reject(new UnreadableError('too_hard', 'memory'));
+    });
     worker.once('message', resolve);
     worker.once('error', onError);
     worker.once('exit', onExit);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
-      worker.postMessage(work);
+      worker.send(work);
       return await promise;
     } finally {
       cancel();
+      cancelLooks();
       worker.off('message', resolve);
       worker.off('error', onError);
       worker.off('exit', onExit);
@@ -100,19 +114,16 @@ export class Pool {
   }
 
   #start(): Hand {
-    const worker = new Worker(new URL('./pages.worker.ts', import.meta.url), {
-      resourceLimits: limits,
-      // Nothing of the gateway's: no environment with its secrets.
+    const worker = fork(program, {
+      // Nothing of the gateway's: no environment with its secrets. What a library prints is nobody's.
       env: {},
-      stdout: true,
-      stderr: true,
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'advanced',
+      execArgv: [`--max-old-space-size=${mostHeapMiB}`, '--stack-size=3000', '--disable-warning=ExperimentalWarning'],
     });
     this.#all.add(worker);
     worker.unref();
-    // What a library prints is nobody's.
-    worker.stdout.resume();
-    worker.stderr.resume();
+    worker.channel?.unref();
     worker.on('error', (err) => this.#kernel.log.debug({ err }, 'a worker that read a page ended'));
     worker.once('exit', () => {
       this.#all.delete(worker);
@@ -130,13 +141,17 @@ export class Pool {
     this.#idle.push(hand);
   }
 
-  #drop(worker: Worker): void {
+  #drop(worker: ChildProcess): void {
     const at = this.#idle.findIndex((hand) => hand.worker === worker);
     if (at !== -1) this.#idle.splice(at, 1)[0]?.cancelIdle();
   }
 
-  async #end(worker: Worker): Promise<void> {
-    await worker.terminate();
+  async #end(worker: ChildProcess): Promise<void> {
+    if (worker.exitCode === null && worker.signalCode === null && worker.pid !== undefined) {
+      const ended = once(worker, 'exit');
+      worker.kill('SIGKILL');
+      await ended;
+    }
     this.#all.delete(worker);
   }
 
@@ -144,5 +159,14 @@ export class Pool {
   async stop(): Promise<void> {
     this.#idle.length = 0;
     await Promise.all([...this.#all].map(async (worker) => this.#end(worker)));
+  }
+}
+
+/** Memory of a process, as far as this system tells; 0 where it does not. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
+  } catch {
+    return 0;
   }
 }

@@ -37,7 +37,8 @@ export async function enqueue(db: Db, clock: Time, { urls, kind, depth }: ToQueu
       select decode(hash, 'hex'), url, host, ${kind}, ${depth}, ${nowOf(db, clock)}, ${nowOf(db, clock)}
       from unnest(${rows.map(([hash]) => hash)}::text[], ${rows.map(([, url]) => url)}::text[],
         ${rows.map(([, url]) => new URL(url).host)}::text[]) as given (hash, url, host)
-      on conflict (address_hash) do update set due_at = excluded.due_at, attempts = 0, error = null`;
+      on conflict (address_hash) do update set due_at = excluded.due_at, added_at = excluded.added_at, attempts = 0,
+        error = null`;
     await keepHosts(db, clock, [...new Set(rows.map(([, url]) => new URL(url).host))]);
     added += count;
   }
@@ -51,10 +52,10 @@ async function keepHosts(db: Db, clock: Time, hosts: readonly string[]): Promise
     on conflict do nothing`;
 }
 
-/** How many addresses wait, and how many failed at least once. */
+/** How many addresses wait, and how many failed and wait for another time, or for good. */
 export async function countQueue(db: Db): Promise<{ waiting: number; failed: number }> {
   const [row] = await db<{ waiting: number; failed: number }[]>`
-    select count(*)::int as waiting, count(error)::int as failed from pages.queue`;
+    select (count(*) - count(error))::int as waiting, count(error)::int as failed from pages.queue`;
   return row ?? { waiting: 0, failed: 0 };
 }
 
@@ -90,7 +91,9 @@ export async function takeDue(tx: Db, clock: Time, most: number): Promise<Queued
         select address_hash from pages.queue
         where queue.host = free.host and due_at <= ${now} and (leased_until is null or leased_until <= ${now})
         order by due_at, address_hash limit 1) as picked)
-    update pages.queue set leased_until = ${now} + make_interval(secs => ${leaseSeconds}), attempts = attempts + 1
+    update pages.queue set leased_until = ${now} + make_interval(secs => ${leaseSeconds}), attempts = attempts + 1,
+      -- What ends its crawler comes back later each time.
+      due_at = ${now} + make_interval(secs => least(86400, ${leaseSeconds} * power(4, least(attempts, 10))))
     from chosen where queue.address_hash = chosen.address_hash
     returning queue.address_hash, url, host, kind, depth, attempts`;
 }
@@ -142,6 +145,12 @@ export async function enqueueOld(db: Db, clock: Time, days: number): Promise<voi
     where account_id is null and fetched_at < ${nowOf(db, clock)} - make_interval(days => ${days})
     order by fetched_at limit 10000`;
   await enqueue(db, clock, { urls: rows.map(({ address }) => address), kind: 'page', depth: 0 });
+}
+
+/** Forgets what failed and was added a month ago. */
+export async function sweepFailed(db: Db, clock: Time): Promise<void> {
+  await db`
+    delete from pages.queue where error is not null and added_at < ${nowOf(db, clock)} - interval '30 days'`;
 }
 
 /** Forgets sites that nobody crawls any more. */

@@ -65,7 +65,7 @@ interface Purpose<T> {
 }
 
 /** Requests to strangers' servers at once: each may hold 3 MB and its worker's answer. */
-const fetches = { atOnce: 32, mostOfOne: 12, waitingOfOne: 64 };
+const fetches = { atOnce: 64, mostOfOne: 10, waitingOfOne: 64 };
 const accept = 'text/html,application/xhtml+xml,application/pdf,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1';
 /** Owner of the operator's work among accounts that take turns. */
 const operator = 'operator';
@@ -145,6 +145,8 @@ export class Pages {
     const { owner, url, signal } = request;
     const answer = await this.#ask(request, kept);
     if (answer.status === 304 && kept) {
+      // Said of another page, or by another one: redirects lead elsewhere by now, or led.
+      if (pageAddress(answer.url) !== kept.url) return this.#fetch(request, purpose, undefined);
       await touchPage(this.#kernel.sql, this.#kernel.clock, kept.id);
       const result = await purpose.ofStored(kept, owner ?? operator, signal);
       if (result !== undefined) return { page: kept, cached: false, result };

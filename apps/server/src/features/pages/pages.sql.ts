@@ -195,14 +195,16 @@ export async function sweepPages(db: Db, clock: Time, days: number): Promise<voi
   }
 }
 
-/** Takes the operator's page of an address, or every one of a host, out of the index; answers how many. */
+/** Takes the operator's pages of an address, or of a host, out of the index and of its line; answers how many in all. */
 export async function dropShared(db: Db, what: string): Promise<number> {
-  const isAddress = /^https?:/.test(what);
-  const { count } = isAddress
-    ? await db`delete from pages.pages where address_hash = ${addressHash(what)} and account_id is null`
-    : await db`delete from pages.pages where host = ${what.toLowerCase()} and account_id is null`;
-  await (isAddress
-    ? db`delete from pages.queue where address_hash = ${addressHash(what)}`
-    : db`delete from pages.queue where host = ${what.toLowerCase()}`);
-  return count;
+  if (/^https?:/i.test(what)) {
+    const hash = addressHash(what);
+    const pages = await db`
+      delete from pages.pages where (address_hash = ${hash} or url_hash = ${hash}) and account_id is null`;
+    return pages.count + (await db`delete from pages.queue where address_hash = ${hash}`).count;
+  }
+  const { hostname: host, port } = new URL(`http://${what}`);
+  const pages = await db`delete from pages.pages where host = ${host} and account_id is null`;
+  const isHost = port === '' ? db`split_part(host, ':', 1) = ${host}` : db`host = ${`${host}:${port}`}`;
+  return pages.count + (await db`delete from pages.queue where ${isHost}`).count;
 }

@@ -1,5 +1,4 @@
 import { getHeapStatistics } from 'node:v8';
-import { parentPort } from 'node:worker_threads';
 import { ExtractionError } from '@svc/extraction';
 import { doWork, type Work } from './pages.work.ts';
 
@@ -14,7 +13,7 @@ export interface Said {
 }
 
 // One piece of work at a time: the owner sends the next one after the answer.
-parentPort?.on('message', (work: Work) => {
+process.on('message', (work: Work) => {
   void doWork(work).then(
     (result) => say({ result }),
     (error: unknown) =>
@@ -24,9 +23,10 @@ parentPort?.on('message', (work: Work) => {
       }),
   );
 });
+// Its owner is gone.
+process.on('disconnect', () => process.exit(0));
 
 function say(said: Omit<Said, 'heldBytes'>): void {
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has none
-  parentPort?.postMessage({ ...said, heldBytes: heap + external } satisfies Said);
+  process.send?.({ ...said, heldBytes: heap + external } satisfies Said);
 }

@@ -53,7 +53,7 @@ export function brave(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = own, api
       if (question.freshness) url.searchParams.set('freshness', freshness[question.freshness]);
       const headers = { 'x-subscription-token': apiKey };
       const { web } = await askJson(kernel, url, { schema: answer, signal, headers });
-      return (web?.results ?? []).map(({ url: found, title, description, page_age: age }) => ({
+      return (web?.results ?? []).slice(0, question.limit).map(({ url: found, title, description, page_age: age }) => ({
         url: found,
         title: plainText(title),
         snippet: plainText(description),

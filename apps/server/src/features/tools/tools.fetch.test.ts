@@ -93,6 +93,41 @@ describe('fetch of a page', () => {
     assert.deepEqual([third.cached, web.requests.length], [true, 2]);
   });
 
+  test('takes no 304 for an answer about another page than the one that is kept', async () => {
+    await using web = await openWeb();
+    const clock = testClock();
+    await using t = await openTest({ settings: web.settings, clock });
+    const since = 'Mon, 05 Jan 2026 10:00:00 GMT';
+    for (const name of ['one', 'two'])
+      web.on(`/${name}`, (request, response) => {
+        if (request.headers['if-modified-since'] === since) response.writeHead(304).end();
+        else
+          html(article(`Version ${name}`, ['The Widget Works was founded in 1911.']), { 'last-modified': since })(
+            request,
+            response,
+          );
+      });
+    const leadTo = (name: string) =>
+      web.on('/latest', (_request, response) => response.writeHead(302, { location: `/${name}` }).end());
+    const fetch = async () =>
+      (
+        await http(t.gateway.url, '/v1/tools/fetch', {
+          method: 'POST',
+          key: t.account.key,
+          body: { url: web.url('/latest') },
+        })
+      ).body;
+    leadTo('one');
+    assert.equal((await fetch()).title, 'Version one');
+    clock.leap(16 * 60_000);
+    leadTo('two');
+    const { title, final_url: url } = await fetch();
+    assert.deepEqual([title, url], ['Version two', web.url('/two')]);
+    clock.leap(16 * 60_000);
+    web.on('/latest', (_request, response) => response.writeHead(304).end());
+    assert.equal((await fetch()).error.code, 'upstream_error');
+  });
+
   test('says what failed: refused 400, a server at fault 502, nothing that can be read 502', async () => {
     await using web = await openWeb();
     await using t = await openTest({ settings: web.settings });

@@ -40,7 +40,7 @@ export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wiki
       for (const [name, value] of Object.entries({ ...asked, srsearch: query.slice(0, 300), srlimit: String(limit) }))
         url.searchParams.set(name, value);
       const { query: found } = await askJson(kernel, url, { schema: answer, signal });
-      return found.search.map(({ title, snippet, timestamp }) => ({
+      return found.search.slice(0, limit).map(({ title, snippet, timestamp }) => ({
         url: `${base}/wiki/${encodeURIComponent(title.replaceAll(' ', '_')).replaceAll('%2F', '/').replaceAll('%3A', ':')}`,
         title,
         snippet: plainText(snippet),

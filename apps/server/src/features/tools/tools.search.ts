@@ -167,17 +167,20 @@ export class Search {
 }
 
 function questionOf(asked: Asked, { accountId }: Searcher): Question {
-  const { query, lang, domains, exclude_domains: excludeDomains, freshness, limit } = asked;
+  const { query, lang, freshness, limit } = asked;
   return {
     accountId,
     query: query.normalize('NFKC').replace(/\s+/g, ' ').trim(),
     lang: (lang ?? languageOf(query)).toLowerCase().split('-')[0] ?? 'en',
-    domains,
-    excludeDomains,
+    domains: asked.domains.map(spelled),
+    excludeDomains: asked.exclude_domains.map(spelled),
     freshness,
     limit: Math.min(mostTried, limit * 2),
   };
 }
+
+/** A domain as addresses spell it: punycode. */
+const spelled = (domain: string): string => URL.parse(`http://${domain}`)?.hostname ?? domain;
 
 /** One key for questions that have one answer. */
 function keyOf(question: Question, intent: Intent, { version }: Judgement, limit: number): string {

@@ -76,11 +76,14 @@ export function withDomains({ query, domains, excludeDomains }: Question): strin
   return `${query}${domains.length > 1 ? ` (${some})` : some && ` ${some}`}${none}`;
 }
 
+const longestText = 2_000;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
 /** The text of a snippet that a source marks up, such as `<b>` around words of the query. */
 export const plainText = (html: string): string =>
   html
+    // Bounded before any pattern looks at it: a source may send megabytes of `<`.
+    .slice(0, longestText)
     .replace(/<[^>]{0,300}>/g, '')
     .replace(/&#(x?)([\da-f]{1,6});/gi, (_, hex: string, code: string) =>
       characterOf(Number.parseInt(code, hex ? 16 : 10)),

@@ -57,11 +57,15 @@ export async function verify(
   const late = new AbortController();
   const cancel = clock.after(given.deadline - reserveMs - clock.monotonic(), () => late.abort(new Late()));
   const signal = AbortSignal.any([late.signal, given.signal]);
+  // Nobody waits for what is still under way: no further page, and no look at a kept copy.
+  const over = new AbortController();
+  const end = (): void => over.abort(new Late());
+  given.signal.addEventListener('abort', end, { once: true });
   const found = new Map<Fused, Verified>();
   const state = { tried: 0, isLate: false, isStale: false };
 
   async function take(candidate: Fused): Promise<void> {
-    const read = await readCandidate(kernel, pages, { ...given, signal }, candidate);
+    const read = await readCandidate(kernel, pages, { ...given, signal, lasting: over.signal }, candidate);
     if (read === 'late') state.isLate = true;
     else if (read) {
       state.isStale ||= read.isStale;
@@ -71,7 +75,7 @@ export async function verify(
   }
 
   async function lane(waiting: Iterator<Fused>): Promise<void> {
-    while (found.size < given.enough) {
+    while (found.size < given.enough && !over.signal.aborted) {
       const { value, done } = waiting.next();
       if (done) return;
       state.tried += 1;
@@ -87,6 +91,8 @@ export async function verify(
   } finally {
     cancel();
     late.abort(new Late());
+    end();
+    given.signal.removeEventListener('abort', end);
     all.catch(() => {});
   }
   given.signal.throwIfAborted();
@@ -112,7 +118,7 @@ async function before(clock: Kernel['clock'], deadline: number, work: Promise<un
 async function readCandidate(
   { clock, log }: Pick<Kernel, 'clock' | 'log'>,
   pages: Pages,
-  given: ToVerify,
+  given: ToVerify & { lasting: AbortSignal },
   { url, snippets }: Fused,
 ): Promise<{ read: Read<Found>; isStale: boolean } | 'late' | undefined> {
   const { accountId: owner, judge, maxAgeMs, words, deadline, signal } = given;
@@ -130,8 +136,7 @@ async function readCandidate(
   } catch (error) {
     log.debug({ err: error }, 'a page of a search could not be read');
     if (!mayStandIn(error, signal)) return undefined;
-    const { signal: _, ...lasting } = request;
-    const kept = await pages.checkStored(lasting, question).catch(() => undefined);
+    const kept = await pages.checkStored({ ...request, signal: given.lasting }, question).catch(() => undefined);
     if (kept) return { read: kept, isStale: true };
     return signal.aborted ? 'late' : undefined;
   }
