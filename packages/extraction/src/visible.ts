@@ -1,3 +1,4 @@
+import { partingOf, wouldJoin } from './partings.ts';
 import { mostUnits } from './blocks.ts';
 import type { Element } from './dom.ts';
 import { collapse, cut } from './text.ts';
@@ -27,8 +28,17 @@ class Lines {
   private line = '';
   private units = 0;
 
+  private parting = '';
+
   add(text: string): void {
-    this.line += text;
+    if (text === '') return;
+    this.line += wouldJoin(this.line.slice(-1), text) ? this.parting + text : text;
+    this.parting = '';
+  }
+
+  /** Figures on both sides of this place are two numbers. */
+  part(sign: string): void {
+    this.parting = sign;
   }
 
   end(): void {
@@ -65,7 +75,12 @@ function visit(element: Element, lines: Lines, isVerbatim: boolean): void {
       lines.end();
       visit(child, lines, isVerbatim || child.tag === 'pre');
       lines.end();
-    } else visit(child, lines, isVerbatim);
+    } else {
+      const sign = partingOf(child.tag);
+      if (sign !== undefined) lines.part(sign);
+      visit(child, lines, isVerbatim);
+      if (sign !== undefined) lines.part(' ');
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Run } from './blocks.ts';
+import { wouldJoin } from './partings.ts';
 
 /** Style that the elements around a text give it. */
 export type Marks = Omit<Run, 'text'>;
@@ -9,11 +10,19 @@ export class RunBuffer {
   private images: string[] = [];
   /** The text so far ends with white space, or there is none. */
   private isSpaced = true;
+  private parting = '';
+
+  /** Figures on both sides of this place are two numbers. */
+  part(sign: string): void {
+    this.parting = sign;
+  }
 
   /** Adds text whose white space is collapsed. */
   add(text: string, marks: Marks): void {
-    const own = this.isSpaced && text.startsWith(' ') ? text.slice(1) : text;
-    if (own === '') return;
+    const bare = this.isSpaced && text.startsWith(' ') ? text.slice(1) : text;
+    if (bare === '') return;
+    const own = wouldJoin(this.runs.at(-1)?.text.slice(-1) ?? '', bare) ? this.parting + bare : bare;
+    this.parting = '';
     this.isSpaced = own.endsWith(' ');
     const last = this.runs.at(-1);
     if (last !== undefined && isSame(last.marks, marks)) last.text += own;

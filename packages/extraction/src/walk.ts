@@ -1,6 +1,7 @@
 import type { Block, Run } from './blocks.ts';
 import type { Element } from './dom.ts';
 import { collapse, safeUrl } from './text.ts';
+import { partingOf } from './partings.ts';
 import { blockTags } from './visible.ts';
 import { isGutter, languageOf, verbatim } from './walk.code.ts';
 import { isDataTable, rowsOf } from './walk.tables.ts';
@@ -77,7 +78,10 @@ class Walk {
       this.element(child, tag === 'dt' ? { ...marks, strong: true } : marks);
       return this.flush();
     }
-    return this.element(child, this.marked(child, marks));
+    const sign = partingOf(tag);
+    if (sign !== undefined) this.runs.part(sign);
+    this.element(child, this.marked(child, marks));
+    if (sign !== undefined) this.runs.part(' ');
   }
 
   private marked(element: Element, marks: Marks): Marks {

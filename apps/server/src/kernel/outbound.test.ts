@@ -167,6 +167,15 @@ describe('outbound', () => {
     }
   });
 
+  test('a redirect that writes UTF-8 leads where a browser goes', async () => {
+    answer = (request, response) => {
+      if (request.url === '/from')
+        response.writeHead(302, { location: Buffer.from('/știri').toString('latin1') }).end();
+      else response.end(request.url);
+    };
+    assert.equal(String((await allowing.request(at('/from'))).body), '/%C8%99tiri');
+  });
+
   test('headers of the connection are not the caller’s to set', async () => {
     answer = (request, response) => response.end(request.headers.host);
     const headers = { Host: 'evil.test', 'Transfer-Encoding': 'chunked', 'content-length': '9', connection: 'upgrade' };

@@ -192,8 +192,9 @@ function cleanHeaders(given: Readonly<Record<string, string>>): Record<string, s
 
 /** The next hop; undefined for a redirect that says nowhere. Headers of the caller's own do not follow to another origin. */
 function redirected(hop: Hop, status: number, location: string | string[] | undefined): Hop | undefined {
-  if (typeof location !== 'string' || !URL.canParse(location, hop.url)) return undefined;
-  const url = new URL(location, hop.url);
+  if (typeof location !== 'string') return undefined;
+  const url = URL.parse(asUtf8(location), hop.url);
+  if (!url) return undefined;
   const asGet = hop.method !== 'HEAD' && (status === 303 || (status < 303 && hop.method === 'POST'));
   const sameOrigin = url.origin === new URL(hop.url).origin;
   const headers = Object.entries(hop.headers).filter(
@@ -205,6 +206,15 @@ function redirected(hop: Hop, status: number, location: string | string[] | unde
     headers: Object.fromEntries(headers),
     body: asGet ? undefined : hop.body,
   };
+}
+
+/** A header comes one character a byte; many servers write UTF-8 into it, and browsers read it so. */
+function asUtf8(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'));
+  } catch {
+    return header;
+  }
 }
 
 /** One layer of encoding; more of them, or an unknown one, is no proper answer. */

@@ -55,5 +55,6 @@ function done(parts: readonly string[], truncated: boolean): Rendered {
 function part(block: Block, text: string, format: PageFormat, room: number): string {
   if (room <= 0) return '';
   if (format !== 'html') return cut(text, room);
-  return block.type === 'plain' ? plainHtmlCut(block.text, room) : '';
+  // A block that is too long for the room, as plain text: tags of it would stay open.
+  return plainHtmlCut(block.type === 'plain' ? block.text : writers.text(block), room);
 }

@@ -1,4 +1,5 @@
 import { contract, type RouteParsed } from '@svc/contract';
+import type { Clock } from '../../kernel/clock.ts';
 import { operation } from '../../kernel/feature.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
@@ -16,6 +17,8 @@ type Asked = RouteParsed<typeof contract.tools.fetch>['body'];
 
 /** A copy that is at most so old answers (design: tools, Fetch). */
 const cachedMs = 15 * 60_000;
+/** The server has 15 s of it; the rest is for a turn and for reading. */
+const mostMs = 20_000;
 
 /** Fetches a public page and reads its content. */
 export const fetch = (parts: Parts) =>
@@ -37,8 +40,10 @@ async function read({ actor, clock, signal }: Context, { pages, rules }: Parts, 
     if (judgement.refuses('fetch', hop))
       throw new ApiError('forbidden', 'a rule of this platform forbids this address; ask its operator');
   };
-  const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge, signal };
-  const { page, cached, result } = await pages.render(request, { format, maxChars });
+  const request = { owner: actor.accountId, url, maxAgeMs: cachedMs, judge };
+  const { page, cached, result } = await within(clock, signal, async (limited) =>
+    pages.render({ ...request, signal: limited }, { format, maxChars }),
+  );
   return {
     url,
     final_url: page.url,
@@ -54,6 +59,17 @@ async function read({ actor, clock, signal }: Context, { pages, rules }: Parts, 
     took_ms: Math.round(clock.monotonic() - began),
     cached,
   };
+}
+
+/** Does the work, its wait for a turn included, in the time that a fetch has. */
+async function within<T>(clock: Clock, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const cancel = clock.after(mostMs, () => limit.abort(new OutboundError('timeout', 'in all')));
+  try {
+    return await work(AbortSignal.any([caller, limit.signal]));
+  } finally {
+    cancel();
+  }
 }
 
 const unread = {

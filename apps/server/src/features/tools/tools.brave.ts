@@ -4,6 +4,7 @@ import {
   askJson,
   type Candidate,
   isoDate,
+  itemsOf,
   plainText,
   type Question,
   type Source,
@@ -12,19 +13,12 @@ import {
 } from './tools.source.ts';
 
 /** What Brave's web search answers, as far as we read it; without a hit there is no `web`. */
-const answer = z.looseObject({
-  web: z
-    .looseObject({
-      results: z.array(
-        z.looseObject({
-          url: z.string(),
-          title: z.string().default(''),
-          description: z.string().default(''),
-          page_age: z.string().nullish(),
-        }),
-      ),
-    })
-    .optional(),
+const answer = z.looseObject({ web: z.looseObject({ results: z.array(z.unknown()) }).nullish() });
+const item = z.looseObject({
+  url: z.string(),
+  title: z.string().nullish(),
+  description: z.string().nullish(),
+  page_age: z.string().nullish(),
 });
 
 const own = 'https://api.search.brave.com/res/v1';
@@ -53,12 +47,14 @@ export function brave(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = own, api
       if (question.freshness) url.searchParams.set('freshness', freshness[question.freshness]);
       const headers = { 'x-subscription-token': apiKey };
       const { web } = await askJson(kernel, url, { schema: answer, signal, headers });
-      return (web?.results ?? []).slice(0, question.limit).map(({ url: found, title, description, page_age: age }) => ({
-        url: found,
-        title: plainText(title),
-        snippet: plainText(description),
-        age: isoDate(age),
-      }));
+      return itemsOf(item, (web?.results ?? []).slice(0, question.limit)).map(
+        ({ url: found, title, description, page_age: age }) => ({
+          url: found,
+          title: plainText(title ?? ''),
+          snippet: plainText(description ?? ''),
+          age: isoDate(age),
+        }),
+      );
     },
   };
 }

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { askJson, type Candidate, isoDate, plainText, type Source, type SourceSettings } from './tools.source.ts';
+import {
+  askJson,
+  type Candidate,
+  isoDate,
+  itemsOf,
+  plainText,
+  type Source,
+  type SourceSettings,
+} from './tools.source.ts';
 
 /** The search of MediaWiki's action API, as far as we read it. */
-const answer = z.looseObject({
-  query: z.looseObject({
-    search: z
-      .array(z.looseObject({ title: z.string(), snippet: z.string().default(''), timestamp: z.string().optional() }))
-      .default([]),
-  }),
-});
+const answer = z.looseObject({ query: z.looseObject({ search: z.array(z.unknown()).default([]) }) });
+const item = z.looseObject({ title: z.string(), snippet: z.string().nullish(), timestamp: z.string().nullish() });
 
 /** Wikipedia in the language of the query; it needs no key. */
 const wikipedia = 'https://{lang}.wikipedia.org';
@@ -40,10 +43,10 @@ export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wiki
       for (const [name, value] of Object.entries({ ...asked, srsearch: query.slice(0, 300), srlimit: String(limit) }))
         url.searchParams.set(name, value);
       const { query: found } = await askJson(kernel, url, { schema: answer, signal });
-      return found.search.slice(0, limit).map(({ title, snippet, timestamp }) => ({
+      return itemsOf(item, found.search.slice(0, limit)).map(({ title, snippet, timestamp }) => ({
         url: `${base}/wiki/${encodeURIComponent(title.replaceAll(' ', '_')).replaceAll('%2F', '/').replaceAll('%3A', ':')}`,
         title,
-        snippet: plainText(snippet),
+        snippet: plainText(snippet ?? ''),
         age: isoDate(timestamp),
       }));
     },

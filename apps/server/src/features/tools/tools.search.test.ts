@@ -214,6 +214,18 @@ describe('a search', () => {
     }
   });
 
+  test('one bad item among a source’s results costs that item alone', async () => {
+    await using s = await openSearch();
+    s.web.on('/about', html(article('The Widget Works', [founded])));
+    const good = { url: s.web.url('/about'), title: null, content: founded };
+    s.web.on(
+      '/searxng/search',
+      jsonAnswer({ results: [null, { url: null }, good, { url: 7 }, { url: 'x', content: '<'.repeat(1_000_000) }] }),
+    );
+    const { body } = await ask(s.t, { query: 'widget works founded' });
+    assert.deepEqual([body.degraded, body.results.length], [[], 1]);
+  });
+
   test('with every remote source down the index answers, and without a candidate there 503', async () => {
     await using s = await openSearch(() => [{ id: 'away', kind: 'searxng', base_url: 'http://127.0.0.1:9' }]);
     const { web, t } = s;

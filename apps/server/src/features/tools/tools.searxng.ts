@@ -4,6 +4,7 @@ import {
   askJson,
   type Candidate,
   isoDate,
+  itemsOf,
   plainText,
   type Source,
   type SourceSettings,
@@ -11,15 +12,12 @@ import {
 } from './tools.source.ts';
 
 /** What SearXNG answers with `format=json`, as far as we read it. */
-const answer = z.looseObject({
-  results: z.array(
-    z.looseObject({
-      url: z.string(),
-      title: z.string().default(''),
-      content: z.string().nullish(),
-      publishedDate: z.string().nullish(),
-    }),
-  ),
+const answer = z.looseObject({ results: z.array(z.unknown()) });
+const item = z.looseObject({
+  url: z.string(),
+  title: z.string().nullish(),
+  content: z.string().nullish(),
+  publishedDate: z.string().nullish(),
 });
 
 /** A SearXNG of the operator's; its `search.formats` must include `json`. */
@@ -37,9 +35,9 @@ export function searxng(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl }: Sourc
       if (question.freshness)
         url.searchParams.set('time_range', question.freshness === 'week' ? 'month' : question.freshness);
       const { results } = await askJson(kernel, url, { schema: answer, signal });
-      return results.slice(0, question.limit).map(({ url: found, title, content, publishedDate }) => ({
+      return itemsOf(item, results.slice(0, question.limit)).map(({ url: found, title, content, publishedDate }) => ({
         url: found,
-        title: plainText(title),
+        title: plainText(title ?? ''),
         snippet: plainText(content ?? ''),
         age: isoDate(publishedDate),
       }));

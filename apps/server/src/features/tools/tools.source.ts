@@ -69,6 +69,16 @@ export async function askJson<S extends z.ZodType>(
   }
 }
 
+/** The items that have a shape; what else stands among them is left out. Throws when none has it. */
+export function itemsOf<S extends z.ZodType>(schema: S, items: readonly unknown[]): z.output<S>[] {
+  const good = items.flatMap((item) => {
+    const parsed = schema.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+  if (good.length === 0 && items.length > 0) throw new Error('the source answered items of another shape');
+  return good;
+}
+
 /** `site:` for engines that know it, so that what they find is of these domains. */
 export function withDomains({ query, domains, excludeDomains }: Question): string {
   const some = domains.map((domain) => `site:${domain}`).join(' OR ');

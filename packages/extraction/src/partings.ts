@@ -1,0 +1,20 @@
+/**
+ * What stands between two figures where a tag raises, lowers or strikes one of them: `10<sup>6</sup>` is 10^6 to a reader,
+ * and never 106.
+ */
+const partings: Readonly<Record<string, string>> = {
+  sup: '^',
+  sub: '_',
+  del: ' ',
+  ins: ' ',
+  s: ' ',
+  strike: ' ',
+  mn: ' ',
+  mfrac: ' ',
+};
+
+/** The sign for a tag; undefined for those that part nothing. */
+export const partingOf = (tag: string): string | undefined => partings[tag];
+
+/** Whether figures of two texts would read as one number. */
+export const wouldJoin = (left: string, right: string): boolean => /\p{N}$/u.test(left) && /^\p{N}/u.test(right);
