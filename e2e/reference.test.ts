@@ -21,7 +21,7 @@ async function openReference() {
   opening.defer(async () => void (await platform.end()));
   const instance = await chromium.launch({ executablePath: browser, args });
   opening.defer(() => instance.close());
-  const page = await instance.newPage({ viewport: { width: 1280, height: 1400 } });
+  const page = await instance.newPage({ viewport: { width: 1280, height: 20_000 } });
   const requested: string[] = [];
   const faults: string[] = [];
   page.on('request', (request) => requested.push(request.url()));
@@ -30,7 +30,13 @@ async function openReference() {
     if (message.type() === 'error') faults.push(message.text());
   });
   await page.goto(`${platform.url}/docs`);
-  await page.waitForSelector('.opblock-summary-path');
+  // Past a hundred operations the page makes those that are in view: here all of them are.
+  const { paths } = (await (await fetch(`${platform.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+  const operations = Object.values(paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
+  await page
+    .locator('.opblock')
+    .nth(operations - 1)
+    .waitFor();
   /** Opens an operation and answers its text. */
   const open = async (operationId: string): Promise<string> => {
     // The page escapes the dot in its ids, and a selector escapes the backslash.

@@ -21,7 +21,7 @@ const writers: Readonly<Record<PageFormat, (block: Block) => string>> = {
 
 /**
  * The main content in a format, at most `maxChars` UTF-16 units and 1,000,000 (design: tools.md, Fetch extras). Text and
- * Markdown end anywhere but within a surrogate pair; HTML ends between blocks, or within verbatim text, and is
+ * Markdown end anywhere but within a surrogate pair; HTML ends between blocks, or within one as plain text, and is
  * well-formed.
  */
 export function renderPage(page: Pick<Page, 'blocks'>, format: PageFormat, maxChars: number): Rendered {

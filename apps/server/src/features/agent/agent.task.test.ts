@@ -21,7 +21,8 @@ describe('an agent on a schedule, in the cloud', () => {
       SVC_SMTP_URL: mail.url,
       SVC_MAIL_FROM: 'svc <bot@svc.test>',
     };
-    const scheduler = opening.use(await openScheduler({ settings }));
+    // Ahead of the node's clock, which is the machine's: a sandbox that is over by that one is refused.
+    const scheduler = opening.use(await openScheduler({ settings, start: Date.now() + 86_400_000 }));
     const all = opening.move();
     return { ...scheduler, model, [Symbol.asyncDispose]: () => all.disposeAsync() };
   });
