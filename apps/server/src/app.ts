@@ -40,6 +40,7 @@ import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
 import { schedulerFeature } from './features/scheduler/feature.ts';
 import { Scheduler } from './features/scheduler/index.ts';
+import { Rights } from './features/schedules/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
 import { sessionsFeature } from './features/sessions/feature.ts';
 import { Sessions } from './features/sessions/index.ts';
@@ -124,14 +125,15 @@ export function buildApp(kernel: Kernel): App {
   const keys = keysFeature(kernel);
   const scheduler = new Scheduler(kernel);
   const sandboxes = new Sandboxes(kernel);
+  const rights = new Rights(keys.lookup, sandboxes);
   const { agent, prompts, features: models } = modelFeatures(kernel, keys, sandboxes);
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
     devicesFeature({ onRemoved: (tx, device) => scheduler.forgetDevice(tx, device) }),
     hostsFeature(kernel),
-    schedulesFeature(scheduler),
-    schedulerFeature(scheduler, { sandboxes, agent }),
+    schedulesFeature({ scheduler, rights }),
+    schedulerFeature(scheduler, { sandboxes, agent, rights }),
     notificationsFeature(kernel),
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),

@@ -3,6 +3,7 @@ import { type Event, plainText, type Reply, ReplyReader } from '@svc/inference';
 import type { Egress } from '@svc/sandboxd-api';
 import type { z } from 'zod';
 import { inTransaction } from '../../kernel/db/db.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError, toApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Inference } from '../inference/index.ts';
@@ -16,7 +17,8 @@ import { Workbench } from './agent.workbench.ts';
 
 /** Work that an agent does without anybody at the other end (document 2, kind `agent`). */
 export interface Task {
-  accountId: string;
+  /** Whose rights, models and cap it has. */
+  actor: Actor;
   /** Of the run: repeats of it tell the owner nothing twice. */
   id: string;
   spec: z.output<typeof agentSpec>;
@@ -88,14 +90,14 @@ export async function runTask(
   task: Task,
   signal: AbortSignal,
 ): Promise<TaskResult> {
-  const { accountId, id, spec, seconds } = task;
+  const { actor, id, spec, seconds } = task;
   const right = rights[strongest(spec.permissions)];
   const log = new Log();
   // Also of a task that fails: its turns were paid for.
   let cost = () => 0;
   try {
     const setup = setupOf(spec.skill, right);
-    const caller = sandboxes.callerFor(accountId, signal);
+    const caller = sandboxes.callerFor(actor, signal);
     const body = { model: 'svc', messages: messagesOf(spec, right.says) };
     const listener = new Collected();
     const conversation = new Conversation({
@@ -110,11 +112,11 @@ export async function runTask(
       limits: { seconds, costMicroUsd: kernel.config.agent.costMicroUsd },
       signal,
       handsOut: right.handsOut,
-      tellOwner: telling(kernel, accountId, id),
+      tellOwner: telling(kernel, actor.accountId, id),
       onTool: (name, text) => log.tool(name, text),
     });
     const asker = {
-      actor: caller.actor,
+      actor,
       traceId: id,
       signal,
       headers: {},

@@ -19,7 +19,7 @@ import { endOfAccount } from './sandboxes.keeper.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
 import { Nodes, toApiFailure } from './sandboxes.nodes.ts';
 import type { Mover } from './sandboxes.running.ts';
-import { findSandbox, forgetOldAudit, platformKey, type SandboxRow } from './sandboxes.sql.ts';
+import { findSandbox, forgetOldAudit, type SandboxRow } from './sandboxes.sql.ts';
 import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './sandboxes.command.ts';
@@ -109,19 +109,19 @@ export class Sandboxes {
     return collectFrom(caller, this.nodes, id);
   }
 
-  /** A caller for what the platform does by itself, on behalf of an account. */
-  callerFor(accountId: string, signal: AbortSignal): Caller {
-    return { kernel: this.#kernel, actor: ofPlatform(accountId), by: bySystem, signal, frames: undefined };
+  /** A caller for what the platform does later for a key that asked for it. */
+  callerFor(actor: Actor, signal: AbortSignal): Caller {
+    return { kernel: this.#kernel, actor, by: bySystem, signal, frames: undefined };
   }
 
-  /** Runs a shell command of the platform's own accord, for an account: one shot, no key, no inputs. */
+  /** Runs a shell command later for a key that asked for it: one shot, no inputs. */
   async runShell(
-    accountId: string,
+    actor: Actor,
     command: { cmd?: string[]; shell?: string; cwd?: string; timeoutSeconds: number },
     signal: AbortSignal,
   ) {
     const { timeoutSeconds, ...what } = command;
-    return runOnce(this.callerFor(accountId, signal), this.nodes, {
+    return runOnce(this.callerFor(actor, signal), this.nodes, {
       ...what,
       env: {},
       inputs: [],
@@ -132,21 +132,6 @@ export class Sandboxes {
     });
   }
 }
-
-/** The platform itself, on behalf of an account: what it starts counts towards no key's cap but its own. */
-const ofPlatform = (accountId: string): Actor => ({
-  accountId,
-  keyId: platformKey,
-  subscription: 'active',
-  suspended: false,
-  scopes: ['*'],
-  toolLevel: 'l3_sandbox',
-  models: undefined,
-  spendCapMicroUsd: undefined,
-  expiresAt: undefined,
-  spent: false,
-  features: {},
-});
 
 /** What it keeps of an account. */
 export const sandboxesData: AccountData = {

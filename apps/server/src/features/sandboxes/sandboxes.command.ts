@@ -22,7 +22,6 @@ import {
   findSandbox,
   freeSandbox,
   holdSandbox,
-  platformKey,
   type SandboxRow,
   takeSandbox,
 } from './sandboxes.sql.ts';
@@ -96,7 +95,7 @@ export async function inSandbox<P, T>(
     );
   });
   // What the platform runs by itself is handed on by whoever asked for it.
-  const own = actor.keyId === platformKey ? undefined : nodes.commands.begin();
+  const own = caller.by.kind === 'system' ? undefined : nodes.commands.begin();
   const signal = own ? AbortSignal.any([caller.signal, own.stopping]) : caller.signal;
   let beganAt: number | undefined;
   const began = (): void => {

@@ -327,9 +327,6 @@ export async function listNodes(db: Db) {
   return db<{ id: string; address: string }[]>`select id, address from sandboxes.nodes order by id`;
 }
 
-/** Stands for the key where the platform itself acts for an account. */
-export const platformKey = '00000000-0000-0000-0000-000000000000';
-
 interface AuditLine {
   accountId: string;
   by: Who;

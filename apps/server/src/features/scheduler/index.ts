@@ -32,9 +32,9 @@ export class Scheduler implements SchedulerOfSchedules {
     this.parts = { kernel, changes: new Changes(kernel) };
   }
 
-  /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
-  async runNow(db: Db, schedule: ScheduleRow, now: number): Promise<CreatedRun | undefined> {
-    const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const };
+  /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
+  async runNow(db: Db, schedule: ScheduleRow, now: number, keyId: string): Promise<CreatedRun | undefined> {
+    const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const, keyId };
     return (await admit(this.parts, db, [candidate], now))[0];
   }
 

@@ -74,6 +74,7 @@ async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now
         ...copyOf(schedule),
         account_id: schedule.account_id,
         schedule_id: schedule.id,
+        key_id: schedule.key_id,
         scheduled_for: scheduledFor,
         origin: 'slot',
         parent_run_id: null,

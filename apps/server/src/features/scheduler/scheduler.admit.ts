@@ -30,6 +30,8 @@ export interface Candidate {
   scheduledFor: string;
   origin: Origin;
   parent?: { runId: string; step: number };
+  /** The key that it acts for, where that is not the one that saved the schedule. */
+  keyId?: string | null;
 }
 
 /** What a run carries of its schedule. */
@@ -51,6 +53,7 @@ export function copyOf(schedule: ScheduleTerms): RunCopy {
     retries,
     retry_backoff_s,
     budget_micro_usd: schedule.policy?.budget_micro_usd_per_run ?? null,
+    made_by: schedule.key_id,
   };
 }
 
@@ -207,7 +210,7 @@ function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts
   return origin === 'manual' ? 'refuse' : 'skip';
 }
 
-function newRun({ schedule, scheduledFor, origin, parent }: Candidate, overlaps: boolean, now: number): NewRun {
+function newRun({ schedule, scheduledFor, origin, parent, keyId }: Candidate, overlaps: boolean, now: number): NewRun {
   const { late_after_s: lateAfter } = effective(schedule);
   const lateAt = lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString();
   const asks = needsApproval(schedule, Date.parse(scheduledFor));
@@ -215,6 +218,7 @@ function newRun({ schedule, scheduledFor, origin, parent }: Candidate, overlaps:
     ...copyOf(schedule),
     account_id: schedule.account_id,
     schedule_id: schedule.id,
+    key_id: keyId === undefined ? schedule.key_id : keyId,
     scheduled_for: scheduledFor,
     origin,
     parent_run_id: parent?.runId ?? null,

@@ -4,9 +4,10 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { type GiveBack, Places } from '../../kernel/places.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import type { Agent } from '../agent/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
-import { touchLastRun } from '../schedules/index.ts';
+import { type Rights, touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from './scheduler.claims.sql.ts';
 import { appendLog } from './log.store.ts';
@@ -46,6 +47,7 @@ const over: Ended = { ended: true };
 export interface CloudBackends {
   sandboxes: Sandboxes;
   agent: Pick<Agent, 'runTask'>;
+  rights: Rights;
 }
 
 /** A run that this gateway holds. */
@@ -63,6 +65,7 @@ export class CloudRunner {
   readonly #parts: SchedulerParts;
   readonly #sandboxes: Sandboxes;
   readonly #agent: CloudBackends['agent'];
+  readonly #rights: Rights;
   readonly #running = new Map<string, Running>();
   readonly #webhooks = new Places(places);
   readonly #shells = new Places(shells);
@@ -72,10 +75,11 @@ export class CloudRunner {
   readonly #loop: Loop;
   readonly #watching: Loop;
 
-  constructor(parts: SchedulerParts, { sandboxes, agent }: CloudBackends) {
+  constructor(parts: SchedulerParts, { sandboxes, agent, rights }: CloudBackends) {
     this.#parts = parts;
     this.#sandboxes = sandboxes;
     this.#agent = agent;
+    this.#rights = rights;
     this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });
     const everyMs = standingEveryMs;
     // A run that was cancelled, or is over, ends at once; where the message is lost, with its next renewal.
@@ -157,30 +161,14 @@ export class CloudRunner {
   }
 
   async #execute(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
-    if (run.kind === 'shell') return this.#shell(run, signal);
-    if (run.kind === 'agent') return this.#runAgent(run, signal);
-    if (run.kind !== 'http') {
+    try {
+      // As the key is now: since it asked, it may have lost rights, or ended.
+      const actor = await this.#rights.find(run.key_id, { kind: run.kind, inCloud: true });
+      if (run.kind === 'shell') return await this.#shell(run, actor, signal);
+      if (run.kind === 'agent') return await this.#runAgent(run, actor, signal);
+      if (run.kind === 'http') return await this.#webhook(run, signal);
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
-    }
-    try {
-      const spec = httpSpec.parse(await openRunSpec(this.#parts.kernel, run));
-      const answer = await this.#parts.kernel.outbound.request(spec.url, {
-        method: spec.method,
-        protocols: ['https:'],
-        headers: spec.headers ?? {},
-        ...(spec.body !== undefined && { body: spec.body }),
-        timeoutMs: run.timeout_s * 1000,
-        headersTimeoutMs: run.timeout_s * 1000,
-        maxBytes: 1_048_576,
-        redirects: 5,
-        signal,
-      });
-      const { expect_status: expected } = spec;
-      const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
-      const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
-      const log = withoutValues(answer, spec.headers ?? {});
-      return { ok, error, logTail: textOf(log), log };
     } catch (error) {
       // A gateway that has lost touch with its database must not say how a run went.
       const isUnproven = error instanceof ApiError && error.code === 'unavailable';
@@ -188,9 +176,29 @@ export class CloudRunner {
     }
   }
 
-  async #runAgent(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
+  async #webhook(run: RunRow, signal: AbortSignal): Promise<Outcome> {
+    const spec = httpSpec.parse(await openRunSpec(this.#parts.kernel, run));
+    const answer = await this.#parts.kernel.outbound.request(spec.url, {
+      method: spec.method,
+      protocols: ['https:'],
+      headers: spec.headers ?? {},
+      ...(spec.body !== undefined && { body: spec.body }),
+      timeoutMs: run.timeout_s * 1000,
+      headersTimeoutMs: run.timeout_s * 1000,
+      maxBytes: 1_048_576,
+      redirects: 5,
+      signal,
+    });
+    const { expect_status: expected } = spec;
+    const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
+    const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
+    const log = withoutValues(answer, spec.headers ?? {});
+    return { ok, error, logTail: textOf(log), log };
+  }
+
+  async #runAgent(run: RunRow, actor: Actor, signal: AbortSignal): Promise<Outcome | Ended> {
     const spec = agentSpec.parse(run.spec);
-    const task = { accountId: run.account_id, id: run.id, spec, seconds: run.timeout_s };
+    const task = { actor, id: run.id, spec, seconds: run.timeout_s };
     const { ok, error, log, costMicroUsd } = await this.#agent.runTask(task, signal);
     if (signal.aborted) return { ...over, costMicroUsd };
     const bytes = Buffer.from(log);
@@ -203,28 +211,22 @@ export class CloudRunner {
     };
   }
 
-  async #shell(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
+  async #shell(run: RunRow, actor: Actor, signal: AbortSignal): Promise<Outcome> {
     const { command, cwd, shell } = shellSpec.parse(run.spec);
     const what = {
       ...(shell === undefined ? { shell: command } : { cmd: [shell, '-c', command] }),
       ...(cwd !== undefined && { cwd }),
       timeoutSeconds: Math.min(run.timeout_s, mostShellSeconds),
     };
-    try {
-      const done = await this.#whenThereIsRoom(run, signal, () =>
-        this.#sandboxes.runShell(run.account_id, what, signal),
-      );
-      const { exit_code: exitCode, stdout, stderr } = done;
-      const ok = exitCode === 0;
-      const late =
-        run.timeout_s > mostShellSeconds ? `timeout: ${mostShellSeconds} s are the most in the cloud` : 'timeout';
-      const error = done.timed_out ? late : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
-      const log = Buffer.from(stdout + stderr);
-      const logTail = textOf(log);
-      return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail, log };
-    } catch (error) {
-      return signal.aborted ? over : { ok: false, error: (error as Error).message.slice(0, 1_000) };
-    }
+    const done = await this.#whenThereIsRoom(run, signal, () => this.#sandboxes.runShell(actor, what, signal));
+    const { exit_code: exitCode, stdout, stderr } = done;
+    const ok = exitCode === 0;
+    const late =
+      run.timeout_s > mostShellSeconds ? `timeout: ${mostShellSeconds} s are the most in the cloud` : 'timeout';
+    const error = done.timed_out ? late : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
+    const log = Buffer.from(stdout + stderr);
+    const logTail = textOf(log);
+    return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail, log };
   }
 
   /** Caps and full nodes are passing: the run waits for its turn as long as its time lasts, and has no place meanwhile. */

@@ -23,6 +23,8 @@ export interface RunCopy {
   retries: number;
   retry_backoff_s: number;
   budget_micro_usd: number | null;
+  /** The key that saved this work; null: saved by an earlier version. */
+  made_by: string | null;
 }
 
 /** A run as it is stored. */
@@ -30,6 +32,8 @@ export interface RunRow extends RunCopy {
   id: string;
   account_id: string;
   schedule_id: string;
+  /** The key that it acts for. */
+  key_id: string | null;
   scheduled_for: string;
   origin: Origin;
   state: RunState;
@@ -61,7 +65,7 @@ export interface RunRow extends RunCopy {
 }
 
 export const runColumns = (db: Db) => db`
-  r.id, r.account_id, r.schedule_id, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
+  r.id, r.account_id, r.schedule_id, r.key_id, r.made_by, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
   r.kind, r.spec, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
@@ -71,6 +75,7 @@ export const runColumns = (db: Db) => db`
 export interface NewRun extends RunCopy {
   account_id: string;
   schedule_id: string;
+  key_id: string | null;
   scheduled_for: string;
   origin: Origin;
   state: RunState;
@@ -92,16 +97,16 @@ export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): 
   if (runs.length === 0) return [];
   const rows = runs.map((run) => ({ ...run, sealed_headers: run.sealed_headers?.toString('hex') ?? null }));
   return db<CreatedRun[]>`
-    insert into scheduler.runs as r (account_id, schedule_id, scheduled_for, origin, state, created_at, not_before, name,
+    insert into scheduler.runs as r (account_id, schedule_id, key_id, made_by, scheduled_for, origin, state, created_at, not_before, name,
       kind, spec, sealed_headers, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
       retry_backoff_s, budget_micro_usd, late_at, parent_run_id, chain_step, error, finished_at)
-    select n.account_id, n.schedule_id, n.scheduled_for, n.origin, n.state, ${now}, ${now}, n.name, n.kind, n.spec,
+    select n.account_id, n.schedule_id, n.key_id, n.made_by, n.scheduled_for, n.origin, n.state, ${now}, ${now}, n.name, n.kind, n.spec,
       decode(n.sealed_headers, 'hex'),
       n.pool, n.target_type, n.target_id,
       case when n.target_tags is not null then array(select json_array_elements_text(n.target_tags)) end, n.failover,
       n.command_hash, n.overlap, n.timeout_s, n.retries, n.retry_backoff_s, n.budget_micro_usd, n.late_at,
       n.parent_run_id, n.chain_step, n.error, n.finished_at
-    from json_to_recordset(${JSON.stringify(rows)}::json) as n(account_id uuid, schedule_id uuid,
+    from json_to_recordset(${JSON.stringify(rows)}::json) as n(account_id uuid, schedule_id uuid, key_id uuid, made_by uuid,
       scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, sealed_headers text, pool text, target_type text,
       target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
       retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text,
@@ -115,7 +120,8 @@ export async function rewriteWaiting(db: Db, scheduleId: string, copy: RunCopy):
   const { spec, failover, ...plain } = copy;
   const values = { ...plain, spec: JSON.stringify(spec), failover: failover && JSON.stringify(failover) };
   await db`
-    update scheduler.runs set ${db(values)}
+    update scheduler.runs set ${db(values)},
+      key_id = case when made_by is distinct from ${copy.made_by}::uuid then ${copy.made_by} else key_id end
     where schedule_id = ${scheduleId} and state in ('pending', 'awaiting_approval')`;
 }
 
@@ -204,6 +210,20 @@ export async function probeRuns(
       exists (select 1 from scheduler.runs where state = 'pending' and pool = 'cloud' and kind <> 'chain'
         and not_before <= ${now()}) as cloud`;
   return row ?? { overdue: false, late: false, chains: false, cloud: false };
+}
+
+/** Runs under way whose key has ended; the keys that have runs are found by their index, one step each. */
+export async function listKeyless(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
+  const isActive = db`state in ('pending', 'awaiting_approval', 'running')`;
+  return db`
+    with recursive asking as (
+      (select key_id from scheduler.runs where ${isActive} and key_id is not null order by key_id limit 1)
+      union all
+      select (select r.key_id from scheduler.runs r where ${isActive} and r.key_id > a.key_id order by r.key_id limit 1)
+        from asking a where a.key_id is not null
+    )
+    select r.id, r.schedule_id from asking a join scheduler.runs r on r.key_id = a.key_id and ${isActive}
+    where not exists (select 1 from keys.usable_view k where k.id = a.key_id) limit ${limit}`;
 }
 
 /** Runs whose time for something has come, each with what it is; to be looked at again under its locks. */

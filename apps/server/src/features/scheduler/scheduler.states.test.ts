@@ -19,6 +19,8 @@ const base: RunRow = {
   id: randomUUID(),
   account_id: randomUUID(),
   schedule_id: randomUUID(),
+  key_id: null,
+  made_by: null,
   scheduled_for: at(0),
   origin: 'manual',
   state: 'pending',
@@ -110,6 +112,7 @@ const steps: Record<Exclude<RunMove, 'create'>, Step[]> = {
   timeOut: [move('timeOut', { graceMs: 0 })],
   expireApproval: [move('expireApproval')],
   expire: [move('expire')],
+  loseKey: [move('loseKey')],
   cancel: [move('cancel', { reason: 'why' })],
   reportNative: [true, false].map((ok) =>
     move('reportNative', { ok, deviceId: device, startedAt: at(0), finishedAt: at(1) }),

@@ -30,7 +30,9 @@ import {
   succeeded,
   timeIsOver,
   waitedADay,
+  withoutLease,
 } from './scheduler.effects.ts';
+import { keyEnded } from '../schedules/index.ts';
 import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
 
 const retry: MoveOutcome<{ costMicroUsd?: number | undefined }> = {
@@ -167,6 +169,11 @@ export const runMoves = {
     guard: waitedADay,
     outcomes: [{ to: 'expired', effects: [finished, because('no host took it within 24 hours')] }],
   }),
+  loseKey: row({
+    from: ['pending', 'awaiting_approval', 'running'],
+    // As with `cancel`: its holder hears of it at its next heartbeat.
+    outcomes: [{ to: 'failed', effects: [finished, ending, withoutLease, because(keyEnded)] }],
+  }),
   cancel: row<{ reason: string }>({
     from: ['pending', 'awaiting_approval', 'running'],
     outcomes: [
@@ -176,7 +183,7 @@ export const runMoves = {
           finished,
           ending,
           // Its next heartbeat is answered with `cancel`.
-          effect('no lease, the holder stays', () => ({ lease_expires_at: null })),
+          withoutLease,
           effect<{ reason: string }>('error: why', (_, { reason }) => ({ error: reason })),
         ],
       },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, testDataDir } from '../../config.ts';
 import { Sandboxes } from '../sandboxes/index.ts';
+import { Rights } from '../schedules/index.ts';
 import { schedulerFeature } from './feature.ts';
 import { Scheduler } from './index.ts';
 import { findRunning } from '../../postgres/embedded.ts';
@@ -18,7 +19,11 @@ const settings = { SVC_DATA_DIR: mkdtempSync(join(tmpdir(), 'svc-ticker-')), SVC
 const config = loadConfig({}, { ...settings, SVC_LOG_LEVEL: 'error' });
 const { value: kernel } = await openKernel(config, createLog(config.logLevel), { database: { embedded, database } });
 const sandboxes = new Sandboxes(kernel);
+const rights = new Rights({ authenticateId: () => undefined }, sandboxes);
 const agent = { runTask: () => Promise.reject(new Error('nothing runs agents here')) };
-await schedulerFeature(new Scheduler(kernel), { sandboxes, agent }).start?.(kernel, { serves: true, works: true });
+await schedulerFeature(new Scheduler(kernel), { sandboxes, agent, rights }).start?.(kernel, {
+  serves: true,
+  works: true,
+});
 process.stdout.write('ticking\n');
 setInterval(() => {}, 60_000);

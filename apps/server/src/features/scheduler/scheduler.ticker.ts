@@ -25,6 +25,7 @@ import { nextChainMove } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import {
   listIdleChains,
+  listKeyless,
   listOrphanedSteps,
   listOverdue,
   listSteps,
@@ -41,6 +42,8 @@ const batch = 500;
 const longestSleepMs = 1_000;
 const soonMs = 20;
 const setAsideMs = 60_000;
+/** Nothing outlives its key by much more. */
+const keysEveryMs = 2_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Turns up to `batch` due schedules into runs. Answers how many schedules moved. */
@@ -113,6 +116,17 @@ export async function tickRuns(parts: SchedulerParts): Promise<void> {
   });
 }
 
+/** Ends runs whose key has ended, wherever they are: hosts and gateways hear of it as of a cancellation. */
+export async function tickKeys(parts: SchedulerParts): Promise<void> {
+  const { kernel } = parts;
+  for (const run of await listKeyless(kernel.sql, batch)) {
+    await apart(kernel, run.id, async (db) => {
+      const { ms: now } = await readNow(db, kernel.clock);
+      await moveRun(parts, db, run, now, move('loseKey'));
+    });
+  }
+}
+
 /** Moves chains on: creates the next step, or ends the chain. Each move is a transaction of its own. */
 export async function tickChains(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
@@ -175,7 +189,13 @@ async function startStep(
   step: number,
   now: number,
 ): Promise<string | undefined> {
-  const candidate: Candidate = { schedule, scheduledFor: iso(now), origin: 'chain', parent: { runId: chain.id, step } };
+  const candidate: Candidate = {
+    schedule,
+    scheduledFor: iso(now),
+    origin: 'chain',
+    parent: { runId: chain.id, step },
+    keyId: chain.key_id,
+  };
   const runs = await admit(parts, db, [candidate], now);
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
@@ -191,6 +211,8 @@ export class Ticker {
   /** Schedules that fail, and until when they are left alone. */
   readonly #setAside = new Map<string, number>();
   #stopped = false;
+  /** When keys were looked at last; of `clock.monotonic()`. */
+  #keysAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
 
   /** `onCloud` is called when there are runs for the cloud. */
@@ -245,7 +267,10 @@ export class Ticker {
     // Two at a time: one computes while the database works for the other.
     if (isDue && (await this.#takeDue()) === batch) await Promise.all([this.#drain(), this.#drain()]);
     const runs = await probeRuns(sql, clock);
+    const looksAtKeys = clock.monotonic() - this.#keysAt >= keysEveryMs;
+    if (looksAtKeys) this.#keysAt = clock.monotonic();
     await Promise.all([
+      looksAtKeys && this.#attempt(tickKeys),
       pauses && this.#attempt(tickPauses),
       (runs.overdue || runs.late) && this.#attempt(tickRuns),
       runs.chains && this.#attempt(tickChains),

@@ -7,13 +7,15 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
   checkDefinition,
-  checkMayRun,
   checkNames,
   checkReferences,
+  checkSteps,
   definitionOf,
   firstSlots,
+  workOf,
 } from './schedules.rules.ts';
 import { keepHeaders, sealHeaders } from './schedules.headers.ts';
+import type { Rights } from './schedules.rights.ts';
 import type { Scheduler } from './schedules.scheduler.ts';
 import {
   insertSchedule,
@@ -24,9 +26,15 @@ import {
 } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
-export const create = (scheduler: Scheduler): Operation =>
+/** What the operations that make or change schedules need. */
+export interface Parts {
+  scheduler: Scheduler;
+  rights: Rights;
+}
+
+export const create = (parts: Parts): Operation =>
   operation(contract.schedules.create, async (context, { body }) => {
-    const { row, now } = await createSchedule(scheduler, context, body);
+    const { row, now } = await createSchedule(parts, context, body);
     return viewSchedule(context.db, row, now);
   });
 
@@ -35,25 +43,27 @@ const oldestAtMs = 60_000;
 
 /** Checks, stores and announces a schedule. */
 export async function createSchedule(
-  scheduler: Scheduler,
+  { scheduler, rights }: Parts,
   context: Context,
   body: NewSchedule,
 ): Promise<{ row: ScheduleRow; now: number }> {
-  const { accountId } = context.actor;
+  const { accountId, keyId } = context.actor;
   const definition = keepHeaders(definitionOf(body), undefined);
   checkDefinition(definition);
-  checkMayRun(context.actor, definition);
+  rights.check(context.actor, workOf(definition));
   checkNames(definition);
   return context.transaction(async (db) => {
     const { ms: now } = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {
       await lockReferences(db, accountId);
-      checkReferences({ id: undefined, definition }, await listReferences(db, accountId));
+      const others = await listReferences(db, accountId);
+      checkReferences({ id: undefined, definition }, others);
+      checkSteps(rights, context.actor, definition, others);
     }
     checkAt(definition.trigger, now);
     await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
     await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
-    const row = await insertSchedule(db, accountId, sealHeaders(context.kernel.keyring, definition), {
+    const row = await insertSchedule(db, { accountId, keyId }, sealHeaders(context.kernel.keyring, definition), {
       now: new Date(now).toISOString(),
       slots: firstSlots(definition, now),
     });

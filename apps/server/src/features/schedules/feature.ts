@@ -1,6 +1,6 @@
 import type { Feature } from '../../kernel/feature.ts';
 import { approveCommand } from './approveCommand.ts';
-import { create } from './create.ts';
+import { create, type Parts } from './create.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { pause } from './pause.ts';
@@ -11,14 +11,14 @@ import { revokeCommand } from './revokeCommand.ts';
 import { run } from './run.ts';
 import { runs } from './runs.ts';
 import { sealClear, sealClearHeaders } from './schedules.jobs.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
 import { stream } from './stream.ts';
 import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
 import { scheduleBytesQuota, schedulesQuota } from './schedules.sql.ts';
 /** Schedules: what is to run, when and where. */
-export function schedulesFeature(scheduler: Scheduler): Feature {
+export function schedulesFeature(parts: Parts): Feature {
+  const { scheduler } = parts;
   return {
     name: 'schedules',
     quotas: [schedulesQuota, scheduleBytesQuota],
@@ -37,11 +37,11 @@ export function schedulesFeature(scheduler: Scheduler): Feature {
     },
     operations: {
       list,
-      create: create(scheduler),
+      create: create(parts),
       get,
-      update: update(scheduler),
+      update: update(parts),
       remove: remove(scheduler),
-      run: run(scheduler),
+      run: run(parts),
       runs: runs(scheduler),
       approveCommand: approveCommand(scheduler),
       revokeCommand: revokeCommand(scheduler),
@@ -49,7 +49,7 @@ export function schedulesFeature(scheduler: Scheduler): Feature {
       pause: pause(scheduler),
       resume: resume(scheduler),
       templates,
-      useTemplate: useTemplate(scheduler),
+      useTemplate: useTemplate(parts),
       stream: stream(scheduler),
     },
   };

@@ -1,6 +1,7 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 export { deletePause, isPaused, lockEndedPauses, withdrawApprovals } from './schedules.account.sql.ts';
 export { openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
+export { keyEnded, Rights } from './schedules.rights.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
 export type { Change, Scheduler } from './schedules.scheduler.ts';
 export {

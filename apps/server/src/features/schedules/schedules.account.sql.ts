@@ -1,17 +1,23 @@
 import type { Db } from '../../kernel/db/db.ts';
+import type { Definition } from './schedules.sql.ts';
 
 /** One writer of references (chain steps, after) an account at a time, so that two edits cannot close a cycle. */
 export async function lockReferences(db: Db, accountId: string): Promise<void> {
   await db`select pg_advisory_xact_lock(hashtextextended('schedules.references:' || ${accountId}::text, 0))`;
 }
 
+/** A schedule with what it leads to. */
+export interface Reference extends Pick<Definition, 'kind' | 'target'> {
+  id: string;
+  after: string | null;
+  /** Of a chain. */
+  spec: Record<string, unknown> | null;
+}
+
 /** Every schedule of an account with what it leads to: followers by trigger, steps by chain. */
-export async function listReferences(
-  db: Db,
-  accountId: string,
-): Promise<{ id: string; after: string | null; spec: Record<string, unknown> | null }[]> {
-  return db`
-    select id, after_id as after, case when kind = 'chain' then spec end as spec
+export async function listReferences(db: Db, accountId: string): Promise<Reference[]> {
+  return db<Reference[]>`
+    select id, kind, target, after_id as after, case when kind = 'chain' then spec end as spec
     from schedules.schedules where account_id = ${accountId}`;
 }
 

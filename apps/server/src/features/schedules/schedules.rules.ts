@@ -11,7 +11,8 @@ import {
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import type { z } from 'zod';
 import type { Actor } from '../../kernel/http/actor.ts';
-import { addFieldErrors, ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
+import type { Rights, Work } from './schedules.rights.ts';
 import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
 /** Zone of cron expressions and skipped days that name none. */
@@ -88,10 +89,22 @@ export function commandHash(spec: z.output<typeof shellSpec>): string {
   return createHash('sha256').update(commandHashInput(spec)).digest('hex');
 }
 
-/** Throws 403 for a shell command in the cloud by a key that reaches no sandbox (document 3, Authentication 1). */
-export function checkMayRun({ toolLevel }: Pick<Actor, 'toolLevel'>, { kind, target }: Definition): void {
-  if (kind !== 'shell' || target?.type !== 'cloud' || toolLevel === 'l3_sandbox') return;
-  throw new ApiError('forbidden', 'shell commands in the cloud run in sandboxes: the key needs tool level l3_sandbox');
+/** What runs and where, for its rights. */
+export const workOf = (definition: Pick<Definition, 'kind' | 'target'>): Work => ({
+  kind: definition.kind,
+  inCloud: definition.target?.type === 'cloud',
+});
+
+/** Throws as `Rights.check` does for a chain with a step that its maker may not run: steps act for the chain's key. */
+export function checkSteps(
+  rights: Rights,
+  actor: Actor,
+  { kind, spec }: Definition,
+  others: readonly (Pick<Definition, 'kind' | 'target'> & { id: string })[],
+): void {
+  if (kind !== 'chain') return;
+  const steps = new Set(stepsOf(spec));
+  for (const other of others) if (steps.has(other.id)) rights.check(actor, workOf(other));
 }
 
 /** Throws 400 for what the shapes alone cannot say: expressions, zones, and which kinds go where. */

@@ -9,8 +9,8 @@ export type Change = RouteEvent<typeof contract.schedules.stream>['data'];
 
 /** What schedules ask of the feature that runs them, which implements it. Each takes the caller's transaction. */
 export interface Scheduler {
-  /** Creates a run now; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
-  runNow(db: Db, schedule: ScheduleRow, now: number): Promise<{ id: string } | undefined>;
+  /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
+  runNow(db: Db, schedule: ScheduleRow, now: number, keyId: string): Promise<{ id: string } | undefined>;
   /**
    * Waiting runs take what their schedule says now. When it is other work than was approved, a run that waits for a host
    * waits for a person again.

@@ -40,6 +40,8 @@ export interface Definition {
 export interface ScheduleRow extends Definition {
   id: string;
   account_id: string;
+  /** The key that saved what runs; null: saved by an earlier version. */
+  key_id: string | null;
   anchor_at: string;
   /** Ascending; the first is `next_run_at`. */
   slots: string[];
@@ -55,7 +57,7 @@ export interface ScheduleRow extends Definition {
 export type ScheduleTerms = Omit<ScheduleRow, 'slots'>;
 
 const plainColumns = (db: Db) => db`
-  s.id, s.account_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
+  s.id, s.account_id, s.key_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
   s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
   s.alert_on_fail, s.notify, s.template, s.command_hash, s.sealed_headers, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
   s.last_output_hash, s.created_at, s.updated_at`;
@@ -77,13 +79,14 @@ const definitionValues = (definition: Definition) => ({
 /** Creates a schedule at `now`. */
 export async function insertSchedule(
   db: Db,
-  accountId: string,
+  owner: { accountId: string; keyId: string },
   definition: Definition,
   times: { now: string; slots: string[] },
 ): Promise<ScheduleRow> {
   const values = {
     ...definitionValues(definition),
-    account_id: accountId,
+    account_id: owner.accountId,
+    key_id: owner.keyId,
     anchor_at: times.now,
     slots: times.slots,
     next_run_at: times.slots[0] ?? null,
@@ -119,15 +122,16 @@ export const scheduleBytesQuota: Quota = {
   },
 };
 
-/** Replaces what a schedule says and when it is due. */
+/** Replaces what a schedule says and when it is due; `keyId`: the key that answers for what runs from now on. */
 export async function updateSchedule(
   db: Db,
   id: string,
   definition: Definition,
-  times: { now: string; anchor: string; slots: string[]; failures: number },
+  times: { now: string; anchor: string; slots: string[]; failures: number; keyId: string | null },
 ): Promise<ScheduleRow> {
   const values = {
     ...definitionValues(definition),
+    key_id: times.keyId,
     anchor_at: times.anchor,
     slots: times.slots,
     next_run_at: times.slots[0] ?? null,

@@ -3,20 +3,20 @@ import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import { checkAt } from './create.ts';
+import { checkAt, type Parts } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkPlace, keepHeaders, openForChange, sealHeaders } from './schedules.headers.ts';
 import {
   checkDefinition,
-  checkMayRun,
   checkNames,
   checkReferences,
+  checkSteps,
   definitionOf,
   firstSlots,
   nextSlots,
   parseMerged,
+  workOf,
 } from './schedules.rules.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
 import {
   type Definition,
   findSchedule,
@@ -28,7 +28,7 @@ import {
 import { viewSchedule } from './schedules.view.ts';
 
 /** Changes a schedule: the given fields replace the stored ones, and the merged record is validated as a new one is. */
-export const update = (scheduler: Scheduler): Operation =>
+export const update = ({ scheduler, rights }: Parts): Operation =>
   operation(contract.schedules.update, async (context, { params, body }) => {
     const { accountId } = context.actor;
     const { keyring } = context.kernel;
@@ -44,16 +44,22 @@ export const update = (scheduler: Scheduler): Operation =>
       const definition = keepHeaders(definitionOf(parseMerged({ ...known, ...changes })), known);
       checkDefinition(definition);
       checkPlace(definition, stored, changes);
-      checkMayRun(context.actor, definition);
+      const answers = answersForIt(changes);
+      if (answers) rights.check(context.actor, workOf(definition));
       // One of an earlier version may have some: it can still be renamed, or switched off.
       if ('spec' in changes || 'target' in changes || 'kind' in changes) checkNames(definition);
       if (sizeOf(definition) > sizeOf(known))
         await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
-      if (leads) checkReferences({ id: stored.id, definition }, await listReferences(db, accountId));
+      if (leads) {
+        const others = await listReferences(db, accountId);
+        checkReferences({ id: stored.id, definition }, others);
+        checkSteps(rights, context.actor, definition, others);
+      }
       const { ms: at } = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
-      const times = timesOf(stored, definition, changes, at);
+      const keyId = answers ? context.actor.keyId : stored.key_id;
+      const times = { ...timesOf(stored, definition, changes, at), keyId };
       const updated = await updateSchedule(db, stored.id, sealHeaders(keyring, definition), times);
       const isOtherWork =
         JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);
@@ -65,6 +71,16 @@ export const update = (scheduler: Scheduler): Operation =>
     });
     return viewSchedule(context.db, row, now);
   });
+
+/** Changes that neither let anything run nor change what does. */
+const harmless = new Set(['name', 'description', 'notify', 'alert_on_fail', 'late_after_s']);
+
+/**
+ * Whether the caller answers for what runs from now on: it changes the work, when it is due or what holds it back, or
+ * switches it on. Its key needs the rights for it then, and the runs end with that key.
+ */
+const answersForIt = (changes: Record<string, unknown>): boolean =>
+  Object.entries(changes).some(([field, value]) => !harmless.has(field) && !(field === 'enabled' && value === false));
 
 const sizeOf = ({ spec }: Pick<ScheduleRow, 'spec'>): number => JSON.stringify(spec).length;
 

@@ -1,14 +1,13 @@
 import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { createSchedule } from './create.ts';
+import { createSchedule, type Parts } from './create.ts';
 import { parseMerged } from './schedules.rules.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
 import { viewSchedule } from './schedules.view.ts';
 import { readyMade } from './templates.ts';
 
 /** Creates a schedule from a template; `params` fill its blanks, and any field of a schedule among them wins. */
-export const useTemplate = (scheduler: Scheduler): Operation =>
+export const useTemplate = (parts: Parts): Operation =>
   operation(contract.schedules.useTemplate, async (context, { body }) => {
     const template = readyMade.find(({ id }) => id === body.template);
     if (!template) {
@@ -27,6 +26,6 @@ export const useTemplate = (scheduler: Scheduler): Operation =>
       values[param.name] = given;
     }
     const definition = parseMerged({ ...template.build(values), ...overrides, template: template.id });
-    const { row, now } = await createSchedule(scheduler, context, definition);
+    const { row, now } = await createSchedule(parts, context, definition);
     return { schedule: await viewSchedule(context.db, row, now) };
   });

@@ -1,0 +1,54 @@
+import { contract } from '@svc/contract';
+import { checkAccess } from '../../kernel/http/access.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { KeyLookup } from '../keys/index.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
+import type { Definition } from './schedules.sql.ts';
+
+/** The model that agents in the cloud ask. */
+const agentModel = 'svc';
+
+/** What runs, and where: enough to tell which rights it needs. */
+export type Work = Pick<Definition, 'kind'> & { inCloud: boolean };
+
+/** Says why a run ends whose key has ended, and what to do. */
+export const keyEnded =
+  'the key that asked for this is revoked, paused or expired; save the schedule again with a key that may do this';
+
+/**
+ * The rights of work that happens later: those of the key that asked for it, as they are when it happens (document 3,
+ * Authentication; docs/security.md).
+ */
+export class Rights {
+  readonly #lookup: Pick<KeyLookup, 'authenticateId'>;
+  readonly #sandboxes: Pick<Sandboxes, 'check'>;
+
+  constructor(lookup: Pick<KeyLookup, 'authenticateId'>, sandboxes: Pick<Sandboxes, 'check'>) {
+    this.#lookup = lookup;
+    this.#sandboxes = sandboxes;
+  }
+
+  /**
+   * Throws what the routes would answer a caller that does the work by itself: 403 for scope, level, model or feature, 429
+   * for a spend cap that is reached. Hosts decide for themselves what they run.
+   */
+  check(actor: Actor, { kind, inCloud }: Work): void {
+    if (!inCloud || (kind !== 'shell' && kind !== 'agent')) return;
+    this.#sandboxes.check(actor);
+    if (kind === 'shell') return;
+    checkAccess('chat', contract.chat.completions, actor);
+    if (actor.models && !actor.models.includes(agentModel)) {
+      const message = `agents in the cloud use the model ${agentModel}; this key may use ${actor.models.join(', ')}`;
+      throw new ApiError('forbidden', message);
+    }
+  }
+
+  /** The key behind work that is due now. Throws 403 when it has ended, and as `check` does. */
+  async find(keyId: string | null, work: Work): Promise<Actor> {
+    const actor = keyId === null ? undefined : await this.#lookup.authenticateId(keyId);
+    if (!actor) throw new ApiError('forbidden', keyEnded);
+    this.check(actor, work);
+    return actor;
+  }
+}
