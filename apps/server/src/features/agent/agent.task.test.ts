@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { until } from '../../testing.ts';
+import { http, until } from '../../testing.ts';
 import { TestMailServer } from '../notifications/notifications.testing.ts';
 import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';
 import { type Json, openScheduler } from '../scheduler/scheduler.testing.ts';
@@ -126,6 +126,24 @@ describe('an agent on a schedule, in the cloud', () => {
     assert.match(JSON.stringify(mail.mails[0]), /Digest/);
     const { notifications } = (await t.call('GET', '/v1/notifications')).body;
     assert.deepEqual([notifications[0].type, notifications[0].body], ['agent.message', 'Decisions: none.']);
+  });
+
+  test('its turns are paid by the key that asked: past its cap the run fails, and other keys go on', async () => {
+    const terms = { scopes: ['schedules', 'sandboxes', 'chat'], spend_cap_micro_usd: 1 };
+    const { key } = (await t.call('POST', '/v1/keys', terms)).body;
+    const body = { name: 'capped', kind: 'agent', spec: { prompt: 'x' }, trigger, target: { type: 'cloud' } };
+    const schedule = (await http(t.gateway.url, '/v1/schedules', { key, body })).body;
+    const byKey = () => http(t.gateway.url, `/v1/schedules/${schedule.id}/run`, { method: 'POST', key });
+    t.model.script({ calls: [write] }, { text: 'not asked' });
+    await byKey();
+    const run = await t.turnTo(0, schedule, 'failed');
+    assert.match(run.error, /limit of rounds, time or spend/);
+    await byKey();
+    await until(async () => (await t.runsOf(schedule)).length === 2);
+    assert.match((await t.turnTo(0, schedule, 'failed')).error, /spend cap of this key/);
+    await t.call('PATCH', `/v1/schedules/${schedule.id}`, { enabled: false });
+    t.model.script({ text: 'Mine.' });
+    await runOf({ prompt: 'x' }, 'succeeded');
   });
 
   const sleep = { name: 'sandbox_bash', input: { command: 'touch out/begun; sleep 600' } };

@@ -17,14 +17,7 @@ import {
 } from '../metering/index.ts';
 import { type WrittenInput, writeInputs } from './sandboxes.inputs.ts';
 import { busy, interrupted, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import {
-  auditing,
-  findSandbox,
-  freeSandbox,
-  holdSandbox,
-  type SandboxRow,
-  takeSandbox,
-} from './sandboxes.sql.ts';
+import { auditing, findSandbox, freeSandbox, holdSandbox, type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
 
 /** On whose behalf a command runs: a request, or a run of the scheduler. */
 export type Caller = Pick<Context, 'kernel' | 'actor' | 'by' | 'signal' | 'frames'>;

@@ -129,7 +129,6 @@ export const ending = effect<unknown, RunRow>('the schedule waits for the end of
     ? {}
     : { ending: `${run.attempt}:${run.holder_id}`, ending_until: run.lease_expires_at },
 );
-export const withoutLease = effect('no lease, the holder stays', () => ({ lease_expires_at: null }));
 export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
 export const dueNow = effect('due now', (_, __, now) => ({ not_before: iso(now) }));
 export const backOff = effect<unknown, RunRow>('due after its back-off, a retry used', (run, _, now) => ({

@@ -30,7 +30,6 @@ import {
   succeeded,
   timeIsOver,
   waitedADay,
-  withoutLease,
 } from './scheduler.effects.ts';
 import { keyEnded } from '../schedules/index.ts';
 import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
@@ -171,8 +170,8 @@ export const runMoves = {
   }),
   loseKey: row({
     from: ['pending', 'awaiting_approval', 'running'],
-    // As with `cancel`: its holder hears of it at its next heartbeat.
-    outcomes: [{ to: 'failed', effects: [finished, ending, withoutLease, because(keyEnded)] }],
+    // The holder's next heartbeat is refused, and it ends the process.
+    outcomes: [{ to: 'failed', effects: [ending, released, finished, because(keyEnded)] }],
   }),
   cancel: row<{ reason: string }>({
     from: ['pending', 'awaiting_approval', 'running'],
@@ -183,7 +182,7 @@ export const runMoves = {
           finished,
           ending,
           // Its next heartbeat is answered with `cancel`.
-          withoutLease,
+          effect('no lease, the holder stays', () => ({ lease_expires_at: null })),
           effect<{ reason: string }>('error: why', (_, { reason }) => ({ error: reason })),
         ],
       },
