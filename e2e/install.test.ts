@@ -90,7 +90,7 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
 
   test('one line installs it and gives it a key of its own; it serves, and a second use of the code is refused', async () => {
     const box = machine('plain');
-    const line = await invite('--name', 'plain');
+    const line = await invite('--name', 'plain', '--allow-shell');
     const installed = await box.run(line);
     assert.equal(installed.code, 0, installed.stderr);
     assert.match(installed.stderr, /no systemd runs here/);
@@ -98,7 +98,7 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
     assert.match(key, /^svc_[0-9A-Za-z]{38}$/);
     assert.equal(statSync(join(box.root, 'etc/svc-host/key')).mode & 0o777, 0o600);
     assert.equal((await http(p.url, '/v1/keys', { key })).status, 403);
-    const daemon = box.start(`exec ${installed.stdout.trim()} --allow-shell`, {
+    const daemon = box.start(`exec ${installed.stdout.trim()}`, {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const over = new Promise((resolve) => daemon.once('exit', resolve));
@@ -132,6 +132,11 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
     box.script('usr/bin/systemctl', 'echo "$*" >> /root/asked');
     const installed = await box.run(`${await invite('--name', 'unit')} --roots /root --tags a,b`);
     assert.equal(installed.code, 0, installed.stderr);
+    assert.match(
+      installed.stderr,
+      /commands of your other devices are refused on this machine.*install .*--allow-shell\n$/,
+    );
+    assert.match(box.read('etc/svc-host/host.json'), /"shell": "ask"/);
     assert.deepEqual(box.read('root/asked').trim().split('\n'), [
       'daemon-reload',
       'enable svc-host.service',
@@ -146,6 +151,10 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
       writeFileSync(file, unit.replace(/^ExecStart="[^"]*"/m, 'ExecStart="/bin/true"'));
       execFileSync('systemd-analyze', ['verify', '--man=no', file], { stdio: 'pipe' });
     }
+    const allowing = await box.run(/allow them: (.*)$/m.exec(installed.stderr)?.[1] ?? '');
+    assert.doesNotMatch(allowing.stderr, /refused/);
+    assert.match(box.read('etc/svc-host/host.json'), /"shell": "allow"/);
+    assert.equal(box.read('etc/systemd/system/svc-host.service'), unit);
     const gone = await box.run('node /usr/local/lib/svc-host/host.mjs uninstall');
     assert.equal(gone.code, 0, gone.stderr);
     for (const path of ['etc/systemd/system/svc-host.service', 'usr/local/lib/svc-host/host.mjs', 'etc/svc-host/key']) {

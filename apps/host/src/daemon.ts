@@ -4,18 +4,18 @@ import { join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
 import { announce } from './announce.ts';
 import { type Approver, createApprover } from './approval.ts';
+import { beginPolicy } from './first-policy.ts';
 import type { Config } from './config.ts';
 import { type ConnectionTiming, stayConnected } from './connection.ts';
 import { createExecutor, type Executor, type ExecFrame } from './executor.ts';
 import type { ProcessGroups } from './groups.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
-import { hasPolicy, openPolicy, type Policy, type PolicySource, writeDefaultPolicy } from './policy.ts';
+import { openPolicy, type Policy, type PolicySource } from './policy.ts';
 import { sayRefusals } from './refusals.ts';
 import { createReporter } from './report.ts';
 import { startRuns } from './runs/index.ts';
 import { startSessions } from './sessions/index.ts';
-import { userName } from './self.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
 
 /** What a daemon is started with. */
@@ -51,7 +51,12 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { config, output } = options;
   const policyPath = options.policyPath ?? join(config.stateDir, 'host.json');
   const approver = createApprover();
-  await beginPolicy(options, policyPath, approver);
+  const { allowShell, signal } = options;
+  const isFirst =
+    options.policyPath === undefined && (await beginPolicy({ path: policyPath, allowShell, approver, signal }));
+  if (allowShell && !isFirst) {
+    output.log(`--allow-shell counts at the first run only; from then on ops.shell in ${policyPath} does`);
+  }
   const policy = await openDaemonPolicy(options, policyPath);
   const nameOf = ({ name }: Policy) => options.name ?? name ?? hostname();
   const initial = await policy.current();
@@ -108,19 +113,6 @@ async function emptyScratch(stateDir: string): Promise<void> {
   const scratch = join(stateDir, scratchName);
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { mode: 0o700 });
-}
-
-/** A first run writes the policy: commands are asked about one by one, unless a person at this machine allows them. */
-async function beginPolicy(options: DaemonOptions, path: string, approver: Approver): Promise<void> {
-  const { allowShell, output, signal } = options;
-  if (options.policyPath !== undefined || (await hasPolicy(path))) {
-    if (allowShell) output.log(`--allow-shell counts at the first run only; from then on ops.shell in ${path} does`);
-    return;
-  }
-  const user = userName();
-  const question = `first run: may your other devices run any command here as ${user}, without asking each time?`;
-  const allowed = allowShell || (approver.available() && (await approver.ask(question, signal)) === 'yes');
-  await writeDefaultPolicy(path, allowed ? 'allow' : 'ask');
 }
 
 function openDaemonPolicy(options: DaemonOptions, path: string): Promise<PolicySource> {

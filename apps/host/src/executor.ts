@@ -128,7 +128,9 @@ async function requireApproval(
   options: ExecutorOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await options.approve(frame, args, signal);
+  // Before the gateway stops waiting: its caller hears that nobody answered, not that the host is silent.
+  const patience = AbortSignal.timeout(frame.timeout_ms - Math.min(1000, Math.ceil(frame.timeout_ms / 5)));
+  const answer = await options.approve(frame, args, AbortSignal.any([signal, patience]));
   if (answer === 'no') throw new OpError('refused_by_user');
   if (answer === 'unavailable') throw new OpError(needsApproval);
 }

@@ -86,6 +86,11 @@ function addInstallation(program: Command): void {
       'print the line that makes another machine, which has only Node.js, a host; needs a key with the scope "*"',
     )
     .option('--name <name>', 'name of the host (default: its hostname)')
+    .option(
+      '--device <id>',
+      'only for this device, also when another key serves it now; needs a key with the scope "*"',
+    )
+    .option('--allow-shell', 'put into the line: your other devices may run any command there')
     .action((options: InviteOptions) => invite(options));
   withCommonOptions(program.command('install'))
     .description('be a host that starts with this machine: a systemd unit, and a key that may do nothing else')
@@ -93,7 +98,7 @@ function addInstallation(program: Command): void {
     .option('--name <name>', 'name of this host (default: of the invitation, else the hostname)')
     .option('--roots <paths>', 'as of svc host run')
     .option('--tags <names>', 'as of svc host run')
-    .option('--allow-shell', 'as of svc host run')
+    .option('--allow-shell', 'let your other devices run any command here; also when the policy file says otherwise')
     .action((options: InstallOptions) => install(options));
   withCommonOptions(program.command('uninstall'))
     .description('end the daemon and take away its unit, program and key')

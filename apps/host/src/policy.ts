@@ -89,6 +89,18 @@ export async function writeDefaultPolicy(path: string, shell: 'allow' | 'ask'): 
   await writePrivate(path, `${JSON.stringify({ ops, roots: ['~'] }, null, 2)}\n`, true);
 }
 
+/** Allows commands in a policy file that is there; all else in it stays. */
+export async function allowShell(path: string): Promise<void> {
+  const file = parseFile(await readPolicy(path), path);
+  // A file without operations allows them all.
+  if (file.ops)
+    await writePrivate(path, `${JSON.stringify({ ...file, ops: { ...file.ops, shell: 'allow' } }, null, 2)}\n`, false);
+}
+
+/** What a policy file decides on commands. */
+export const shellDecision = async (path: string): Promise<Decision> =>
+  decisionsOf(parseFile(await readPolicy(path), path).ops).shell;
+
 /** Reads the policy file; throws `CommandError` naming the file and what is wrong with it. */
 export async function openPolicy(options: PolicyOptions): Promise<PolicySource> {
   // The whole text is compared: two changes within one tick of the file system's clock share an mtime.

@@ -8,7 +8,10 @@ import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError, errnoOf } from '../failure.ts';
 import { findInstaller, systemdWord } from '../native/install.ts';
+import { createApprover } from '../approval.ts';
+import { beginPolicy } from '../first-policy.ts';
 import { createOutput } from '../output.ts';
+import { allowShell, hasPolicy, shellDecision } from '../policy.ts';
 import { describeWithTrace } from '../report.ts';
 import { ownCommand, ownFile, userName } from '../self.ts';
 import { ensureStateDirectory, loadDevice, saveDevice, writePrivate } from '../state.ts';
@@ -75,6 +78,7 @@ export async function install(options: InstallOptions): Promise<void> {
   const device = await loadDevice(places.stateDir);
   // All that can fail comes before the code, which works once.
   const program = await placeProgram(places.program);
+  await settlePolicy(places, options);
   let name = options.name ?? device.name;
   await place(places.unit, unitText(runCommand(program, url, places, options, name), places));
   if (options.code !== undefined) {
@@ -91,6 +95,37 @@ export async function install(options: InstallOptions): Promise<void> {
   const run = runCommand(program, url, places, options, name);
   await place(places.unit, unitText(run, places));
   await start(places, run, output);
+  const { stateDir, keyFile } = options;
+  const files = [
+    ...(stateDir === undefined ? [] : ['--state-dir', places.stateDir]),
+    ...(keyFile === undefined ? [] : ['--key-file', places.keyFile]),
+  ];
+  await sayShell(places, [...ownCommand(program), 'install', '--url', url, ...files, ...givenOf(options)], output);
+}
+
+const policyOf = ({ stateDir }: Places): string => join(stateDir, 'host.json');
+
+/** Whether commands are allowed is asked here, as the daemon has no terminal to ask on. */
+async function settlePolicy(places: Places, { allowShell: allows = false }: InstallOptions): Promise<void> {
+  const approver = createApprover();
+  const path = policyOf(places);
+  if (allows && (await hasPolicy(path))) return allowShell(path);
+  const signal = new AbortController().signal;
+  await beginPolicy({ path, allowShell: allows, approver, signal });
+}
+
+/** The last line: what will be refused, and the command that allows it. */
+async function sayShell(
+  places: Places,
+  install: readonly string[],
+  output: ReturnType<typeof createOutput>,
+): Promise<void> {
+  const path = policyOf(places);
+  if ((await shellDecision(path)) === 'allow') return;
+  const words = [...install, '--allow-shell'];
+  output.log(
+    `commands of your other devices are refused on this machine (ops.shell in ${path}); allow them: ${words.map(shellWord).join(' ')}`,
+  );
 }
 
 /** Copies the program to its place; of a clone there is nothing to copy. */
@@ -123,12 +158,16 @@ function runCommand(
   options: InstallOptions,
   name: string | undefined,
 ): string[] {
-  const { roots, tags, allowShell } = options;
   const own = name === undefined ? [] : ['--name', name];
   const where = ['--url', url, '--key-file', places.keyFile, '--state-dir', places.stateDir, ...own];
-  const given = [...(roots === undefined ? [] : ['--roots', roots]), ...(tags === undefined ? [] : ['--tags', tags])];
-  return [...ownCommand(program), 'run', ...where, ...given, ...(allowShell ? ['--allow-shell'] : [])];
+  return [...ownCommand(program), 'run', ...where, ...givenOf(options)];
 }
+
+/** What was said of the daemon's runs. */
+const givenOf = ({ roots, tags }: InstallOptions): string[] => [
+  ...(roots === undefined ? [] : ['--roots', roots]),
+  ...(tags === undefined ? [] : ['--tags', tags]),
+];
 
 /** Of a user's commands; none is promised to gain rights. One of root is asked to install software, setuid programs too. */
 const hardening = `NoNewPrivileges=yes

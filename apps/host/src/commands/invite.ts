@@ -7,6 +7,8 @@ import { describeWithTrace } from '../report.ts';
 /** Options of `svc host invite`. */
 export interface InviteOptions extends CommonOptions {
   name?: string;
+  device?: string;
+  allowShell?: boolean;
 }
 
 /** `svc host invite`: prints the line that makes another machine, which has only Node.js, a host. */
@@ -15,16 +17,22 @@ export async function invite(options: InviteOptions): Promise<void> {
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
   const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key });
-  const body = { ...(options.name !== undefined && { name: options.name }) };
+  const { name, device } = options;
+  const body = { ...(name !== undefined && { name }), ...(device !== undefined && { device_id: device }) };
   const made = await client.hosts.invite({ body }).catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });
-  const line = installLine(config.url, made);
+  const line = installLine(config.url, made) + (options.allowShell ? ' --allow-shell' : '');
   if (options.json) output.json({ ...made, line });
   else output.line(line);
   output.log(
     `run this line on the other machine before ${made.expires_at}; it works once, and needs Node.js 20 or later`,
   );
+  if (!options.allowShell) {
+    output.log(
+      'commands of your other devices will need a y there, or are refused; with --allow-shell the line allows them',
+    );
+  }
   if (/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(config.url)) {
     output.log(`${config.url} is this machine alone: with --url, give the address at which the other one reaches it`);
   }
