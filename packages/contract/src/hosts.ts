@@ -126,7 +126,16 @@ export const hosts = {
     auth: 'key',
     scopes: ['hosts'],
     shownOnce: true,
-    takes: json(z.object({ name: text(100).min(1).optional().describe('Of the host; default: its hostname') })),
+    takes: json(
+      z.object({
+        name: text(100).min(1).optional().describe('Of the host; default: its hostname'),
+        device_id: uuid
+          .optional()
+          .describe(
+            'The device that may use the code, also when another key serves it now; needs the scope "*". Additive',
+          ),
+      }),
+    ),
     answers: json(
       z.object({
         code: z.string().describe('For one use'),

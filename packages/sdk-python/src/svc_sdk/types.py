@@ -914,7 +914,7 @@ class HostsResultBody(_HostsResultBody, total=False):
 HostsResultAnswer = TypedDict("HostsResultAnswer", {"ok": "Literal[True]"})
 
 
-HostsInviteBody = TypedDict("HostsInviteBody", {"name": "Union[str, None]"}, total=False)
+HostsInviteBody = TypedDict("HostsInviteBody", {"name": "Union[str, None]", "device_id": "Union[str, None]"}, total=False)
 
 
 HostsInviteAnswer = TypedDict("HostsInviteAnswer", {"code": "str", "expires_at": "str", "path": "str", "sha256": "str"})

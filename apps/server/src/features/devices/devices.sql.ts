@@ -67,6 +67,14 @@ export async function findServingKey(db: Db, accountId: string, id: string): Pro
   return row?.served_by ?? undefined;
 }
 
+/** The key that serves as the device and is neither revoked nor expired; the device is locked for the transaction. */
+export async function lockServingKey(db: Db, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await db<{ served_by: string | null }[]>`
+    select (select k.id from keys.live_view k where k.id = d.served_by and k.account_id = d.account_id) as served_by
+    from devices.devices d where d.account_id = ${accountId} and d.id = ${id} for update of d`;
+  return row?.served_by ?? undefined;
+}
+
 /**
  * Binds a device to a key; false when another key holds it that is neither revoked nor expired, unless `takesOver`, or when
  * there is no such device. A key that `isSole` holds one device: for a second one `devices_by_sole_key` is violated.

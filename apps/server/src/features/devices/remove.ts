@@ -2,20 +2,28 @@ import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/audit.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
-import { deleteDevice } from './devices.sql.ts';
+import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { deleteDevice, lockServingKey } from './devices.sql.ts';
+
+const isServed = (): ApiError =>
+  new ApiError('forbidden', 'another key serves as this device: revoke that key first, or use one with the scope "*"');
 
 /** What other features forget of a device, in the transaction in which it goes. */
 export interface DeviceHooks {
   onRemoved: (tx: Db, device: { accountId: string; deviceId: string }) => Promise<void>;
 }
 
-/** Forgets a device. One that calls again is a new one: to keep it away, revoke its key. */
+/**
+ * Forgets a device. One that calls again is a new one: to keep it away, revoke its key. A device that a key serves is
+ * deleted by that key or one with `*`: whoever serves under its id next gets its commands.
+ */
 export const remove = ({ onRemoved }: DeviceHooks): Operation =>
   operation(contract.devices.remove, (context, { params: { id } }) =>
     context.transaction(async (tx) => {
       const { actor, by } = context;
       const { accountId } = actor;
+      const servedBy = await lockServingKey(tx, accountId, id);
+      if (servedBy !== undefined && servedBy !== actor.keyId && !actor.scopes.includes('*')) throw isServed();
       if (!(await deleteDevice(tx, accountId, id))) throw notFound('device');
       await onRemoved(tx, { accountId, deviceId: id });
       await writeAct(tx, { accountId, by, action: 'devices.remove', subject: id });

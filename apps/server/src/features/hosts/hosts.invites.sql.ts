@@ -7,6 +7,8 @@ export interface InviteRow {
   account_id: string;
   key_id: string;
   name: string | null;
+  /** The only device that may use it, which it takes over. */
+  device_id: string | null;
 }
 
 const seconds = 600;
@@ -15,13 +17,13 @@ const seconds = 600;
 export async function insertInvite(
   db: Db,
   time: Pick<Clock, 'instant'>,
-  invite: { accountId: string; keyId: string; name: string | null; codeHash: Buffer },
+  invite: { accountId: string; keyId: string; name: string | null; deviceId: string | null; codeHash: Buffer },
 ): Promise<string> {
-  const { accountId, keyId, name, codeHash } = invite;
+  const { accountId, keyId, name, deviceId, codeHash } = invite;
   await db`delete from hosts.invites where account_id = ${accountId} and expires_at <= ${nowOf(db, time)}`;
   const [row] = await db<{ expires_at: string }[]>`
-    insert into hosts.invites (account_id, key_id, name, code_hash, expires_at)
-    values (${accountId}, ${keyId}, ${name}, ${codeHash}, ${nowOf(db, time)} + make_interval(secs => ${seconds}))
+    insert into hosts.invites (account_id, key_id, name, device_id, code_hash, expires_at)
+    values (${accountId}, ${keyId}, ${name}, ${deviceId}, ${codeHash}, ${nowOf(db, time)} + make_interval(secs => ${seconds}))
     returning expires_at`;
   return (row as { expires_at: string }).expires_at;
 }
@@ -42,6 +44,6 @@ export async function takeInvite(
 ): Promise<InviteRow | undefined> {
   const [row] = await db<InviteRow[]>`
     delete from hosts.invites where code_hash = ${codeHash} and expires_at > ${nowOf(db, time)}
-    returning id, account_id, key_id, name`;
+    returning id, account_id, key_id, name, device_id`;
   return row;
 }

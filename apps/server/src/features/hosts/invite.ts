@@ -13,6 +13,9 @@ const mostOpen = 20;
 export const invite = operation(contract.hosts.invite, async (context, { body }) => {
   const { actor, by, clock } = context;
   checkTerms(actor, { scopes: hostScopes, tool_level: 'l0' }, clock.now());
+  if (body.device_id !== undefined && !actor.scopes.includes('*')) {
+    throw new ApiError('forbidden', 'to let a device be taken over the key needs the scope "*"; leave device_id out');
+  }
   const { sha256 } = await hostProgram.built();
   const code = createCode();
   const { accountId, keyId } = actor;
@@ -21,8 +24,14 @@ export const invite = operation(contract.hosts.invite, async (context, { body })
       const headers = { 'x-should-retry': 'false', 'retry-after': '600' };
       throw new ApiError('quota_exceeded', `${mostOpen} codes are open; use one, or wait until they end`, { headers });
     }
-    await writeAct(tx, { accountId, by, action: 'hosts.invite', details: { name: body.name } });
-    return insertInvite(tx, clock, { accountId, keyId, name: body.name ?? null, codeHash: hashOfCode(code) });
+    await writeAct(tx, {
+      accountId,
+      by,
+      action: 'hosts.invite',
+      details: { name: body.name, device_id: body.device_id },
+    });
+    const { name = null, device_id: deviceId = null } = body;
+    return insertInvite(tx, clock, { accountId, keyId, name, deviceId, codeHash: hashOfCode(code) });
   });
   return { code, expires_at: expiresAt, path: hostProgram.path, sha256 };
 });

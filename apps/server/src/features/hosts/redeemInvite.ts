@@ -6,12 +6,15 @@ import { Strangers } from '../../kernel/http/strangers.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { bindTo } from '../devices/index.ts';
-import { isUsable, issueKey, keysQuota } from '../keys/index.ts';
+import { findTerms, issueKey, keysQuota } from '../keys/index.ts';
 import { hashOfCode, hostScopes } from './hosts.invites.ts';
 import { takeInvite } from './hosts.invites.sql.ts';
 
 const notValid = (): ApiError =>
   new ApiError('forbidden', 'this code was used, is over ten minutes old, or is none; make another: svc host invite');
+
+const ofAnotherDevice = (): ApiError =>
+  new ApiError('forbidden', 'this code is for another device; make one for this machine: svc host invite');
 
 /** Exchanges a code for a key that one device serves with and that may do nothing else. */
 export function redeemInvite(kernel: Kernel): Operation {
@@ -21,14 +24,29 @@ export function redeemInvite(kernel: Kernel): Operation {
     strangers.check(context.address);
     return context.transaction(async (tx) => {
       const invite = await takeInvite(tx, context.clock, hashOfCode(code.toUpperCase()));
-      // Whoever made it may have been revoked since.
-      if (!invite || !(await isUsable(tx, invite.key_id))) throw strangers.refuse(context.address, notValid());
+      // Its maker may have been revoked since, or be allowed less: a key that it makes has no more than it has now.
+      const maker = invite && (await findTerms(tx, invite.key_id));
+      if (!invite || !maker) throw strangers.refuse(context.address, notValid());
+      if (invite.device_id !== null && invite.device_id !== device.id) throw ofAnotherDevice();
       const { account_id: accountId, key_id: parentId } = invite;
       const name = invite.name ?? device.name;
       await checkQuota(context.kernel.config, tx, keysQuota, accountId);
-      const terms = { accountId, name: `host ${name}`, scopes: hostScopes, toolLevel: 'l0' as const, parentId };
+      const terms = {
+        ...maker,
+        accountId,
+        name: `host ${name}`,
+        scopes: hostScopes,
+        toolLevel: 'l0' as const,
+        parentId,
+      };
       const { id: keyId, text: key } = await issueKey(context.kernel, tx, terms);
-      await bindTo(tx, { accountId, deviceId: device.id, keyId, scopes: hostScopes, takesOver: true });
+      await bindTo(tx, {
+        accountId,
+        deviceId: device.id,
+        keyId,
+        scopes: hostScopes,
+        takesOver: invite.device_id !== null,
+      });
       const by = { kind: 'key' as const, keyId: parentId, address: context.address, traceId: context.traceId };
       const details = { device_id: device.id, name };
       await writeAct(tx, { accountId, by, action: 'hosts.redeemInvite', subject: keyId, details });

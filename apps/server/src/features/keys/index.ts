@@ -6,7 +6,7 @@ export { keysCommands } from './keys.commands.ts';
 export { issueKey } from './keys.issue.ts';
 export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner } from './keys.owner.ts';
-export { isLastOwner, isUsable, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
+export { findTerms, isLastOwner, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
 export type { Reservation, Spending } from './keys.spend.ts';
 export { checkTerms } from './keys.terms.ts';
 

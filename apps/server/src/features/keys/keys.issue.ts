@@ -11,10 +11,10 @@ export interface KeyTerms {
   name: string;
   scopes: readonly string[];
   toolLevel?: ToolLevel | undefined;
-  models?: readonly string[] | undefined;
-  spendCapMicroUsd?: number | undefined;
+  models?: readonly string[] | null | undefined;
+  spendCapMicroUsd?: number | null | undefined;
   /** RFC 3339. */
-  expiresAt?: string | undefined;
+  expiresAt?: string | null | undefined;
   /** The key that makes it; unset: a command, or the first start. */
   parentId?: string;
 }

@@ -96,6 +96,17 @@ export async function isUsable(db: Db, id: string): Promise<boolean> {
   return (await db`select 1 from keys.usable_view where id = ${id}`).length > 0;
 }
 
+/** The limits of a key that can be used now, which every key that it makes has too; undefined: it cannot be used. */
+export async function findTerms(
+  db: Db,
+  id: string,
+): Promise<Pick<NewKey, 'models' | 'spendCapMicroUsd' | 'expiresAt'> | undefined> {
+  const [row] = await db<Pick<KeyRow, 'models' | 'spend_cap_micro_usd' | 'expires_at'>[]>`
+    select k.models, k.spend_cap_micro_usd, k.expires_at from keys.keys k join keys.usable_view u on u.id = k.id
+    where k.id = ${id}`;
+  return row && { models: row.models, spendCapMicroUsd: row.spend_cap_micro_usd, expiresAt: row.expires_at };
+}
+
 /** How many of the keys can be used, or could be again. */
 export async function countLive(db: Db, ids: readonly string[]): Promise<number> {
   const [row] = await db<{ n: number }[]>`
