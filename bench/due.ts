@@ -36,7 +36,10 @@ function rowOf(who: string, due: number, lags: readonly number[]): Row {
 /** Lags between the minute and the frame that tells of each run. */
 async function measureOurs(schedules: number, say: (text: string) => void): Promise<number[]> {
   using dataDir = temporaryDataDir();
-  await using platform = await startPlatform(dataDir.path, { SVC_RATE_REQUESTS: '100000000' });
+  await using platform = await startPlatform(dataDir.path, {
+    SVC_RATE_REQUESTS: '100000000',
+    SVC_QUOTA_SLOTS_PER_MINUTE: '100000',
+  });
   say(`svc: creating ${schedules} schedules`);
   const { call, close } = caller(platform);
   // Nothing becomes a run before all of them are there.

@@ -145,6 +145,9 @@ export const settings = {
   SVC_QUOTA_SCHEDULE_BYTES: quota
     .default(64 * 2 ** 20)
     .describe("bytes that the specs of an account's schedules may take, as they are stored"),
+  SVC_QUOTA_SLOTS_PER_MINUTE: quota
+    .default(1_200)
+    .describe('runs a minute that the timetables of an account may ask for, all enabled schedules together'),
   SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
   SVC_QUOTA_WEBHOOKS: quota.default(20).describe('webhooks for notifications an account may have'),
   SVC_QUOTA_RUN_LOG_BYTES: quota

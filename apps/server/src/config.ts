@@ -93,6 +93,7 @@ const quotasOf = (values: z.output<typeof schema>) => ({
   devices: values.SVC_QUOTA_DEVICES,
   schedules: values.SVC_QUOTA_SCHEDULES,
   schedule_bytes: values.SVC_QUOTA_SCHEDULE_BYTES,
+  slots_per_minute: values.SVC_QUOTA_SLOTS_PER_MINUTE,
   heartbeats: values.SVC_QUOTA_HEARTBEATS,
   webhooks: values.SVC_QUOTA_WEBHOOKS,
   run_log_bytes: values.SVC_QUOTA_RUN_LOG_BYTES,

@@ -10,6 +10,7 @@ export const quotaNames = [
   'devices',
   'schedules',
   'schedule_bytes',
+  'slots_per_minute',
   'heartbeats',
   'webhooks',
   'run_log_bytes',

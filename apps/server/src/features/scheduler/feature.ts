@@ -18,7 +18,7 @@ import { result } from './result.ts';
 import { runs } from './runs.ts';
 import { sweepHosts } from './hosts.sql.ts';
 import { type CloudBackends, CloudRunner } from './scheduler.cloud.ts';
-import { sweepRuns } from './scheduler.sql.ts';
+import { sweepRuns, trimRuns } from './scheduler.sql.ts';
 import { Ticker } from './scheduler.ticker.ts';
 import { updateHost } from './updateHost.ts';
 
@@ -30,6 +30,17 @@ const sweep: JobDefinition = {
     await sweepLogs({ sql, blobs }, now);
     await sweepRuns(sql, new Date(ms - config.runDays * 86_400_000).toISOString());
     await sweepHosts(sql, now);
+  },
+};
+
+/** Runs that are kept of an account; at 1,200 a minute (`SVC_QUOTA_SLOTS_PER_MINUTE`) an hour adds 72,000. */
+const mostRunsKept = 200_000;
+
+const trim: JobDefinition = {
+  name: 'scheduler.trim',
+  cron: '47 * * * *',
+  async run({ sql }) {
+    await trimRuns(sql, mostRunsKept);
   },
 };
 
@@ -57,7 +68,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       fire: fire(parts),
     },
     quotas: [runLogBytesQuota],
-    jobs: [sweep, storeLogs],
+    jobs: [sweep, trim, storeLogs],
     async start(_kernel, { works }) {
       await parts.changes.start();
       if (works) ticker.start();

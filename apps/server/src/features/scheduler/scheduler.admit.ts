@@ -32,6 +32,8 @@ export interface Candidate {
   parent?: { runId: string; step: number };
   /** The key that it acts for, where that is not the one that saved the schedule. */
   keyId?: string | null;
+  /** It is not run: the schedule's latest slot stands for so many. */
+  passedOver?: number | undefined;
 }
 
 /** What a run carries of its schedule. */
@@ -81,7 +83,7 @@ export async function admit(
     const { schedule } = candidate;
     const state = counts.get(schedule.id) as Counts;
     if (await isRefused(parts, db, candidate, state, now)) continue;
-    const verdict = overlapOf(candidate, state);
+    const verdict = candidate.passedOver === undefined ? overlapOf(candidate, state) : 'skip';
     if (verdict === 'refuse') continue;
     if (verdict === 'kill') {
       await cancelActive(parts, db, schedule.id, now, 'replaced by the next run');
@@ -210,7 +212,11 @@ function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts
   return origin === 'manual' ? 'refuse' : 'skip';
 }
 
-function newRun({ schedule, scheduledFor, origin, parent, keyId }: Candidate, overlaps: boolean, now: number): NewRun {
+function newRun(
+  { schedule, scheduledFor, origin, parent, keyId, passedOver }: Candidate,
+  overlaps: boolean,
+  now: number,
+): NewRun {
   const { late_after_s: lateAfter } = effective(schedule);
   const lateAt = lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString();
   const asks = needsApproval(schedule, Date.parse(scheduledFor));
@@ -223,13 +229,13 @@ function newRun({ schedule, scheduledFor, origin, parent, keyId }: Candidate, ov
     origin,
     parent_run_id: parent?.runId ?? null,
     chain_step: parent?.step ?? null,
-    ...created({ overlaps, asks, lateAt }, now),
+    ...created({ overlaps, asks, lateAt, passedOver }, now),
   };
 }
 
 /** The columns of a run that its creation decides. */
 export function created(
-  given: { overlaps: boolean; asks: boolean; lateAt: string | null },
+  given: { overlaps: boolean; asks: boolean; lateAt: string | null; passedOver?: number | undefined },
   now: number,
 ): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec' | 'sealed_headers'>> {
   const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);

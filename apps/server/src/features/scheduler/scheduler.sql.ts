@@ -255,7 +255,7 @@ export async function takeLate(db: Db, now: string, limit: number): Promise<RunR
     returning ${runColumns(db)}`;
 }
 
-/** Chains that wait for their next step: running, with no step that is active. */
+/** Chains that wait for their next step: running, with no step that is active; dealt by account in turn. */
 export async function listIdleChains(
   db: Db,
   now: string,
@@ -271,7 +271,7 @@ export async function listIdleChains(
               or (other.state = 'pending' and (other.scheduled_for, other.id) < (c.scheduled_for, c.id))))))
       and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
         and r.state in ('pending', 'awaiting_approval', 'running'))
-    order by c.created_at limit ${limit}`;
+    order by row_number() over (partition by c.account_id order by c.created_at), c.created_at limit ${limit}`;
 }
 
 /** Steps that are not over although their chain is. */
@@ -297,6 +297,26 @@ export async function lockSlot(db: Db, scheduleId: string, scheduledFor: string)
     where r.schedule_id = ${scheduleId} and r.scheduled_for = ${scheduledFor} and r.origin in ('slot', 'catch_up')
     for update`;
   return row;
+}
+
+/** Deletes the oldest runs that are over of each account with more than `most` runs, `piece` at a time; answers how many went. */
+export async function trimRuns(db: Db, most: number, piece = 5_000): Promise<number> {
+  const full = await db<{ account_id: string }[]>`
+    select account_id from scheduler.runs group by account_id having count(*) > ${most}`;
+  let trimmed = 0;
+  for (const { account_id: accountId } of full) {
+    for (let gone = -1; gone !== 0; trimmed += Math.max(gone, 0)) {
+      const { count } = await db`
+        delete from scheduler.runs where id in (
+          select id from scheduler.runs
+          where account_id = ${accountId} and state not in ('pending', 'awaiting_approval', 'running')
+            and ordinal < (select ordinal from scheduler.runs where account_id = ${accountId}
+              order by ordinal desc offset ${most - 1} limit 1)
+          order by ordinal limit ${piece})`;
+      gone = count;
+    }
+  }
+  return trimmed;
 }
 
 /** Deletes what is over and was created before an instant (RFC 3339). */

@@ -52,9 +52,20 @@ const row = <G = unknown, R = RunRow>(given: Move<G, R>): Move<G, R> => given;
 
 /** Every move of a run. Nothing else sets the state of one; README.md shows this table. */
 export const runMoves = {
-  create: row<{ overlaps: boolean; asks: boolean; lateAt: string | null }, unknown>({
+  create: row<{ overlaps: boolean; asks: boolean; lateAt: string | null; passedOver?: number | undefined }, unknown>({
     from: [],
     outcomes: [
+      {
+        to: 'skipped',
+        when: guard('a later slot stands for it', (_, { passedOver }) => passedOver !== undefined),
+        effects: [
+          finished,
+          neverLate,
+          effect<{ passedOver?: number | undefined }>('error: how many were passed over', (_, { passedOver }) => ({
+            error: `late: the next run stands for ${passedOver} slots`,
+          })),
+        ],
+      },
       {
         to: 'skipped',
         when: guard('its schedule has an active run', (_, { overlaps }) => overlaps),

@@ -42,6 +42,9 @@ const batch = 500;
 const longestSleepMs = 1_000;
 const soonMs = 20;
 const setAsideMs = 60_000;
+/** A schedule this late is worth a line in the log, one a minute. */
+const lateMs = 10_000;
+const warnEveryMs = 60_000;
 /** Nothing outlives its key by much more. */
 const keysEveryMs = 2_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -55,7 +58,7 @@ export async function tickSchedules(parts: SchedulerParts, filter: DueFilter = {
     if (due.length === 0) return 0;
     const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now) }));
     const candidates = plans.flatMap(({ schedule, plan }) =>
-      plan.due.map(({ at, origin }): Candidate => ({ schedule, scheduledFor: at, origin })),
+      plan.due.map(({ at, ...due }): Candidate => ({ schedule, scheduledFor: at, ...due })),
     );
     if (candidates.length > 0) await admit(parts, db, candidates, now);
     const advances = plans.map(
@@ -214,12 +217,17 @@ export class Ticker {
   /** When keys were looked at last; of `clock.monotonic()`. */
   #keysAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
+  /** How late the longest due schedule is. */
+  #lagMs = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
 
   /** `onCloud` is called when there are runs for the cloud. */
   constructor(parts: SchedulerParts, onCloud: () => void) {
     this.#parts = parts;
     this.#onCloud = onCloud;
     parts.changes.onWake(() => this.#loop?.wake());
+    const help = 'How late the longest due schedule is';
+    parts.kernel.metrics.gauge('svc_schedule_lag_seconds', help, () => this.#lagMs / 1_000);
   }
 
   /** Ticks from now on. */
@@ -233,6 +241,18 @@ export class Ticker {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.stop();
+  }
+
+  /** More schedules are due than this installation takes: it says so, once a minute. */
+  #noteLag(ms: number): void {
+    const { clock, log } = this.#parts.kernel;
+    this.#lagMs = ms;
+    if (ms < lateMs || clock.monotonic() - this.#warnedAt < warnEveryMs) return;
+    this.#warnedAt = clock.monotonic();
+    log.warn(
+      { lag_s: Math.round(ms / 1_000) },
+      'schedules are late: add a worker, or lower SVC_QUOTA_SLOTS_PER_MINUTE',
+    );
   }
 
   async #drain(): Promise<void> {
@@ -264,6 +284,7 @@ export class Ticker {
     for (const [id, until] of this.#setAside) if (until <= clock.monotonic()) this.#setAside.delete(id);
     const { ms, pauses } = await probeSchedules(sql, clock, [...this.#setAside.keys()]);
     const isDue = ms !== null && ms <= 0;
+    this.#noteLag(isDue ? -ms : 0);
     // Two at a time: one computes while the database works for the other.
     if (isDue && (await this.#takeDue()) === batch) await Promise.all([this.#drain(), this.#drain()]);
     const runs = await probeRuns(sql, clock);

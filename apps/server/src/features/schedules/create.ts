@@ -12,6 +12,7 @@ import {
   checkSteps,
   definitionOf,
   firstSlots,
+  ratePerMinute,
   workOf,
 } from './schedules.rules.ts';
 import { keepHeaders, sealHeaders } from './schedules.headers.ts';
@@ -23,6 +24,7 @@ import {
   type ScheduleRow,
   scheduleBytesQuota,
   schedulesQuota,
+  slotsQuota,
 } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
@@ -63,9 +65,12 @@ export async function createSchedule(
     checkAt(definition.trigger, now);
     await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
     await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
+    const rate = ratePerMinute(definition, now);
+    if (rate > 0) await checkQuota(context.kernel.config, db, slotsQuota, accountId, rate);
     const row = await insertSchedule(db, { accountId, keyId }, sealHeaders(context.kernel.keyring, definition), {
       now: new Date(now).toISOString(),
       slots: firstSlots(definition, now),
+      rate,
     });
     const state = row.enabled ? 'enabled' : 'disabled';
     await scheduler.publish(db, accountId, { op: 'created', state, schedule_id: row.id });

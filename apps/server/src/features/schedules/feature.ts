@@ -15,13 +15,13 @@ import { stream } from './stream.ts';
 import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
-import { scheduleBytesQuota, schedulesQuota } from './schedules.sql.ts';
+import { scheduleBytesQuota, schedulesQuota, slotsQuota } from './schedules.sql.ts';
 /** Schedules: what is to run, when and where. */
 export function schedulesFeature(parts: Parts): Feature {
   const { scheduler } = parts;
   return {
     name: 'schedules',
-    quotas: [schedulesQuota, scheduleBytesQuota],
+    quotas: [schedulesQuota, scheduleBytesQuota, slotsQuota],
     jobs: [sealClearHeaders],
     async start(kernel, { works }) {
       const ending = new AbortController();

@@ -215,6 +215,17 @@ export function firstSlots(schedule: Pick<Definition, 'trigger' | 'policy' | 'en
   return nextSlots(schedule, { after: Math.min(at, now), anchor: now });
 }
 
+/** Slots that a rate is taken from: enough for a minute of a timetable of seconds. */
+const slotsOfRate = 61;
+
+/** How many runs a minute its timetable asks for, by its next slots; 0 when it has fewer than two. */
+export function ratePerMinute(schedule: Pick<Definition, 'trigger' | 'policy' | 'enabled'>, now: number): number {
+  const slots = nextSlots(schedule, { after: now, anchor: now }, slotsOfRate);
+  const [first, last] = [slots[0], slots.at(-1)];
+  if (first === undefined || last === undefined || first === last) return 0;
+  return ((slots.length - 1) * 60_000) / (Date.parse(last) - Date.parse(first));
+}
+
 /** Whether the schedule has a slot at an instant. */
 export function isSlot({ trigger, policy, anchor_at }: ScheduleRow, instant: number): boolean {
   const times = { after: instant - 1, anchor: Date.parse(anchor_at) };
@@ -224,8 +235,8 @@ export function isSlot({ trigger, policy, anchor_at }: ScheduleRow, instant: num
 
 /** What a tick makes of a due schedule. */
 export interface Plan {
-  /** Slots that become runs; a misfired one is a catch-up. */
-  due: { at: string; origin: 'slot' | 'catch_up' }[];
+  /** Slots that become runs; a misfired one is a catch-up, and one row stands for those that were passed over. */
+  due: { at: string; origin: 'slot' | 'catch_up'; passedOver?: number }[];
   /** Slots from now on, when those that are stored do not last. */
   slots: string[] | undefined;
   /** Last slot that fell into the pause. */
@@ -247,7 +258,7 @@ export function planTick(row: DueRow, now: number): Plan {
   const iso = (slot: number): string => new Date(slot).toISOString();
   const due = [
     ...misfired(row, late, fresh.length > 0, now).map((slot) => ({ at: iso(slot), origin: 'catch_up' as const })),
-    ...fresh.map((slot) => ({ at: iso(slot), origin: 'slot' as const })),
+    ...caughtUp(row, fresh).map(({ slot, ...more }) => ({ at: iso(slot), origin: 'slot' as const, ...more })),
   ];
   return { due, slots: refill(row, now), missed: missed === undefined ? undefined : iso(missed) };
 }
@@ -269,6 +280,19 @@ function pastSlots(row: DueRow, now: number): number[] {
   const skipDays = skipDaysOf(row.policy);
   const options = { anchor: Date.parse(row.anchor_at), tz: zoneOf(row.trigger), ...(skipDays && { skipDays }) };
   return [...past, ...missedSlots(trigger, { ...options, from: last, to: now, limit: mostMissed })].slice(-mostMissed);
+}
+
+/**
+ * When more slots of a schedule than these are due at once, the latest stands for the others, unless its misfire rule asks
+ * for all: a ticker that is behind must not fall further.
+ */
+const mostAtOnce = 2;
+
+function caughtUp(row: DueRow, fresh: readonly number[]): { slot: number; passedOver?: number }[] {
+  const [latest, before] = [fresh.at(-1), fresh.at(-2)];
+  const takesAll = fresh.length <= mostAtOnce || effective(row).misfire === 'all_within';
+  if (takesAll || latest === undefined || before === undefined) return fresh.map((slot) => ({ slot }));
+  return [{ slot: before, passedOver: fresh.length - 1 }, { slot: latest }];
 }
 
 function refill(row: DueRow, now: number): string[] | undefined {

@@ -43,6 +43,8 @@ export interface ScheduleRow extends Definition {
   /** The key that saved what runs; null: saved by an earlier version. */
   key_id: string | null;
   anchor_at: string;
+  /** What its timetable asks for (`ratePerMinute`). */
+  slots_per_minute: number;
   /** Ascending; the first is `next_run_at`. */
   slots: string[];
   last_run_at: string | null;
@@ -60,7 +62,7 @@ const plainColumns = (db: Db) => db`
   s.id, s.account_id, s.key_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
   s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
   s.alert_on_fail, s.notify, s.template, s.command_hash, s.sealed_headers, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
-  s.last_output_hash, s.created_at, s.updated_at`;
+  s.last_output_hash, s.slots_per_minute, s.created_at, s.updated_at`;
 const columns = (db: Db) => db`${plainColumns(db)}, s.slots`;
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
@@ -81,7 +83,7 @@ export async function insertSchedule(
   db: Db,
   owner: { accountId: string; keyId: string },
   definition: Definition,
-  times: { now: string; slots: string[] },
+  times: { now: string; slots: string[]; rate: number },
 ): Promise<ScheduleRow> {
   const values = {
     ...definitionValues(definition),
@@ -89,6 +91,7 @@ export async function insertSchedule(
     key_id: owner.keyId,
     anchor_at: times.now,
     slots: times.slots,
+    slots_per_minute: times.rate,
     next_run_at: times.slots[0] ?? null,
     created_at: times.now,
     updated_at: times.now,
@@ -105,6 +108,19 @@ export const schedulesQuota: Quota = {
   async count(db, accountId) {
     const [row] = await db<{ n: number }[]>`
       select count(*)::int as n from schedules.schedules where account_id = ${accountId}`;
+    return row?.n ?? 0;
+  },
+};
+
+/** Runs that timetables ask for, in a minute. */
+export const slotsQuota: Quota = {
+  name: 'slots_per_minute',
+  what: 'runs a minute by the timetables of its schedules',
+  remedy: 'let some run less often, or switch some off',
+  async count(db, accountId) {
+    const [row] = await db<{ n: number }[]>`
+      select ceil(coalesce(sum(slots_per_minute), 0))::int as n from schedules.schedules
+      where account_id = ${accountId} and enabled`;
     return row?.n ?? 0;
   },
 };
@@ -127,13 +143,14 @@ export async function updateSchedule(
   db: Db,
   id: string,
   definition: Definition,
-  times: { now: string; anchor: string; slots: string[]; failures: number; keyId: string | null },
+  times: { now: string; anchor: string; slots: string[]; failures: number; rate: number; keyId: string | null },
 ): Promise<ScheduleRow> {
   const values = {
     ...definitionValues(definition),
     key_id: times.keyId,
     anchor_at: times.anchor,
     slots: times.slots,
+    slots_per_minute: times.rate,
     next_run_at: times.slots[0] ?? null,
     failures: times.failures,
     updated_at: times.now,
@@ -233,12 +250,41 @@ export interface DueFilter {
   except?: readonly string[];
 }
 
+/** Due schedules that are looked at to deal them; those of all accounts together are fewer while tickers keep up. */
+const mostDealt = 20_000;
+
+/** Locks due schedules that no other ticker holds, dealt by account in turn: the longest due of each, then the second. */
+async function dealDue(db: Db, now: string, limit: number, { only, except = [] }: DueFilter): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    with due as (
+      select id, account_id, next_run_at from schedules.schedules
+      where next_run_at <= ${now} ${only === undefined ? db`` : db`and id = ${only}`}
+        ${except.length === 0 ? db`` : db`and id <> all(${except as string[]}::uuid[])`}
+      order by next_run_at limit ${mostDealt}
+    ), dealt as (
+      select id, next_run_at, row_number() over (partition by account_id order by next_run_at, id) as turn from due
+    )
+    select s.id from dealt d join schedules.schedules s on s.id = d.id
+    where s.next_run_at <= ${now} order by d.turn, d.next_run_at limit ${limit} for update of s skip locked`;
+  return rows.map(({ id }) => id);
+}
+
+/** Locks all schedules of an account that are due, in the order of their ids. */
+async function lockDueOf(db: Db, accountId: string, now: string, limit: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from schedules.schedules where account_id = ${accountId} and next_run_at <= ${now}
+    order by id limit ${limit} for update`;
+  return rows.map(({ id }) => id);
+}
+
 /**
- * Locks schedules that are due at `now`, longest due first: those that no other ticker holds; of one account all, in
- * the order of their ids, after whoever holds them. An account that may not run anything counts as paused.
+ * Locks schedules that are due at `now`: of one account in the order of their ids, after whoever holds them; else dealt by
+ * account, those that no other ticker holds. An account that may not run anything counts as paused.
  */
 export async function lockDue(db: Db, now: string, limit: number, filter: DueFilter): Promise<DueRow[]> {
-  const { accountId, only, except = [] } = filter;
+  const { accountId } = filter;
+  const ids = await (accountId === undefined ? dealDue(db, now, limit, filter) : lockDueOf(db, accountId, now, limit));
+  if (ids.length === 0) return [];
   return db<DueRow[]>`
     select ${plainColumns(db)}, s.slots[1:p.n] as past, cardinality(s.slots) - p.n as left,
       case when a.may_run then z.paused_at else 'epoch' end as paused_at,
@@ -246,11 +292,7 @@ export async function lockDue(db: Db, now: string, limit: number, filter: DueFil
     from schedules.schedules s left join schedules.pauses z using (account_id)
       join accounts.standing_view a on a.id = s.account_id
       cross join lateral (select count(*)::int as n from unnest(s.slots) slot where slot <= ${now}) p
-    where s.next_run_at <= ${now} ${accountId === undefined ? db`` : db`and s.account_id = ${accountId}`}
-      ${only === undefined ? db`` : db`and s.id = ${only}`}
-      ${except.length === 0 ? db`` : db`and s.id <> all(${except as string[]}::uuid[])`}
-    order by ${accountId === undefined ? db`s.next_run_at` : db`s.id`} limit ${limit}
-    for update of s ${accountId === undefined ? db`skip locked` : db``}`;
+    where s.id = any(${ids}::uuid[]) order by s.next_run_at, s.id`;
 }
 
 /** Ids of due schedules. */

@@ -15,6 +15,7 @@ import {
   firstSlots,
   nextSlots,
   parseMerged,
+  ratePerMinute,
   workOf,
 } from './schedules.rules.ts';
 import {
@@ -22,6 +23,7 @@ import {
   findSchedule,
   lockSchedule,
   scheduleBytesQuota,
+  slotsQuota,
   type ScheduleRow,
   updateSchedule,
 } from './schedules.sql.ts';
@@ -59,7 +61,10 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
       const keyId = answers ? context.actor.keyId : stored.key_id;
-      const times = { ...timesOf(stored, definition, changes, at), keyId };
+      const rate = ratePerMinute(definition, at);
+      const more = rate - (stored.enabled ? stored.slots_per_minute : 0);
+      if (more > 0) await checkQuota(context.kernel.config, db, slotsQuota, accountId, more);
+      const times = { ...timesOf(stored, definition, changes, at), rate, keyId };
       const updated = await updateSchedule(db, stored.id, sealHeaders(keyring, definition), times);
       const isOtherWork =
         JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);

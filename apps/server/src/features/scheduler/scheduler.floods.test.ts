@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { setQuota } from '../../kernel/quotas.ts';
+import { shared } from '../../testing.shared.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { lockDue } from '../schedules/index.ts';
+import { Scheduler } from './index.ts';
+import { type Json, minute, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
+import { trimRuns } from './scheduler.sql.ts';
+import { tickChains } from './scheduler.ticker.ts';
+
+describe('scheduler: one account against the rest', () => {
+  const base = shared(() => openScheduler());
+  let t: SchedulerTest;
+  beforeEach(async () => void (t = await base.fresh()));
+
+  /** More schedules of the account like this one, due a second before it. */
+  const copies = (schedule: { id: string }, count: number) => t.gateway.kernel.sql`
+    insert into schedules.schedules (account_id, name, kind, spec, trigger, enabled, anchor_at, slots, next_run_at, created_at, updated_at)
+    select account_id, name, kind, spec, trigger, true, anchor_at, slots, next_run_at - interval '1 s', created_at, updated_at
+    from schedules.schedules, generate_series(1, ${count}) where id = ${schedule.id}`;
+
+  test('what one account has due is no reason for another to wait: schedules are dealt in turn', async () => {
+    const flood = await base.fresh();
+    const theirs = await flood.create({ trigger: { type: 'interval', every_s: 60 } });
+    const mine = await t.create({ trigger: { type: 'interval', every_s: 60 } });
+    const { sql } = t.gateway.kernel;
+    await sql`update schedules.schedules set next_run_at = next_run_at - interval '30 s' where id = ${theirs.id}`;
+    await copies(theirs, 1_400);
+    // The clock stands: nobody else finds them due.
+    const now = new Date(t.clock.now() + 2 * minute).toISOString();
+    const due = await inTransaction(sql, (tx) => lockDue(tx, now, 500, {}));
+    assert.equal(due.length, 500);
+    assert.ok(due.some(({ id }) => id === mine.id));
+    await sql`delete from schedules.schedules where account_id = ${flood.account.id}`;
+  });
+
+  test('of many slots that are due at once the latest runs, and one row counts the others', async () => {
+    const schedule = await t.create({ trigger: { type: 'interval', every_s: 1 }, overlap: 'kill' });
+    await t.turn(40 * second, async () => (await t.runsOf(schedule)).length > 0);
+    const [latest, before, ...more] = await t.runsOf(schedule);
+    assert.deepEqual([latest.state, before.state, more], ['pending', 'skipped', []]);
+    assert.equal(before.error, 'late: the next run stands for 39 slots');
+  });
+
+  test('an account’s timetables ask for a bounded number of runs a minute: 429 on create, on an edit, on switching on', async () => {
+    await setQuota(t.gateway.kernel.sql, t.account.id, 'slots_per_minute', 100);
+    const every = (every_s: number) => ({ trigger: { type: 'interval', every_s } });
+    const post = (fields: Json) =>
+      t.call('POST', '/v1/schedules', { name: 'x', kind: 'agent', spec: { prompt: 'x' }, ...fields });
+    const first = await t.create(every(1));
+    const refused = await post(every(1));
+    assert.deepEqual([refused.status, refused.body.error.code], [429, 'quota_exceeded']);
+    assert.match(refused.body.error.message, /may have 100 runs a minute by the timetables.*, and has 60/);
+    const burst = { trigger: { type: 'cron', expr: '* * 3 * * *' } };
+    assert.equal((await post(burst)).status, 429, 'a burst counts by its minutes, not by its day');
+    const slow = await t.create(every(60));
+    const edit = await t.call('PATCH', `/v1/schedules/${slow.id}`, every(1));
+    assert.equal(edit.status, 429);
+    const off = await t.create({ ...every(1), enabled: false });
+    assert.equal((await t.call('PATCH', `/v1/schedules/${off.id}`, { enabled: true })).status, 429);
+    await t.call('PATCH', `/v1/schedules/${first.id}`, { enabled: false });
+    assert.equal((await t.call('PATCH', `/v1/schedules/${off.id}`, { enabled: true })).status, 200);
+    for (let day = 0; day < 110; day += 1) await t.create({ trigger: { type: 'cron', expr: '0 3 * * *' } });
+    const { quotas } = (await t.call('GET', '/v1/usage')).body;
+    const use = quotas.find(({ name }: { name: string }) => name === 'slots_per_minute');
+    assert.deepEqual([use.used, use.limit], [62, 100]);
+  });
+
+  test('chains are dealt in turn too: those of one account that cannot go on hold up no other', async () => {
+    const stuck = await base.fresh();
+    const step = await stuck.create({ trigger: { type: 'event', trigger_id: 'x' } });
+    const trigger = { type: 'event', trigger_id: 'x' };
+    const chainOf = async (s: SchedulerTest, of: { id: string }) =>
+      s.create({ kind: 'chain', trigger, spec: { steps: [{ schedule_id: of.id }] } });
+    const theirs = await chainOf(stuck, step);
+    const { sql } = t.gateway.kernel;
+    await stuck.call('POST', '/v1/schedules/pause', {});
+    await sql`
+      insert into scheduler.runs (account_id, schedule_id, scheduled_for, origin, state, created_at, not_before, name, kind,
+        spec, pool, target_type, overlap, timeout_s, retries, retry_backoff_s, started_at)
+      select ${stuck.account.id}, gen_random_uuid(), now(), 'manual', 'running', 'epoch', 'epoch', 'x', 'chain',
+        (select spec from schedules.schedules where id = ${theirs.id}), 'cloud', 'cloud', 'skip', 60, 0, 60, now()
+      from generate_series(1, 600)`;
+    const own = await t.create({ trigger });
+    const chain = await chainOf(t, own);
+    await t.runNow(chain);
+    await tickChains(new Scheduler(t.gateway.kernel).parts);
+    assert.equal((await t.runsOf(own)).length, 1);
+    await sql`delete from scheduler.runs where account_id = ${stuck.account.id}`;
+  });
+
+  test('runs of an account are bounded: the oldest that are over go, what is under way stays', async () => {
+    const schedule = await t.create({ trigger: { type: 'event', trigger_id: 'x' }, overlap: 'kill' });
+    const other = await t.create({ trigger: { type: 'event', trigger_id: 'y' } });
+    await t.runNow(other);
+    for (let n = 0; n < 8; n += 1) await t.runNow(schedule);
+    const before = await t.runsOf(schedule);
+    assert.equal(await trimRuns(t.gateway.kernel.sql, 3, 2), 5);
+    assert.deepEqual(await t.runsOf(schedule), before.slice(0, 3));
+    assert.equal((await t.runsOf(other)).length, 1);
+  });
+});
