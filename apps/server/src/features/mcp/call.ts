@@ -2,15 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { rateLimitExceeded, requestsOf } from '../../kernel/http/limits.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { type Cancellations, messagesOf } from './mcp.cancel.ts';
+
+/** Of one request: each is answered by a server of its own turn on the gateway's thread. */
+const mostMessages = 10;
 
 /** Answers a message; pages of other origins are refused, as they could speak for whoever looks at them. */
 export const call = (handler: McpHttpHandler, cancellations: Cancellations): Operation =>
   operation(contract.mcp.call, async (context, { body }) => {
     checkOrigin(context);
+    if (Array.isArray(body) && body.length > mostMessages) {
+      throw badRequest(`a list holds ${mostMessages} messages at most; send the others by themselves`);
+    }
     const messages = messagesOf(body);
     await takeRate(context, messages.length - 1);
     const session = context.headers['mcp-session-id'];

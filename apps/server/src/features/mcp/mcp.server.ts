@@ -1,7 +1,15 @@
-import { createMcpHandler, type McpHttpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { wordsFor } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { toApiError } from '../../kernel/http/errors.ts';
+import { addFieldErrors, badRequest, toApiError } from '../../kernel/http/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { listed } from './mcp.schemas.ts';
 import type { Tool } from './mcp.tools.ts';
 
 const instructions = 'Tools run code in isolated sandboxes of the caller.';
@@ -12,30 +20,33 @@ interface Carried {
 }
 
 /**
- * Serves both revisions of the protocol: a fresh server for each message, and nothing kept between them. What a tool
- * answers is data: nothing in it changes what this does.
+ * Serves both revisions of the protocol: a fresh server for each request, and nothing kept between them. The list of tools
+ * is written once: it costs 3 ms, and never changes, so that nothing can be subscribed to. What a tool answers is data:
+ * nothing in it changes what this does.
  */
-export const createHandler = (tools: readonly Tool[], log: Log): McpHttpHandler =>
-  createMcpHandler(
+export function createHandler(tools: readonly Tool[], log: Log): McpHttpHandler {
+  const list = { tools: tools.map(listed) };
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return createMcpHandler(
     ({ authInfo }) => {
       const { context } = (authInfo as Carried | undefined)?.extra ?? {};
-      const server = new McpServer({ name: 'svc', title: 'svc', version: '1' }, { instructions });
-      for (const tool of tools) {
-        const { description, input: inputSchema, hints } = tool;
-        const annotations = { ...hints, openWorldHint: false };
-        server.registerTool(tool.name, { description, inputSchema, annotations }, (input) =>
-          runTool(tool, context as Context, input),
-        );
-      }
+      const info = { name: 'svc', title: 'svc', version: '1' };
+      const server = new Server(info, { instructions, capabilities: { tools: {} } });
+      server.setRequestHandler('tools/list', () => list);
+      server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
+        const tool = byName.get(name);
+        if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name.slice(0, 120)} not found`);
+        return runTool(tool, context as Context, given);
+      });
       return server;
     },
     { onerror: (err) => log.debug({ err }, 'a message of MCP was refused') },
   );
+}
 
-async function runTool(tool: Tool, context: Context, input: Record<string, unknown>) {
+async function runTool(tool: Tool, context: Context, given: unknown) {
   try {
-    const { text, data } = await tool.run(context, input);
-    return { content: [{ type: 'text' as const, text }], structuredContent: data };
+    return { content: [{ type: 'text' as const, text: await tool.run(context, inputOf(tool, given)) }] };
   } catch (error) {
     const failure = toApiError(error);
     if (failure !== error) context.log.error({ err: error, trace: context.traceId, tool: tool.name }, 'a tool failed');
@@ -43,4 +54,14 @@ async function runTool(tool: Tool, context: Context, input: Record<string, unkno
     const text = JSON.stringify({ code, message, ...(details && { details }) });
     return { content: [{ type: 'text' as const, text }], isError: true };
   }
+}
+
+/** Throws 400 with the faults of each argument. */
+function inputOf(tool: Tool, given: unknown): Record<string, unknown> {
+  const parsed = tool.input.safeParse(given, { error: wordsFor });
+  if (parsed.success) return parsed.data;
+  const fieldErrors: Record<string, string[]> = {};
+  addFieldErrors(fieldErrors, parsed.error.issues);
+  const [field, messages] = Object.entries(fieldErrors)[0] ?? ['arguments', ['are invalid']];
+  throw badRequest(`${field}: ${messages?.[0] ?? 'is invalid'}`, fieldErrors);
 }

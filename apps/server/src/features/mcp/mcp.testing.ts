@@ -8,9 +8,10 @@ export async function connectMcp(gateway: { url: string }, key: string, mode: 'l
   await client.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
   const call = async (name: string, input: object = {}, options: { signal?: AbortSignal } = {}) => {
     const called = await client.callTool({ name, arguments: { ...input } }, options);
-    const { content, structuredContent, isError } = called;
+    const { content, isError } = called;
     const [first] = content as { type: string; text: string }[];
-    return { text: first?.text ?? '', data: structuredContent as Json, isError: isError === true };
+    const text = first?.text ?? '';
+    return { text, data: dataOf(text), isError: isError === true };
   };
   return {
     client,
@@ -22,4 +23,13 @@ export async function connectMcp(gateway: { url: string }, key: string, mode: 'l
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
+}
+
+/** Of an answer that is JSON. */
+function dataOf(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

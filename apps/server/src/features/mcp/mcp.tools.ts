@@ -7,12 +7,6 @@ import { admit, type Given, invoke } from '../../kernel/http/invoke.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 
-/** What a tool answers: text for the model, and the same as data. */
-export interface ToolAnswer {
-  text: string;
-  data: Record<string, unknown>;
-}
-
 /** Annotations of the protocol; those that it has other defaults for are always given. */
 interface Hints {
   readOnlyHint: boolean;
@@ -35,7 +29,8 @@ export interface Tool {
   input: z.ZodObject;
   /** What clients show a person before they run it, or ask by it. */
   hints: Hints;
-  run(context: Context, input: Record<string, unknown>): Promise<ToolAnswer>;
+  /** Answers text for the model: JSON, or the text of a file. */
+  run(context: Context, input: Record<string, unknown>): Promise<string>;
 }
 
 /** What tools are made of. */
@@ -87,7 +82,7 @@ export function promptTools({ prompts }: ToolParts): Tool[] {
 
 /** The tools of sandboxes (document 3, Chat tool and skills). */
 export function sandboxTools(parts: ToolParts): Tool[] {
-  const call = async (context: Context, verb: string, given: Given): Promise<ToolAnswer> =>
+  const call = async (context: Context, verb: string, given: Given): Promise<string> =>
     answerOf(await invoke(parts.feature, verb, context, given));
   /** A tool that is one operation: `sandbox_id` is its parameter, what else comes is its body. */
   const tool = (name: string, verb: string, description: string, input: z.ZodObject, hints: Hints): Tool => ({
@@ -141,9 +136,9 @@ interface FilesInput {
 async function files(
   context: Context,
   { sandbox_id: id, op, path, content }: FilesInput,
-  call: (context: Context, verb: string, given: Given) => Promise<ToolAnswer>,
+  call: (context: Context, verb: string, given: Given) => Promise<string>,
   { sandboxes, feature }: ToolParts,
-): Promise<ToolAnswer> {
+): Promise<string> {
   if (op === 'list')
     return call(context, 'listFiles', { params: { id }, query: { ...(path !== undefined && { path }) } });
   if (op === 'artifacts') return call(context, 'artifacts', { params: { id } });
@@ -157,7 +152,7 @@ async function files(
   return answerOf(await sandboxes.writeFile(context, params, Readable.from([Buffer.from(content ?? '')])));
 }
 
-async function readInline(path: string, { bytes, body }: { bytes: number; body: Readable }): Promise<ToolAnswer> {
+async function readInline(path: string, { bytes, body }: { bytes: number; body: Readable }): Promise<string> {
   if (bytes > mostInlineBytes) {
     body.destroy();
     throw badRequest(
@@ -169,11 +164,7 @@ async function readInline(path: string, { bytes, body }: { bytes: number; body: 
   const whole = Buffer.concat(chunks);
   const text = whole.toString('utf8');
   const isText = Buffer.from(text).equals(whole);
-  const data = { path, bytes, ...(isText ? { content: text } : { content_base64: whole.toString('base64') }) };
-  return { text: isText ? text : JSON.stringify(data), data };
+  return isText ? text : JSON.stringify({ path, bytes, content_base64: whole.toString('base64') });
 }
 
-function answerOf(body: unknown): ToolAnswer {
-  const data = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-  return { text: JSON.stringify(data), data };
-}
+const answerOf = (body: unknown): string => JSON.stringify(typeof body === 'object' && body !== null ? body : {});
