@@ -1,5 +1,7 @@
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Context } from '../../kernel/http/context.ts';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Inference } from '../inference/index.ts';
 
 /** Carries a form with a file to a lane, with the lane's own name of the model. */
@@ -24,16 +26,53 @@ export async function relayForm(inference: Inference, context: Context, path: st
   );
 }
 
+/** A form has a file, a model, and a few words on how to hear it; parts of it are read on the gateway's thread. */
+const limits = { parts: 20, files: 1, fieldSize: 256 * 1024, headerSize: 8_192, headerPairs: 20 };
+const tooMuch = `a form has one file and ${limits.parts} parts at most, each value up to 256 KiB`;
+
+/** The form, read as it comes. Throws 400 for what is no form, or has more parts than one for speech has. */
 async function readForm(context: Context): Promise<FormData> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of context.upload as AsyncIterable<Buffer>) {
-    context.hold(chunk.length);
-    chunks.push(chunk);
-  }
-  const headers = { 'content-type': context.givenType };
+  const form = new FormData();
+  const parser = parserOf(context.givenType);
+  const refuse = (): void => void parser.destroy(badRequest(tooMuch));
+  for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) parser.on(limit, refuse);
+  parser.on('field', (name, value, _isNameCut, isValueCut) => {
+    if (isValueCut) refuse();
+    else form.append(name, value);
+  });
+  const files: Promise<void>[] = [];
+  parser.on('file', (name, stream, filename = '', _encoding, type) => {
+    const kept = async (): Promise<void> => {
+      const chunks: Buffer<ArrayBuffer>[] = [];
+      for await (const chunk of stream) chunks.push(chunk);
+      form.append(name, new File(chunks, filename, { type }));
+    };
+    files.push(kept());
+  });
+  const counted = async function* (upload: AsyncIterable<Buffer>) {
+    for await (const chunk of upload) {
+      context.hold(chunk.length);
+      yield chunk;
+    }
+  };
   try {
-    return await new Response(Buffer.concat(chunks), { headers }).formData();
+    await pipeline(counted(context.upload), parser);
+    await Promise.all(files);
+  } catch (error) {
+    for (const file of files) file.catch(() => {});
+    throw error instanceof ApiError ? error : noForm();
+  }
+  return form;
+}
+
+const noForm = (): ApiError =>
+  badRequest('the body is no form; send multipart/form-data with the fields file and model');
+
+function parserOf(type: string): BusboyInstance {
+  if (!/^multipart\/form-data\b/i.test(type)) throw noForm();
+  try {
+    return new Busboy({ headers: { 'content-type': type }, limits });
   } catch {
-    throw badRequest('the body is no form; send multipart/form-data with the fields file and model');
+    throw noForm();
   }
 }

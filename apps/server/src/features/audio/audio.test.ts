@@ -106,6 +106,26 @@ describe('audio, and tokens for it', () => {
     assert.match((await ask(form)).join(), /^400,file/);
   });
 
+  test('a form of more parts, or longer values, than speech needs is refused, at the part that is too many', async () => {
+    const part = (name: string, value: string, more = '') =>
+      `--x\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+    const file = part('file', 'RIFF', '; filename="a.wav"');
+    const send = async (...parts: string[]) => {
+      const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'multipart/form-data; boundary=x' };
+      const body = `${parts.join('')}--x--\r\n`;
+      const answer = await fetch(`${gateway.url}/v1/audio/transcriptions`, { method: 'POST', headers, body });
+      return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message] as const;
+    };
+    const model = part('model', 'ears-1');
+    const cases = [
+      [model, file, part('a', 'b').repeat(200_000)],
+      [model, file, part('prompt', 'x'.repeat(300_000))],
+      [model, file, file],
+    ];
+    for (const parts of cases) assert.match((await send(...parts)).join(), /^400,a form has one file and 20 parts/);
+    assert.equal(provider.taken.length, 0);
+  });
+
   test('a token is good for its kind of route, until its end, and no longer than its key', async () => {
     const { status, body } = await mint('audio');
     assert.deepEqual(
