@@ -137,6 +137,12 @@ export const settings = {
     .default([])
     .describe("name servers that are asked for hosts of callers' addresses; default: the machine's"),
   SVC_RATE_REQUESTS: perMinute.default(600_000).describe('requests a key may make per minute, over all gateways'),
+  SVC_RATE_ACCOUNT: perMinute
+    .optional()
+    .describe(
+      'requests that all keys of an account may make per minute together, over all gateways; if unset twice those of one ' +
+        'key, 1200000 at least',
+    ),
   SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
   SVC_QUOTA_KEYS: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),

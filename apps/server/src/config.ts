@@ -146,7 +146,12 @@ function complete(values: z.output<typeof schema>) {
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
     dnsServers: values.SVC_DNS_SERVERS,
-    rates: { requests: values.SVC_RATE_REQUESTS, search: values.SVC_RATE_SEARCH, fetch: values.SVC_RATE_FETCH },
+    rates: {
+      requests: values.SVC_RATE_REQUESTS,
+      account: values.SVC_RATE_ACCOUNT ?? Math.max(2 * values.SVC_RATE_REQUESTS, 1_200_000),
+      search: values.SVC_RATE_SEARCH,
+      fetch: values.SVC_RATE_FETCH,
+    },
     quotas: quotasOf(values),
     auditDays: values.SVC_AUDIT_DAYS,
     runDays: values.SVC_RUN_DAYS,

@@ -62,7 +62,14 @@ export function addCounts(counts: Counts, more: Readonly<Counts>): void {
 /** What the kernel itself keeps of an account. */
 export const kernelData: AccountData = {
   name: 'kernel',
-  tables: ['kernel.usage_records', 'kernel.key_spend', 'kernel.idempotency', 'kernel.idempotency_use', 'kernel.quotas'],
+  tables: [
+    'kernel.usage_records',
+    'kernel.usage_counts',
+    'kernel.key_spend',
+    'kernel.idempotency',
+    'kernel.idempotency_use',
+    'kernel.quotas',
+  ],
   keeps: {
     'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',
     'kernel.rate_windows': 'counts of the last five minutes',

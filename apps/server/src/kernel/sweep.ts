@@ -20,5 +20,6 @@ export const sweepUsage: JobDefinition = {
   async run({ sql, clock, config }) {
     const now = nowOf(sql, clock);
     await sql`select kernel.keep_usage_months(${now}, ${now} - make_interval(days => ${config.usageDays}))`;
+    await sql`delete from kernel.usage_counts where minute < ${now} - make_interval(days => ${config.usageDays})`;
   },
 };

@@ -157,4 +157,55 @@ describe('usage recorder', () => {
     const [left] = await pool<{ n: number }[]>`select count(*) as n from kernel.usage_records`;
     assert.equal(left?.n, 2);
   });
+
+  test('what an account asks thick and free is counted by key, route, status and minute; the first of a minute are told one by one', async () => {
+    const clock = testClock();
+    const recorder = createUsageRecorder(sql, clock, quiet);
+    const accountId = randomUUID();
+    const [one, two] = [randomUUID(), randomUUID()];
+    const at = 1_800_000_000_000;
+    const flood = (count: number, keyId: string, more: Partial<UsageRecord> = {}) => {
+      for (let n = 0; n < count; n += 1) recorder.record(record(keyId, { at, accountId, bytes: 2, ms: 3, ...more }));
+    };
+    flood(10_000, one);
+    flood(500, two, { status: 404 });
+    flood(5, two, { costMicroUsd: 4 });
+    await recorder.flush();
+    // A later second of the same minute adds to it; the next one begins anew.
+    flood(1_000, one, { at: at + 1_000 });
+    flood(200, one, { at: at + 60_000 });
+    // Another account has its own.
+    const other = randomUUID();
+    recorder.record(record(other, { at }));
+    await recorder.close();
+    assert.deepEqual([await count(one), await count(two), await count(other)], [240, 5, 1]);
+    const counts = await sql`
+      select key_id, route, status, minute, requests, bytes, ms from kernel.usage_counts
+      where account_id = ${accountId} order by minute, requests desc`;
+    const minute = (ms: number) => new Date(Math.floor(ms / 60_000) * 60_000).toISOString();
+    const row = (keyId: string, status: number, when: number, requests: number) => ({
+      key_id: keyId,
+      route: 'test.run',
+      status,
+      minute: minute(when),
+      requests,
+      bytes: requests * 2,
+      ms: requests * 3,
+    });
+    assert.deepEqual(
+      counts.map((each) => ({ ...each })),
+      [row(one, 200, at, 10_880), row(two, 404, at, 500), row(one, 200, at + 60_000, 80)],
+    );
+  });
+
+  test('an account counts 500 kinds of requests apart in a minute, and further ones together', async () => {
+    const recorder = createUsageRecorder(sql, testClock(), quiet);
+    const accountId = randomUUID();
+    for (let n = 0; n < 2_120; n += 1) recorder.record(record(randomUUID(), { accountId, route: `r${n % 7}` }));
+    await recorder.close();
+    const [row] = await sql`
+      select count(*)::int as rows, sum(requests)::int as requests,
+        (count(*) filter (where route <> '*'))::int as apart from kernel.usage_counts where account_id = ${accountId}`;
+    assert.deepEqual({ ...row, rows: 0 }, { rows: 0, requests: 2_000, apart: 500 });
+  });
 });

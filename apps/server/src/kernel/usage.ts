@@ -2,6 +2,7 @@ import { createBatches } from './batches.ts';
 import type { Clock } from './clock.ts';
 import type { Db, Sql } from './db/db.ts';
 import type { Log } from './log.ts';
+import { type UsageCount, UsageCounts, writeCounts } from './usage.counts.ts';
 
 /** One authenticated request (kernel: Every response). */
 export interface UsageRecord {
@@ -34,11 +35,38 @@ const atOnce = 2_000;
 /** What the column holds: 24 days, less than a stream may last. One record that does not fit would hold up all. */
 const mostMs = 2_147_483_647;
 
-/** Collects usage records and writes them in batches off the request path. */
+/** About 10 MB. */
+const mostCounts = 50_000;
+const drainEveryMs = 500;
+
+/**
+ * Collects usage records and writes them in batches off the request path. Free requests past the first of an account in a
+ * minute are counted instead (`usage.counts.ts`).
+ */
 export function createUsageRecorder(sql: Sql, clock: Clock, log: Log): UsageRecorder {
   const write = (records: UsageRecord[]): Promise<void> => writeUsage(sql, records);
   const { add, flush, close } = createBatches({ clock, log }, { name: 'usage records', most, atOnce, write });
-  return { record: (usage) => void add(usage), flush, close };
+  const counts = new UsageCounts();
+  const counted = createBatches(
+    { clock, log },
+    { name: 'counts of requests', most: mostCounts, atOnce, write: (some: UsageCount[]) => writeCounts(sql, some) },
+  );
+  const drain = (): void => {
+    for (const count of counts.drain()) counted.add(count);
+  };
+  const stop = clock.every(drainEveryMs, drain);
+  const both = async (first: () => Promise<void>, second: () => Promise<void>): Promise<void> => {
+    drain();
+    await Promise.all([first(), second()]);
+  };
+  return {
+    record: (usage) => void (counts.take(usage) || add(usage)),
+    flush: () => both(flush, counted.flush),
+    close: () => {
+      stop();
+      return both(close, counted.close);
+    },
+  };
 }
 
 /** Writes records now: of what must be counted with the transaction that it belongs to. */

@@ -15,6 +15,12 @@ export const requestsOf = (rates: { requests: number }): RateLimit => ({
   perMinute: rates.requests,
 });
 
+/** Those of all keys of an account together: keys are free. */
+export const requestsOfAccount = (rates: { account: number }): RateLimit => ({
+  name: 'account',
+  perMinute: rates.account,
+});
+
 /** Where a caller stands in its window. */
 export interface RateState {
   allowed: boolean;

@@ -10,7 +10,7 @@ import { patienceForFiles } from './leftover.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from './server.ts';
 import { keyInProtocols, mountSockets } from './sockets.ts';
 import { Strangers } from './strangers.ts';
-import { type RateState, rateHeaders, rateLimitExceeded, requestsOf } from './limits.ts';
+import { type RateState, rateHeaders, rateLimitExceeded, requestsOf, requestsOfAccount } from './limits.ts';
 
 /** What the kernel asks of features on every authenticated request. */
 export interface Gate {
@@ -101,7 +101,12 @@ function admit(
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const limit = requestsOf(kernel.config.rates);
+  const { limiter, config } = kernel;
+  const limit = requestsOf(config.rates);
+  const ofAccount = requestsOfAccount(config.rates);
+  const checkAccount = (state: RateState): void => {
+    if (!state.allowed) throw rateLimitExceeded(ofAccount.name, state);
+  };
   const withState = (state: RateState): void => {
     if (!state.allowed) throw rateLimitExceeded(limit.name, state);
     const headers = rateHeaders(limit.name, state);
@@ -112,8 +117,11 @@ function admit(
     if (!actor) throw request.server.strangers.refuse(request.ip, invalidApiKey());
     request.actor = actor;
     checkCaller(mounted.feature, mounted.operation.route, actor);
-    const state = kernel.limiter.take(limit, actor.keyId);
-    return state instanceof Promise ? state.then(withState) : withState(state);
+    const [own, all] = [limiter.take(limit, actor.keyId), limiter.take(ofAccount, actor.accountId)];
+    if (own instanceof Promise || all instanceof Promise)
+      return Promise.all([own, all]).then(([one, other]) => (withState(one), checkAccount(other)));
+    withState(own);
+    checkAccount(all);
   };
   try {
     const { route } = mounted.operation;
