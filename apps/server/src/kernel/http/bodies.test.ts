@@ -74,12 +74,71 @@ describe('bodies', () => {
 
   test('what all accounts hold is bounded too, and let go to the byte', () => {
     const bodies = new Bodies(testClock());
-    for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 24 * mib);
-    assert.throws(() => bodies.hold('a', 2 * mib), { code: 'rate_limit_exceeded' });
-    assert.throws(() => bodies.hold('d', 1), { code: 'unavailable' });
-    bodies.release('b', 24 * mib);
-    bodies.hold('d', 24 * mib);
-    for (const owner of ['a', 'c', 'd']) bodies.release(owner, 24 * mib);
+    for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 21 * mib);
+    assert.throws(() => bodies.hold('a', 5 * mib), { code: 'rate_limit_exceeded' });
+    assert.throws(() => bodies.hold('d', 2 * mib), { code: 'unavailable' });
+    bodies.release('b', 21 * mib);
+    bodies.hold('d', 21 * mib);
+    for (const owner of ['a', 'c', 'd']) bodies.release(owner, 21 * mib);
     bodies.hold('a', 25 * mib);
+  });
+
+  test('small bodies find room when large ones have taken theirs', () => {
+    const bodies = new Bodies(testClock());
+    for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 21 * mib);
+    const never = () => assert.fail();
+    assert.throws(() => bodies.hold('d', 2 * mib, bodies.begin('d', never)), { code: 'unavailable' });
+    for (let n = 0; n < 100; n += 1) bodies.hold('d', 60 * 1024, bodies.begin('d', never));
+  });
+
+  test('when there is no room the body goes that held most for longest, of an account that holds more than who asks', () => {
+    const clock = testClock();
+    const bodies = new Bodies(clock);
+    const ended: string[] = [];
+    const begin = (owner: string, name: string, bytes: number) => {
+      const coming = bodies.begin(owner, () => {
+        ended.push(name);
+        bodies.arrived(coming);
+        bodies.release(owner, coming.bytes);
+      });
+      bodies.hold(owner, bytes, coming);
+      return coming;
+    };
+    begin('a', 'a: old', 10 * mib);
+    clock.advance(10_000);
+    begin('a', 'a: new', 12 * mib);
+    begin('b', 'b: new', 22 * mib);
+    begin('c', 'c: whole', 15 * mib);
+    begin('d', 'd', 6 * mib);
+    assert.deepEqual(ended, ['a: old']);
+    assert.throws(() => bodies.hold('b', 13 * mib), { code: 'rate_limit_exceeded' });
+    assert.equal(bodies.heldBytes(), 55 * mib);
+    begin('e', 'e', 9 * mib);
+    assert.throws(() => begin('b', 'b: more', 3 * mib), { code: 'unavailable' }, 'nobody holds more than it would');
+    assert.deepEqual(ended, ['a: old']);
+  });
+
+  test('a body that is slower than 1 kB a second is ended with its reason', async () => {
+    const { socket, answer } = halfSent(account.key, 2_000);
+    await until(() => gateway.app.http.bodies.heldBytes() >= 2_000);
+    const sending = setInterval(() => socket.write('y'), 5);
+    try {
+      await until(() => {
+        clock.advance(5_000);
+        return answer() !== '';
+      });
+    } finally {
+      clearInterval(sending);
+    }
+    assert.match(answer(), /^HTTP\/1\.1 400 [^]*slower than 1000 bytes a second/);
+    socket.destroy();
+    await until(() => gateway.app.http.bodies.heldBytes() === 0);
+  });
+
+  test('a route without a key takes 64 KiB', async () => {
+    const raw = JSON.stringify({ code: 'x', device: { id: account.id, name: 'x' }, pad: 'p'.repeat(65_536) });
+    const answer = await http(gateway.url, '/v1/hosts/invites/redeem', { raw });
+    assert.deepEqual([answer.status, answer.body.error.code], [413, 'payload_too_large']);
+    assert.match(answer.body.error.message, /over 64 KiB/);
   });
 });
