@@ -20,7 +20,11 @@ export const hiddenValue = '***';
 export const webhookFormats = ['svc', 'slack', 'ntfy'] as const;
 
 const name = text(120).refine((value) => value.trim() !== '', 'must not be blank');
-const url = text(2_000).min(1).describe('`https:` URL on the public internet; of `ntfy`, that of the topic');
+const url = text(2_000)
+  .min(1)
+  .describe(
+    '`https:` URL on the public internet, or a URL of a host that the operator allowed; of `ntfy`, that of the topic',
+  );
 const types = z
   .array(
     z

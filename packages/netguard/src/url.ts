@@ -36,10 +36,14 @@ export function checkUrl(text: string, rules: OutboundRules, protocols: readonly
   if (!rules.fetchPorts.includes(port)) throw refused('port');
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const isLiteral = isIP(host) !== 0;
-  const isAllowedHost = rules.fetchAllowHosts.some((allowed) => hostOf(allowed) === host);
+  const isAllowedHost = isAllowed(url, rules);
   if (!isAllowedHost && (isLiteral ? !isPublicAddress(host) : isBlockedName(host))) throw refused('host');
   return { url, host, port, isLiteral, isAllowedHost };
 }
+
+/** Whether the operator named the host of a URL. */
+export const isAllowed = ({ hostname }: URL, { fetchAllowHosts }: Pick<OutboundRules, 'fetchAllowHosts'>): boolean =>
+  fetchAllowHosts.some((allowed) => hostOf(allowed) === hostname.replace(/^\[|\]$/g, '').replace(/\.$/, ''));
 
 /** The operator's spelling of a host, as the URL class spells it. */
 function hostOf(allowed: string): string {

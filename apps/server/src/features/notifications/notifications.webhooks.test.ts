@@ -245,7 +245,7 @@ describe('webhooks of notifications', () => {
   test('an address that is no public https address is refused in one and the same words', async () => {
     const messages = new Set<string>();
     for (const url of [
-      `http://127.0.0.1:${receiver.port}/x`,
+      `http://127.0.0.2:${receiver.port}/x`,
       'https://127.0.0.1:22/x',
       'https://10.0.0.1/x',
       'https://169.254.169.254/latest',

@@ -4,6 +4,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { isAllowed } from '@svc/netguard';
 import { OutboundError } from '../../kernel/outbound.ts';
 import { notify } from './notifications.notify.ts';
 import type { WebhookFormat } from './notifications.rules.ts';
@@ -59,13 +60,20 @@ const brokenReason = 'what is stored of this webhook cannot be opened any more; 
 /** 400 for what needs the address or the secret of a broken webhook. */
 export const refusedBroken = () => refusedUrl(brokenReason);
 
+/** Without TLS only to a host that the operator named: one on the same network. */
+const protocolsOf = (config: Kernel['config'], url: string): string[] =>
+  URL.canParse(url) && isAllowed(new URL(url), config) ? ['https:', 'http:'] : ['https:'];
+
 /** Throws 400 for an address that no webhook may have. The words are the same whatever the reason. */
-export async function checkAddress({ outbound }: Pick<Kernel, 'outbound'>, url: string): Promise<void> {
+export async function checkAddress(
+  { outbound, config }: Pick<Kernel, 'outbound' | 'config'>,
+  url: string,
+): Promise<void> {
   try {
-    await outbound.check(url, { protocols: ['https:'] });
+    await outbound.check(url, { protocols: protocolsOf(config, url) });
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    throw refusedUrl('must be an https: URL on the public internet');
+    throw refusedUrl('must be an https: URL on the public internet, or of a host in SVC_FETCH_ALLOW_HOSTS');
   }
 }
 
@@ -119,7 +127,7 @@ async function attempt(
         ...signatureHeaders(secrets, { id, now, body }),
       },
       body,
-      protocols: ['https:'],
+      protocols: protocolsOf(config, url),
       redirects: 0,
       timeoutMs,
       // The limit above, of the whole, comes first.
