@@ -50,7 +50,13 @@ A key may call what one of its scopes allows; \`*\` allows everything. Any other
 A key gives another one no scope beyond its own: \`<feature>\` includes its \`:read\` and \`:exec\`, and no \`:serve\`, for to be
 a host is another right than to command hosts. With \`scheduler:serve\` alone a device sees the schedules that may come to it.
 A device serves with one key, the first that did: another key gets 403 until that one is revoked, has expired, or a key with
-\`*\` takes the device over or makes a key for it (\`svc host enroll\`). Generated from the contract by \`npm run generate\`.
+\`*\` takes the device over or makes a key for it (\`svc host enroll\`).
+
+\`sessions\` and \`prompts\` make machines work: what they send is run by the agent command of a machine's policy, and an agent
+is worth a shell unless the policy asks (\`agent.ask\`). \`schedules\` runs what was approved on a machine, and in the cloud
+what the key may do there by itself: a shell needs \`sandboxes\` and the level \`l3_sandbox\` too, an agent \`chat\` besides.
+
+Generated from the contract by \`npm run generate\`.
 
 | scope | routes |
 |---|---|

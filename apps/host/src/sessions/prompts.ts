@@ -27,7 +27,6 @@ export interface PromptsOptions {
 
 /** Longer than an agent works at one prompt; what hangs ends. */
 const mostRunMs = 4 * 3_600_000;
-const mostShown = 300;
 /** Far more than wait for a device (200). */
 const mostSeen = 5_000;
 
@@ -244,7 +243,8 @@ export class PromptRunner {
     if (!policy.agent.ask) return undefined;
     const how = 'approve it at a terminal of its daemon, or set agent.ask to false in its policy file';
     if (!approver.available()) return `it asks about each prompt; ${how}`;
-    const question = `run the agent with this prompt? ${text.slice(0, mostShown)}${text.length > mostShown ? ' …' : ''}`;
+    // Whole: what matters may stand at the end.
+    const question = `run the agent with this prompt? ${text}`;
     const answer = await approver.ask(question, AbortSignal.any([signal, ending]));
     if (ending.aborted) return String(ending.reason);
     return answer === 'yes' ? undefined : `nobody there approved it; ${how}`;

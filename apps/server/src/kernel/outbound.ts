@@ -63,6 +63,8 @@ export interface Outbound {
   request(url: string, request?: OutboundRequest): Promise<OutboundAnswer>;
   /** Judges an address as a request would, name look-up included, and connects to nothing; throws `OutboundError`. */
   check(url: string, options?: Pick<OutboundRequest, 'protocols'>): Promise<void>;
+  /** Judges the text of an address alone: no name is looked up; throws `OutboundError`. */
+  checkText(url: string, options?: Pick<OutboundRequest, 'protocols'>): void;
 }
 
 const defaults = {
@@ -166,6 +168,9 @@ export function createOutbound(
     },
     async check(url, { protocols = defaults.protocols } = {}) {
       await targetOf(url, protocols);
+    },
+    checkText(url, { protocols = defaults.protocols } = {}) {
+      checkUrl(url, rules, protocols);
     },
   };
 }

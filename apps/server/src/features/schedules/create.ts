@@ -6,6 +6,7 @@ import { checkQuota } from '../../kernel/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
+  checkAddress,
   checkDefinition,
   checkNames,
   checkReferences,
@@ -54,6 +55,7 @@ export async function createSchedule(
   checkDefinition(definition);
   rights.check(context.actor, workOf(definition));
   checkNames(definition);
+  checkAddress(context.kernel.outbound, definition);
   return context.transaction(async (db) => {
     const { ms: now } = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {

@@ -155,4 +155,25 @@ describe('schedules: whose rights later work has', () => {
     await t.call('POST', '/v1/triggers/x/fire');
     assert.match((await t.turnTo(0, schedule, 'failed')).error, /save the schedule again/);
   });
+
+  test('a webhook of the cloud to a private address is refused when it is saved; a host reaches its own network', async () => {
+    const hook = (url: string, more: object = {}) =>
+      t.call('POST', '/v1/schedules', { name: 'h', kind: 'http', spec: { url, method: 'GET' }, trigger, ...more });
+    const internal = [
+      'https://10.0.0.1/',
+      'https://127.0.0.1/',
+      'https://localhost/',
+      'https://db.internal/',
+      'https://a.b:22/',
+    ];
+    for (const url of [...internal, 'https://[::1]/', 'https://169.254.169.254/latest/', 'http://example.com/']) {
+      const { status, body } = await hook(url);
+      assert.equal(status, 400, url);
+      assert.ok(body.error.details.fieldErrors['spec.url'], url);
+    }
+    assert.equal((await hook('https://10.0.0.1/', { target: { type: 'any' } })).status, 201);
+    const { body: schedule } = await hook('https://example.com/');
+    const edit = { spec: { url: 'https://10.0.0.1/', method: 'GET' } };
+    assert.equal((await t.call('PATCH', `/v1/schedules/${schedule.id}`, edit)).status, 400);
+  });
 });

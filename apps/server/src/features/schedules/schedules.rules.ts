@@ -11,6 +11,7 @@ import {
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import type { z } from 'zod';
 import type { Actor } from '../../kernel/http/actor.ts';
+import type { Outbound } from '../../kernel/outbound.ts';
 import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
 import type { Rights, Work } from './schedules.rights.ts';
 import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
@@ -150,6 +151,18 @@ export function checkNames({ kind, spec, target }: Definition): void {
   if (kind !== 'shell' || target?.type !== 'cloud' || names === undefined || names.length === 0) return;
   const message = 'a command in the cloud has no variables of a host; leave them out, or choose a host as the target';
   throw badRequest(`spec.env_names: ${message}`, { 'spec.env_names': [message] });
+}
+
+/** Throws 400 for a webhook of the cloud to an address that is never reached from there, as far as its text tells. */
+export function checkAddress(outbound: Pick<Outbound, 'checkText'>, definition: Definition): void {
+  if (definition.kind !== 'http' || effective(definition).target.type !== 'cloud') return;
+  try {
+    outbound.checkText(definition.spec['url'] as string, { protocols: ['https:'] });
+  } catch {
+    const message =
+      'must be an https: URL on the public internet, on a port that is open here; a host reaches its own network';
+    throw badRequest(`spec.url: ${message}`, { 'spec.url': [message] });
+  }
 }
 
 function checkHeaderNames(headers: Record<string, string>): void {

@@ -7,6 +7,7 @@ import { checkAt, type Parts } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkPlace, keepHeaders, openForChange, sealHeaders } from './schedules.headers.ts';
 import {
+  checkAddress,
   checkDefinition,
   checkNames,
   checkReferences,
@@ -49,7 +50,10 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
       const answers = answersForIt(changes);
       if (answers) rights.check(context.actor, workOf(definition));
       // One of an earlier version may have some: it can still be renamed, or switched off.
-      if ('spec' in changes || 'target' in changes || 'kind' in changes) checkNames(definition);
+      if ('spec' in changes || 'target' in changes || 'kind' in changes) {
+        checkNames(definition);
+        checkAddress(context.kernel.outbound, definition);
+      }
       if (sizeOf(definition) > sizeOf(known))
         await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
       if (leads) {
