@@ -74,6 +74,12 @@ export const settings = {
     .default('owner@localhost')
     .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
   SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
+  SVC_HOST_NAMES: list
+    .optional()
+    .describe(
+      'further names of this installation, comma-separated; with SVC_BASE_URL set a request to any other name gets 421 ' +
+        '(addresses and localhost are taken)',
+    ),
   SVC_HUB_URL: httpUrl
     .optional()
     .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),

@@ -125,6 +125,7 @@ function complete(values: z.output<typeof schema>) {
     baseUrl,
     /** Unset, links say 127.0.0.1, whatever address the gateway listens on. */
     baseUrlIsSet: values.SVC_BASE_URL !== undefined,
+    ownNames: values.SVC_BASE_URL === undefined ? undefined : ownNames(values, baseUrl),
     ownerEmail: values.SVC_OWNER_EMAIL,
     /** Undefined without a web app: its links lead nowhere then. */
     webUrl: values.SVC_HUB_URL,
@@ -188,6 +189,13 @@ const addressesOf = (values: z.output<typeof schema>, baseUrl: string) => ({
   relayUrl: values.SVC_RELAY_URL ?? `${baseUrl}/relay`,
   resolveUrl: values.SVC_RESOLVE_URL ?? `${baseUrl}/resolve`,
 });
+
+/** Names under which the installation is reached, and those that only this machine gives to itself. */
+const ownNames = (values: z.output<typeof schema>, baseUrl: string): ReadonlySet<string> => {
+  const urls = [baseUrl, ...Object.values(addressesOf(values, baseUrl))];
+  const names = ['localhost', ...(values.SVC_HOST_NAMES ?? []), ...urls.map((url) => new URL(url).hostname)];
+  return new Set(names.map((name) => name.toLowerCase()));
+};
 
 const systemNames =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;

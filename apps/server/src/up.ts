@@ -157,7 +157,10 @@ async function listenForMetrics(kernel: Kernel, part: Part, log: Log) {
     },
   };
   try {
-    return { probe_host: host, probe_port: await kernel.metrics.listen({ host, port }, probes) };
+    return {
+      probe_host: host,
+      probe_port: await kernel.metrics.listen({ host, port, names: kernel.config.ownNames }, probes),
+    };
   } catch (error) {
     if (required) throw new ConfigError(`SVC_METRICS_PORT: ${host}:${port} cannot be listened on`);
     log.warn({ err: error, port }, 'no listener for metrics and probes; set SVC_METRICS_PORT to a free port');

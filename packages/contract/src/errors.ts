@@ -23,6 +23,7 @@ export const sharedErrors = {
   not_found: { status: 404, type: 'not_found_error' },
   idempotency_in_flight: { status: 409, type: 'conflict_error' },
   answer_not_kept: { status: 409, type: 'conflict_error' },
+  misdirected_request: { status: 421, type: 'invalid_request_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ApiError } from './http/errors.ts';
+import { checkHost, headsWithin, type OwnNames } from './http/heads.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Prometheus metrics of this process, on a listener of their own. */
@@ -9,7 +11,7 @@ export interface Metrics {
   requestDone(route: string, status: number, seconds: number): void;
   gauge(name: string, help: string, read: () => number): void;
   /** Listens for Prometheus at `/metrics`, and answers the given probes; answers the port. */
-  listen(at: { host: string; port: number }, probes?: Probes): Promise<number>;
+  listen(at: { host: string; port: number; names?: OwnNames }, probes?: Probes): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -81,7 +83,11 @@ export function createMetrics(): Metrics {
   };
 }
 
-async function serveMetrics(registry: Registry, at: { host: string; port: number }, probes: Probes): Promise<Server> {
+async function serveMetrics(
+  registry: Registry,
+  at: { host: string; port: number; names?: OwnNames },
+  probes: Probes,
+): Promise<Server> {
   const answer = async (path: string): Promise<{ status: number; type?: string; text: string; headers?: object }> => {
     if (path === '/metrics') return { status: 200, type: registry.contentType, text: await registry.metrics() };
     const probe = probes[path];
@@ -89,7 +95,13 @@ async function serveMetrics(registry: Registry, at: { host: string; port: number
     const { status, body, headers = {} } = await probe();
     return { status, type: 'application/json; charset=utf-8', text: JSON.stringify(body), headers };
   };
-  const server = createServer((request, response) => {
+  const server = createServer(headsWithin, (request, response) => {
+    try {
+      checkHost(request, at.names);
+    } catch (error) {
+      response.writeHead(error instanceof ApiError ? error.status : 500).end();
+      return;
+    }
     answer(request.url ?? '').then(
       ({ status, type, text, headers }) =>
         response.writeHead(status, { ...headers, ...(type && { 'content-type': type }) }).end(text),

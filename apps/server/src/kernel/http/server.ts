@@ -9,6 +9,7 @@ import { ConfigError } from '../../config.ts';
 import { bodyLimit, Bodies, readJson } from './bodies.ts';
 import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
 import { answerHalfClosed } from './half-closed.ts';
+import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { shouldUpgradeCallback } from './sockets.ts';
 import type { Kernel } from '../kernel.ts';
@@ -44,9 +45,9 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   const app = tls
     ? (fastify({
         ...options,
-        https: { shouldUpgradeCallback, ...pemsOf(tls) },
+        https: { shouldUpgradeCallback, ...headsWithin, ...pemsOf(tls) },
       } as FastifyServerOptions) as FastifyInstance)
-    : fastify({ ...options, http: { shouldUpgradeCallback } });
+    : fastify({ ...options, http: { shouldUpgradeCallback, ...headsWithin } });
   app.decorateRequest('traceId', '');
   for (const name of unsetFields) app.decorateRequest(name, undefined);
   app.decorateRequest('startedAt', 0);
@@ -56,6 +57,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
     reply.raw.setHeader('x-svc-trace-id', request.traceId);
+    checkHost(request.raw, config.ownNames);
     done();
   });
   app.addHook('onResponse', (request, _reply, done) => {
@@ -64,6 +66,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   });
   acceptJson(app);
   answerHalfClosed(app.server);
+  guardConnections(app.server);
   app.server.on('checkExpectation', refuseExpectation);
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     holdBody(request, response);
