@@ -133,11 +133,15 @@ describe('embedded Postgres', () => {
     ['another program', () => process.pid],
     ['the Postgres of another data directory', (others: EmbeddedPostgres) => others.pid],
   ] as const) {
-    test(`a pid file that outlived a crash, whose pid is now ${what}'s, keeps it from nothing`, async () => {
+    test(`lock files that outlived a crash, whose pid is now ${what}'s, keep it from nothing`, async () => {
       const others = shared();
       const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
       const lines = readFileSync(pidFile, 'utf8').split('\n');
+      const socketLock = join(running.socketDir, '.s.PGSQL.5432.lock');
+      const words = readFileSync(socketLock, 'utf8').split('\n');
       await kill(running);
+      // Beside the socket stands the same number.
+      writeFileSync(socketLock, [String(pidOf(others)), ...words.slice(1)].join('\n'));
       writeFileSync(pidFile, [String(pidOf(others)), ...lines.slice(1)].join('\n'));
       assert.equal(findRunning(dataDir), undefined, 'it is not taken for the running server');
       running = await ensurePostgres(dataDir);

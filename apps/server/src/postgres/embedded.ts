@@ -37,6 +37,7 @@ const superuser = 'svc';
 const port = 5432;
 /** `sun_path` holds 107 bytes; the socket's own name is `/.s.PGSQL.5432.lock` at its longest. */
 const longestSocketDir = 88;
+const socketName = `.s.PGSQL.${port}`;
 const lockTimeoutMs = 60_000;
 
 /**
@@ -112,8 +113,8 @@ async function start(dataDir: string, cluster: string, user: DatabaseUser | unde
   if (running) return running;
   const home = dirname(cluster);
   const binaries = await binariesFor(dataDir, cluster, user);
-  dropStalePid(cluster);
   const socketDir = makeSocketDir(home, user);
+  for (const file of [join(cluster, 'postmaster.pid'), join(socketDir, `${socketName}.lock`)]) dropStale(file, cluster);
   const options = ['-D', cluster, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])];
   const launching = { binary: join(binaries, 'bin/postgres'), options, user, logFile: join(dataDir, 'postgres.log') };
   return launch(launching, () => findRunning(dataDir));
@@ -179,9 +180,11 @@ async function createCluster(binaries: string, cluster: string, user: DatabaseUs
   renameSync(unfinished, cluster);
 }
 
-/** After a crash the pid in the lock file may have been given to another process, which Postgres would take for itself. */
-function dropStalePid(cluster: string): void {
-  const file = join(cluster, 'postmaster.pid');
+/**
+ * After a crash the number in a lock file may have been given to another process, in a container always: Postgres would take
+ * it for one of its own, and never start.
+ */
+function dropStale(file: string, cluster: string): void {
   const pid = Number(readIfThere(file)?.split('\n')[0]);
   if (pid > 0 && !isPostmaster(pid, cluster)) rmSync(file, { force: true });
 }
@@ -201,9 +204,9 @@ function runsIn(pid: number, cluster: string): boolean {
     // By identity, not by name: the cluster may be reached through a link, and every data directory's has the same name.
     const [cwd, place] = [statSync(`/proc/${pid}/cwd`), statSync(cluster)];
     return cwd.dev === place.dev && cwd.ino === place.ino;
-  } catch (error) {
-    // Another user's process does not tell where it runs; it is one of ours only as far as its name goes.
-    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  } catch {
+    // Another user's process does not tell where it runs, but what it was started with: `-D` and its cluster.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(cluster);
   }
 }
 
