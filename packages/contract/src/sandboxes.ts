@@ -72,6 +72,29 @@ export const sandboxes = {
     params,
     answers: json(sandbox),
   }),
+  update: route({
+    ...onSandboxes,
+    method: 'PATCH',
+    path: '/v1/sandboxes/{id}',
+    summary: 'Change how long a sandbox lives from now, its labels, or its way out (additive)',
+    params,
+    takes: json(
+      z
+        .object({
+          ttl_seconds: ttlSeconds(60, 604_800)
+            .nullable()
+            .optional()
+            .describe(
+              'Lifetime from now, shorter or longer; of a paused one from its resume; v1 at most 86,400; `null`: 3600',
+            ),
+          metadata: metadata.nullable().optional().describe('In place of all labels; `null`: none'),
+          egress: egress.nullable().optional().describe('Of connections from now on; `null`: none'),
+        })
+        .meta({ id: 'SandboxChange' }),
+    ),
+    answers: json(sandbox),
+    errors: ['invalid_ttl', 'sandbox_not_running', 'sandbox_capacity'],
+  }),
   remove: route({
     ...onSandboxes,
     method: 'DELETE',

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type {
+  ChangeRequest,
   CodeRequest,
   CodeResult,
   ExecEvent,
@@ -78,8 +79,7 @@ export class NodeClient {
     (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes', { silenceMs: askMs })).sandboxes;
   create = (id: string, json: NewSandbox): Promise<SandboxState> => this.#json(of(id), { method: 'PUT', json });
   get = (id: string): Promise<SandboxState> => this.#json(of(id));
-  setExpiry = (id: string, expiresAt: number): Promise<SandboxState> =>
-    this.#json(of(id), { method: 'PATCH', json: { expires_at: expiresAt } });
+  change = (id: string, json: ChangeRequest): Promise<SandboxState> => this.#json(of(id), { method: 'PATCH', json });
   destroy = (id: string): Promise<void> => this.#json(of(id), { method: 'DELETE', silenceMs: endMs });
   runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>
     this.#json(of(id, 'run_code'), { method: 'POST', json, signal, silenceMs: silenceMs + json.timeout_ms });

@@ -112,6 +112,9 @@ export interface Paused {
 }
 
 /** `POST …/resume`. */
+/** `PATCH /v1/sandboxes/{id}`: what is given changes. */
+export const changeRequest = z.object({ expires_at: z.int().optional(), egress: storedEgress.optional() });
+export type ChangeRequest = z.input<typeof changeRequest>;
 export const resumeRequest = z.object({ expires_at: z.int() });
 /** Answer of `POST …/resume`, and what each child of a fork says. */
 export type Resumed = z.infer<typeof resumed>;

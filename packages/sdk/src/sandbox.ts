@@ -40,6 +40,11 @@ export class Sandbox implements AsyncDisposable {
     return new Sandbox(client, id);
   }
 
+  /** Lets it live so many seconds from now (60 to 604,800); of a paused one, from its resume. */
+  async setTimeout(seconds: number): Promise<void> {
+    await this.#client.sandboxes.update({ ...this.#at(), body: { ttl_seconds: seconds } });
+  }
+
   /** Runs a program with its arguments, or a line of bash; a command that fails is a result with its `exit_code`. */
   async exec(
     command: string | string[],

@@ -5,12 +5,13 @@ import {
   forkRequest,
   newSandbox,
   pauseRequest,
+  changeRequest,
   resumeRequest,
 } from '@svc/sandboxd-api';
 import { resetKernel, runCode } from '../sandboxes/cells.ts';
 import { exec } from '../sandboxes/commands.ts';
 import { entryOf } from '../sandboxes/context.ts';
-import { create, destroy, prolong } from '../sandboxes/lifecycle.ts';
+import { change, create, destroy } from '../sandboxes/lifecycle.ts';
 import { stateOf } from '../sandboxes/record.ts';
 import { fork, pause, resume } from '../sandboxes/snapshots.ts';
 import { type Call, readJson, type Route } from './route.ts';
@@ -33,8 +34,7 @@ export const sandboxRoutes: Route[] = [
   {
     method: 'PATCH',
     path: at(''),
-    run: async (call) =>
-      await prolong(call.node.context, idOf(call), (await readJson(call.request, resumeRequest)).expires_at),
+    run: async (call) => await change(call.node.context, idOf(call), await readJson(call.request, changeRequest)),
   },
   { method: 'DELETE', path: at(''), run: (call) => destroy(call.node.context, idOf(call)) },
   { method: 'POST', path: at('/exec'), run: stream },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { templates } from '@svc/contract';
-import type { NewSandbox, SandboxState } from '@svc/sandboxd-api';
+import type { ChangeRequest, NewSandbox, SandboxState } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import { guestUid } from '../parts.ts';
 import { type Context, type Entry, enter, entryOf, needSlots, serially } from './context.ts';
@@ -136,14 +136,19 @@ export async function destroy(context: Context, id: string): Promise<void> {
   });
 }
 
-/** Sets when it ends by itself. */
-export async function prolong(context: Context, id: string, expiresAt: number): Promise<SandboxState> {
+/** Sets when it ends by itself, and where it may connect to from now on. */
+export async function change(
+  context: Context,
+  id: string,
+  { expires_at, egress }: ChangeRequest,
+): Promise<SandboxState> {
+  const changes = { ...(expires_at !== undefined && { expires_at }), ...(egress !== undefined && { egress }) };
   const entry = entryOf(context, id);
   return await serially(entry, async () => {
-    const record = { ...entry.record, expires_at: expiresAt };
+    const record = { ...entry.record, ...changes };
     await context.records.save(record);
     entry.record = record;
-    await entry.live?.client.tell({ expires_at: expiresAt });
+    await entry.live?.client.tell(changes);
     return stateOf(entry.record);
   });
 }

@@ -33,9 +33,9 @@ export function isAllowed(host: string, egress: Egress, rules: EgressRules): boo
 
 /** Why a sandbox's own rules keep it from a host, and what would let it. */
 function whyNot(host: string, egress: Egress): string {
-  if (egress.mode === 'none') return `${host} is not reached: this sandbox was created without egress`;
+  if (egress.mode === 'none') return `${host} is not reached: this sandbox has no egress`;
   const by = egress.mode === 'preset' ? `the preset ${egress.preset}` : 'the allowlist';
-  return `${host} is not in ${by} that this sandbox was created with`;
+  return `${host} is not in ${by} of this sandbox`;
 }
 
 /** Connects to a host by name (lower case): its rules, the operator's, and every address that it has are judged first. */

@@ -61,13 +61,13 @@ for (const backend of ['v2', 'v1'] as const) {
     test('a host that is not allowed, an address and a name without rules are refused', async () => {
       assert.match(
         await curl(open, `http://other.test:${plain}/`),
-        /egress: other\.test is not in the allowlist that this sandbox was created with/,
+        /egress: other\.test is not in the allowlist of this sandbox/,
       );
       assert.match(await curl(open, `http://127.0.0.1:${plain}/`), /egress: 127\.0\.0\.1 is not in the allowlist/);
       assert.match(await curl(open, `-k https://127.0.0.1:${secure}/`), /403/);
       assert.match(
         await curl(closed, `http://${host}:${plain}/`),
-        /egress: localhost is not reached: this sandbox was created without egress/,
+        /egress: localhost is not reached: this sandbox has no egress/,
       );
       assert.match(await curl(open, `http://${host}:1/`), /egress: this address is not allowed/);
     });

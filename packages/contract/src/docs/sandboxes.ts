@@ -40,6 +40,12 @@ export const sandboxesDocs = {
       'and ended within 5 s, though the answer said `restored: true`.',
     example: { params: ids, response: running },
   },
+  update: {
+    description:
+      'What is left out stays. A connection that is open stays open when `egress` changes, and settings of a preset reach ' +
+      'processes that start from then on.',
+    example: { params: ids, body: { ttl_seconds: 7200, metadata: { task: 'report' } }, response: running },
+  },
   remove: {
     description:
       'Its processes end and its files are gone; artifacts that were collected keep their links until these expire. A ' +

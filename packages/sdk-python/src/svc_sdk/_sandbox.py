@@ -29,6 +29,10 @@ class Sandbox:
         """One that exists; raises `SvcError` `not_found` when it does not."""
         return cls(client, client.sandboxes.get(id)["id"])
 
+    def set_timeout(self, seconds: int) -> None:
+        """Lets it live so many seconds from now (60 to 604,800); of a paused one, from its resume."""
+        self._client.sandboxes.update(self.id, {"ttl_seconds": seconds})
+
     def exec(
         self,
         command: Union[str, List[str]],

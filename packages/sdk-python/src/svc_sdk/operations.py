@@ -408,6 +408,10 @@ class Sandboxes:
         """One sandbox."""
         return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}", options=options)
 
+    def update(self, id: str, body: Optional[types.SandboxChange] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
+        """Change how long a sandbox lives from now, its labels, or its way out (additive)."""
+        return self._transport.json("PATCH", f"/v1/sandboxes/{quote(id, safe='')}", body=body or {}, options=options)
+
     def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """Destroy a sandbox with its workspace; a repeat answers the same."""
         return self._transport.json("DELETE", f"/v1/sandboxes/{quote(id, safe='')}", options=options)

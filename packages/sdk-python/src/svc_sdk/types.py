@@ -664,6 +664,18 @@ SandboxEgress3 = TypedDict("SandboxEgress3", {"mode": "Literal[\"preset\"]", "pr
 SandboxUsage = TypedDict("SandboxUsage", {"exec_count": "int", "exec_seconds": "float"})
 
 
+SandboxChange = TypedDict("SandboxChange", {"ttl_seconds": "Union[int, None]", "metadata": "Union[Dict[str, str], None]", "egress": "Union[Union[SandboxChangeEgress11, SandboxChangeEgress12, SandboxChangeEgress13], None]"}, total=False)
+
+
+SandboxChangeEgress11 = TypedDict("SandboxChangeEgress11", {"mode": "Literal[\"none\"]"})
+
+
+SandboxChangeEgress12 = TypedDict("SandboxChangeEgress12", {"mode": "Literal[\"allowlist\"]", "domains": "List[str]"})
+
+
+SandboxChangeEgress13 = TypedDict("SandboxChangeEgress13", {"mode": "Literal[\"preset\"]", "preset": "Literal[\"pypi\", \"npm\"]"})
+
+
 _Schedule = TypedDict("_Schedule", {"id": "str", "name": "str", "enabled": "bool", "trigger": "Trigger", "target": "Target", "kind": "Literal[\"agent\", \"shell\", \"http\", \"chain\", \"phone_action\"]", "spec": "Dict[str, Any]", "upcoming": "List[str]", "created_at": "str", "updated_at": "str"})
 
 

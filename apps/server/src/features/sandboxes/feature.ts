@@ -23,6 +23,7 @@ import { deleteExpiredPreviews } from './sandboxes.previews.sql.ts';
 import { PreviewListener } from './sandboxes.previews.ts';
 import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
+import { update } from './update.ts';
 import { writeFile } from './writeFile.ts';
 
 const sweptAtOnce = 10_000;
@@ -48,6 +49,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
       list: list(nodes),
       get: get(nodes),
       create: create(nodes),
+      update: update(nodes),
       remove: remove(nodes),
       exec: exec(nodes),
       run: run(nodes),

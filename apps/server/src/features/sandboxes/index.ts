@@ -67,7 +67,7 @@ export class Sandboxes {
     const row = owned && (await moveSandbox(this.#kernel, id, 'extend', { by, ttlSeconds }));
     if (!row) return false;
     try {
-      await this.nodes.of(row.node_id).setExpiry(id, Date.parse(row.expires_at));
+      await this.nodes.of(row.node_id).change(id, { expires_at: Date.parse(row.expires_at) });
       return true;
     } catch (error) {
       throw toApiFailure(error);

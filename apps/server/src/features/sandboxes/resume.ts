@@ -30,7 +30,7 @@ export const resume = (nodes: Nodes) =>
     /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
     const keepExpiry = async ({ expires_at }: { expires_at: string }): Promise<void> => {
       try {
-        await (await nodes.reach(moved.node_id)).setExpiry(id, Date.parse(expires_at));
+        await (await nodes.reach(moved.node_id)).change(id, { expires_at: Date.parse(expires_at) });
       } catch (err) {
         kernel.log.warn({ err, sandbox: id }, 'a node keeps to its own time for the end of a sandbox');
       }

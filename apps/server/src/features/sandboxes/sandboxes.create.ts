@@ -21,7 +21,8 @@ const v2PerUser = 5;
 const runningPerUser = 10;
 const liveWithForks = 6;
 const pausedPerUser = 10;
-const ttl = { least: 60, v1: 86_400, v2: 604_800 };
+/** Seconds that a sandbox may live (document 3, Limits). */
+export const ttl = { least: 60, v1: 86_400, v2: 604_800 };
 const retryAfter = { headers: { 'retry-after': '10' } };
 
 /** Memory of an account's running sandboxes. */
@@ -44,6 +45,9 @@ export interface Wanted {
 
 /** On whose behalf it is made. */
 type Maker = Pick<Context, 'kernel' | 'actor' | 'by'>;
+
+/** When nobody says how long. */
+export const defaultTtlSeconds = 3_600;
 
 /** Throws `invalid_ttl` for a lifetime out of range (document 3, Limits). */
 export function checkTtl(seconds: number, most: number = ttl.v2, least: number = ttl.least): void {

@@ -197,7 +197,7 @@ export class Keeper {
   async #becomeRunning({ id, node_id, state }: SandboxRow): Promise<void> {
     const name = state === 'pausing' ? 'keepRunning' : 'resumed';
     const moved = await moveSandbox(this.#kernel, id, name, { by: bySystem, seen: state });
-    if (moved) await this.#nodes.of(node_id).setExpiry(id, Date.parse(moved.expires_at));
+    if (moved) await this.#nodes.of(node_id).change(id, { expires_at: Date.parse(moved.expires_at) });
   }
 
   /** One whose resume came to nothing was paused all the time, its lifetime frozen since then. */

@@ -26,7 +26,7 @@ export interface SandboxMoveRow {
   to: State | 'gone';
   /** What the statement checks besides the state. */
   guards?: readonly Guard[];
-  /** Freezes what is left of the lifetime, lets it go on from now, or makes it at least `ttlSeconds` from now. */
+  /** What becomes of the lifetime; with `ttlSeconds`, where it is set or extended. */
   lifetime?: Lifetime;
   /** The snapshot's bytes: written with the move, or no longer there. */
   snapshot?: 'kept' | 'dropped';
@@ -67,6 +67,9 @@ export const sandboxMoves = {
   keepRunning: { from: ['pausing'], to: 'running' },
 
   extend: { from: ['running'], to: 'running', lifetime: 'extend' },
+
+  change: { from: ['running'], to: 'running', lifetime: 'set', audit: 'update' },
+  changePaused: { from: ['paused'], to: 'paused', lifetime: 'setLeft', audit: 'update' },
 
   resume: { from: ['paused'], to: 'resuming' },
   // From `paused`: the node runs it although the resume was answered as failed.

@@ -113,8 +113,11 @@ export async function deleteSandbox(db: Db, id: string, from: readonly State[]):
 /** What a move may ask for besides the state: that its lifetime is over, that no command holds it, that it is v2. */
 export type Guard = 'due' | 'idle' | 'v2';
 
-/** What a move does to what is left of a lifetime: stop it, let it go on, or make it at least so long. */
-export type Lifetime = 'freeze' | 'thaw' | 'extend';
+/**
+ * What a move does to a lifetime: stop it, let it go on, make it at least so long, set it, or set what is left of one that
+ * stands still.
+ */
+export type Lifetime = 'freeze' | 'thaw' | 'extend' | 'set' | 'setLeft';
 
 /** Changes a sandbox as a move of the table says (sandboxes.moves.ts); undefined when its guards do not hold. */
 export async function changeSandbox(
@@ -133,6 +136,7 @@ export async function changeSandbox(
   const { from, to, guards = [], lifetime, snapshot } = move;
   const now = nowOf(db, time);
   const bytes = snapshot === 'kept' ? (made.snapshotBytes ?? 0) : null;
+  const ttlMs = made.ttlSeconds === undefined ? null : made.ttlSeconds * 1_000;
   const [row] = await db<SandboxRow[]>`
     update sandboxes.sandboxes set state = ${to}, moved_at = ${now},
       restored = coalesce(${made.restored ?? null}::boolean, restored),
@@ -140,15 +144,30 @@ export async function changeSandbox(
       snapshot_bytes = case when ${snapshot === undefined} then snapshot_bytes else ${bytes}::bigint end,
       ttl_left_ms = case when ${lifetime === 'freeze'}
           then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
-        when ${lifetime === 'thaw'} then null else ttl_left_ms end,
-      expires_at = greatest(expires_at, date_trunc('milliseconds', ${now}) + make_interval(secs => case
-        when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${lifetime === 'extend'} then ${made.ttlSeconds ?? 0} end))
+        when ${lifetime === 'thaw'} then null
+        when ${lifetime === 'setLeft' && ttlMs !== null} then ${ttlMs}::bigint else ttl_left_ms end,
+      expires_at = case when ${(lifetime === 'set' || lifetime === 'setLeft') && ttlMs !== null}
+        then date_trunc('milliseconds', ${now}) + make_interval(secs => ${ttlMs}::bigint / 1000.0) else greatest(expires_at, date_trunc('milliseconds', ${now}) + make_interval(secs => case
+        when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${lifetime === 'extend'} then ${made.ttlSeconds ?? 0} end)) end
     where id = ${id} and state = any(${[...from]})
       and (${!guards.includes('due')} or expires_at <= ${now})
       and (${!guards.includes('idle')} or coalesce(busy_until <= ${now}, true))
       and (${!guards.includes('v2')} or backend = 'v2')
     returning ${columns(db)}`;
   return row;
+}
+
+/** Changes the labels of a sandbox and its way out; what is undefined stays. */
+export async function relabelSandbox(
+  db: Db,
+  id: string,
+  { metadata, egress }: { metadata?: SandboxRow['metadata'] | undefined; egress?: SandboxRow['egress'] | undefined },
+): Promise<SandboxRow> {
+  const json = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
+  const [row] = await db<SandboxRow[]>`
+    update sandboxes.sandboxes set metadata = coalesce(${json(metadata)}, metadata), egress = coalesce(${json(egress)}, egress)
+    where id = ${id} returning ${columns(db)}`;
+  return row as SandboxRow;
 }
 
 /** The account's sandbox, once it was made. */

@@ -20,6 +20,9 @@ const shown: Record<State, Shown['status']> = {
 export const statesShownAs = (status: Shown['status']): State[] =>
   (Object.keys(shown) as State[]).filter((state) => state !== 'creating' && shown[state] === status);
 
+/** What the sandbox is to callers. */
+export const statusOf = ({ state }: Pick<SandboxRow, 'state'>): Shown['status'] => shown[state];
+
 /** A sandbox as the API shows it, at `now` (epoch milliseconds). */
 export function toRecord(row: SandboxRow, now: number, ended?: Shown['ended_after_resume']): Shown {
   const { ttl_left_ms: left } = row;
