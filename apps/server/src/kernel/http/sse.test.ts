@@ -127,6 +127,24 @@ describe('event streams', () => {
     socket.destroy();
   });
 
+  test('clients of an account that read nothing hold 25 MiB of large frames together; small ones still go out', async () => {
+    const large = JSON.stringify('x'.repeat(11 * 1024 * 1024));
+    const deaf = [];
+    for (let n = 0; n < 3; n += 1) {
+      const one = await open();
+      one.socket.pause();
+      deaf.push(one);
+    }
+    const taken = deaf.map(({ stream }) => stream.offer('exec', large) !== undefined);
+    assert.deepEqual(taken, [true, true, false]);
+    assert.ok(deaf[2]?.stream.offer('exec', '1'));
+    assert.ok(deaf.every(({ stream }) => !stream.closed));
+    deaf[0]?.socket.destroy();
+    await until(() => deaf[0]?.stream.closed === true);
+    await until(() => deaf[2]?.stream.offer('exec', large) !== undefined);
+    for (const { socket } of deaf) socket.destroy();
+  });
+
   test('tell when the client has gone, and end cleanly when the server stops', async () => {
     const first = await open();
     let closed = false;

@@ -6,6 +6,10 @@ import { endWithClient } from './half-closed.ts';
 /** What a stream may have unsent before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;
 const mostBytesBehind = 1024 * 1024;
+/** What clients of all streams, and of one account's, may be behind in large frames: each may be 12 MiB. */
+const mostBehindOfAll = 72 * 1024 * 1024;
+const mostBehindOfOne = 25 * 1024 * 1024;
+const largeBytes = 64 * 1024;
 const pingEveryMs = 15_000;
 
 /** One open SSE response. */
@@ -16,7 +20,8 @@ export interface EventStream {
   sendText(event: string, json: string): boolean;
   /**
    * The same for a frame that may be taken back while it waits for a client that reads slowly: answers the function that
-   * does so, which answers whether it came in time. Undefined when the stream has no room for it, which closes nothing.
+   * does so, which answers whether it came in time. Undefined when the stream has no room for it, or other streams hold
+   * too much that nobody reads; that closes nothing.
    */
   offer(event: string, json: string): (() => boolean) | undefined;
   /** Resolves when its client has taken what was written, or is gone. */
@@ -61,6 +66,15 @@ export function createEventStreams(clock: Clock): EventStreams {
     }
   });
   const others = new Set<{ actor: Actor; end: () => void }>();
+  const hasRoomFor = (asked: SseStream, bytes: number): boolean => {
+    let [all, own] = [bytes, bytes];
+    for (const stream of streams) {
+      const { behind, actor } = stream;
+      all += behind;
+      if (actor?.accountId === asked.actor?.accountId) own += behind;
+    }
+    return own <= mostBehindOfOne && all <= mostBehindOfAll;
+  };
   return {
     watch(actor, end) {
       const other = { actor, end };
@@ -68,7 +82,7 @@ export function createEventStreams(clock: Clock): EventStreams {
       return () => void others.delete(other);
     },
     open(reply, actor, mostBytes = mostBytesBehind) {
-      const stream = new SseStream(reply, actor, mostBytes);
+      const stream = new SseStream(reply, actor, mostBytes, hasRoomFor);
       streams.add(stream);
       stream.onClose(() => streams.delete(stream));
       return stream;
@@ -106,8 +120,16 @@ class SseStream implements EventStream {
   #waitingBytes = 0;
   #closed = false;
 
-  constructor(reply: FastifyReply, actor: Actor | undefined, mostBytes: number) {
+  readonly #hasRoomFor: (asked: SseStream, bytes: number) => boolean;
+
+  constructor(
+    reply: FastifyReply,
+    actor: Actor | undefined,
+    mostBytes: number,
+    hasRoomFor: (asked: SseStream, bytes: number) => boolean,
+  ) {
     this.actor = actor;
+    this.#hasRoomFor = hasRoomFor;
     this.#mostBytes = mostBytes;
     this.#raw = reply.raw;
     const headers = reply.getHeaders();
@@ -145,6 +167,7 @@ class SseStream implements EventStream {
   offer(event: string, json: string): (() => boolean) | undefined {
     const frame = frameOf(event, json);
     if (this.#isOver || !this.#hasRoom(frame)) return undefined;
+    if (frame.bytes > largeBytes && !this.#hasRoomFor(this, frame.bytes)) return undefined;
     this.#write(frame);
     return () => {
       const isTaken = this.#waiting.delete(frame);
@@ -197,9 +220,14 @@ class SseStream implements EventStream {
     return this.#closed || this.#raw.writableEnded;
   }
 
+  /** Bytes that its client has not taken. */
+  get behind(): number {
+    return this.#waitingBytes + this.#raw.writableLength;
+  }
+
   /** One frame is taken whatever its length, or it could never be sent. */
   #hasRoom({ bytes }: Frame): boolean {
-    const behind = this.#waitingBytes + this.#raw.writableLength;
+    const { behind } = this;
     return this.#waiting.size < mostFramesBehind && (behind === 0 || behind + bytes <= this.#mostBytes);
   }
 
@@ -233,6 +261,7 @@ class SseStream implements EventStream {
   #finish(): void {
     this.#closed = true;
     this.#waiting.clear();
+    this.#waitingBytes = 0;
     for (const handler of this.#closeHandlers.splice(0)) handler();
   }
 }
