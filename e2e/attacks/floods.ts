@@ -31,6 +31,22 @@ async function ask(
   }
 }
 
+/** Makes something and answers its id; undefined when it was refused, or the flood is over. */
+async function idOf(
+  { url, keys }: Target,
+  path: string,
+  body: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const headers = { authorization: `Bearer ${keys.thief}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method: 'POST', headers, body, signal });
+    return ((await answer.json()) as { id?: string }).id;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Repeats `work` on so many connections until the flood is over. */
 async function repeat(connections: number, stop: AbortSignal, work: (n: number) => Promise<unknown>): Promise<void> {
   await Promise.all(
@@ -78,7 +94,7 @@ const schedule = (fields: object): string =>
     ...fields,
   });
 
-/** Attacks that go on until they are told to stop; the name begins with the row of hardening's section A. */
+/** Attacks that go on until they are told to stop; the name begins with its row of the lists of attacks. */
 export const floods = {
   'A2 nested bodies': async (target, stop) => {
     const body = '['.repeat(1.9 * mib);
@@ -164,23 +180,83 @@ export const floods = {
   },
   'A10 keys made and revoked': async (target, stop) => {
     await repeat(4, stop, async () => {
-      try {
-        const headers = { authorization: `Bearer ${target.keys.thief}`, 'content-type': 'application/json' };
-        const answer = await fetch(`${target.url}/v1/keys`, {
-          method: 'POST',
-          headers,
-          body: '{"name":"x"}',
-          signal: stop,
-        });
-        const { id } = (await answer.json()) as { id?: string };
-        if (id !== undefined) await ask(target, `/v1/keys/${id}`, { method: 'DELETE' }, stop);
-      } catch {
-        // The flood is over.
-      }
+      const id = await idOf(target, '/v1/keys', '{"name":"x"}', stop);
+      if (id !== undefined) await ask(target, `/v1/keys/${id}`, { method: 'DELETE' }, stop);
     });
   },
   'A15 wrong keys': async (target, stop) => {
     await repeat(16, stop, () => ask(target, '/v1/keys', { key: `svc_${randomBytes(28).toString('hex')}` }, stop));
+  },
+  'H3 schedules of every second': async (target, stop) => {
+    const every = { trigger: { type: 'interval', every_s: 1 }, overlap: 'kill' };
+    const body = JSON.stringify({ name: 'flood', kind: 'agent', spec: { prompt: 'x' }, ...every });
+    await repeat(4, stop, () => ask(target, '/v1/schedules', { body }, stop));
+  },
+  'H4 lists of messages': async (target, stop) => {
+    const list = (length: number) =>
+      JSON.stringify(Array.from({ length }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} })));
+    const headers = { accept: 'application/json, text/event-stream' };
+    await repeat(8, stop, (n) => ask(target, '/mcp', { body: list(n % 2 === 0 ? 10 : 100), headers }, stop));
+  },
+  'H4 forms of many parts': async (target, stop) => {
+    const body = `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nb\r\n'.repeat(200_000)}--x--\r\n`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    await repeat(2, stop, () => ask(target, '/v1/audio/transcriptions', { body, headers }, stop));
+  },
+  'H6 bodies that take all the room': (target, stop) =>
+    holding(
+      stop,
+      async (open) => {
+        const pad = `{"name":"${'x'.repeat(11 * mib)}`;
+        const more = ['content-type: application/json', `content-length: ${12 * mib}`];
+        const { thief, careless } = target.keys;
+        for (const key of [thief, thief, careless, careless]) open(head('POST', '/v1/keys', key, more)).write(pad);
+        for (let n = 0; n < 4; n++) open(head('POST', '/v1/hosts/invites/redeem', 'none', more)).write(pad);
+      },
+      target,
+    ),
+  'H9 requests that cost nothing': async (target, stop) => {
+    await repeat(16, stop, () => ask(target, '/v1/keys?limit=1', {}, stop));
+  },
+  'H11 half heads': async (target, stop) => {
+    await repeat(1, stop, async () => {
+      const round = AbortSignal.any([stop, AbortSignal.timeout(2_000)]);
+      await holding(
+        round,
+        async (open) => {
+          for (let n = 0; n < 2_000 && !round.aborted; n++) {
+            open('GET /health HTTP/1.1\r\nhost: ');
+            if (n % 100 === 99) await delay(1);
+          }
+        },
+        target,
+      );
+    });
+  },
+  'H14 commands to two hosts that read nothing': (target, stop) =>
+    holding(
+      stop,
+      async (open) => {
+        const devices = [randomUUID(), randomUUID()];
+        for (const device of devices)
+          open(head('GET', '/v1/hosts/stream?os=linux&hostname=deaf', target.keys.thief, [`x-svc-device: ${device}`]));
+        const body = JSON.stringify({ op: 'shell', args: { command: 'x'.repeat(11 * mib) }, timeout_ms: 1_000 });
+        await repeat(4, stop, (n) => ask(target, `/v1/hosts/${devices[n % 2]}/exec`, { body }, stop));
+      },
+      target,
+    ),
+  'F4 turns beside long prompts': async (target, stop) => {
+    const text = (n: number): string =>
+      Array.from({ length: 14_000 }, (_, at) => `w${(at * (n + 7)) % 9_973}`).join(' ');
+    for (let n = 0; n < 20; n++) await ask(target, '/v1/prompts', { body: JSON.stringify({ prompt: text(n) }) }, stop);
+    const id = await idOf(target, '/v1/sessions', '{}', stop);
+    const device = { 'x-svc-device': randomUUID() };
+    let seq = 0;
+    await repeat(1, stop, async () => {
+      const events = [{ type: 'turn_start', turn_id: randomUUID(), role: 'user', text: text(seq) }];
+      const body = JSON.stringify({ expected_seq: seq, events });
+      if ((await ask(target, `/v1/sessions/${id}/events`, { body, headers: device }, stop)) === 200) seq += 1;
+    });
   },
 } satisfies Record<string, FloodWork>;
 

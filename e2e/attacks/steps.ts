@@ -10,7 +10,7 @@ import { makeRepository, type Person, people, type World } from './world.ts';
 
 /** An attack of `corpus.json`: what is done, by whom, and what has to come of it. `{name}` stands for what was kept. */
 export interface Attack {
-  /** Of hardening's section A. */
+  /** Of the lists of attacks: A to D of the first, E to I of the second. */
   row: string;
   name: string;
   /** Needs a node; without one it is not run. */
@@ -214,6 +214,12 @@ async function withFlood(world: World, name: Flood): Promise<void> {
         headers: { authorization: `Bearer ${world.keys.owner}` },
       });
       assert.equal(answer.status, 200, await answer.text());
+      const posted = await fetch(`${world.url}/v1/schedules/preview`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${world.keys.owner}`, 'content-type': 'application/json' },
+        body: '{"text":"daily at 9"}',
+      });
+      assert.equal(posted.status, 200, await posted.text());
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   } finally {

@@ -129,7 +129,7 @@ describe('event streams', () => {
 
   test('clients of an account that read nothing hold 25 MiB of large frames together; small ones still go out', async () => {
     const large = JSON.stringify('x'.repeat(11 * 1024 * 1024));
-    const deaf = [];
+    const deaf: Awaited<ReturnType<typeof open>>[] = [];
     for (let n = 0; n < 3; n += 1) {
       const one = await open();
       one.socket.pause();
