@@ -122,7 +122,7 @@ export interface Route<Code extends string = string> {
   readonly errors?: readonly Code[];
   /** Honours `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** The answer holds a secret that is shown once: a repeat of its `Idempotency-Key` gets `answer_not_kept`. */
+  /** The answer holds a secret: what is kept for a repeat of its `Idempotency-Key` opens with the caller's key alone. */
   readonly shownOnce?: boolean;
   /** A key needs one of these scopes, or `*`. If unset: the feature's, and `<feature>:read` for GET. */
   readonly scopes?: readonly Scope[];

@@ -58,23 +58,33 @@ export function createKeyring(masterKey: string, firstKey = masterKey): Keyring 
       createHmac('sha256', keyFor(`mac:${purpose}`))
         .update(data)
         .digest(),
-    seal({ purpose }, plain) {
-      const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce);
-      const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-    },
-    open({ purpose }, sealed) {
-      if (sealed.length < nonceBytes + tagBytes) throw new BrokenSeal(purpose);
-      const nonce = sealed.subarray(0, nonceBytes);
-      const decipher = createDecipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce);
-      decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
-      const plain = decipher.update(sealed.subarray(nonceBytes + tagBytes));
-      try {
-        return Buffer.concat([plain, decipher.final()]);
-      } catch {
-        throw new BrokenSeal(purpose);
-      }
-    },
+    seal: ({ purpose }, plain) => sealUnder(keyFor(`seal:${purpose}`), plain),
+    open: ({ purpose }, sealed) => openUnder(keyFor(`seal:${purpose}`), sealed, purpose),
   };
+}
+
+/** A key for what only they can open again who have a text: `salt` keeps its uses apart. */
+export const keyOfText = (text: string, salt: string, use: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', text, salt, use, 32));
+
+/** AES-256-GCM; the answer holds nonce, tag and ciphertext. */
+export function sealUnder(key: Buffer, plain: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** Opens what `sealUnder` made with the same key; throws `BrokenSeal`. */
+export function openUnder(key: Buffer, sealed: Buffer, purpose: string): Buffer {
+  if (sealed.length < nonceBytes + tagBytes) throw new BrokenSeal(purpose);
+  const nonce = sealed.subarray(0, nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+  decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
+  const plain = decipher.update(sealed.subarray(nonceBytes + tagBytes));
+  try {
+    return Buffer.concat([plain, decipher.final()]);
+  } catch {
+    throw new BrokenSeal(purpose);
+  }
 }

@@ -38,8 +38,8 @@ export const heartbeatsDocs = {
   },
   create: {
     description:
-      'Whoever has `ping_url` can ping, and it is in no other answer: a repeat of the `Idempotency-Key` answers 409 ' +
-      '`answer_not_kept`. Without any ping the monitor goes down after period and grace. Past the limit of monitors the ' +
+      'Whoever has `ping_url` can ping, and it is in no other answer but a repeat with the same key and `Idempotency-Key` ' +
+      'within 24 hours. Without any ping the monitor goes down after period and grace. Past the limit of monitors the ' +
       'answer is 429 `quota_exceeded`.',
     example: {
       body: { name: 'Nightly import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },

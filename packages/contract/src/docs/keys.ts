@@ -27,8 +27,8 @@ export const keysDocs = {
   create: {
     description:
       'A key gives another one nothing beyond its own scopes, tool level, models, spend cap and life: more is 403 ' +
-      '`forbidden`. Store `key` at once, for no other answer has it: a repeat of the `Idempotency-Key` answers 409 ' +
-      '`answer_not_kept`. Past the limit of keys the answer is 429 `quota_exceeded`.',
+      '`forbidden`. Store `key` at once, for no other answer has it but a repeat with the same key and `Idempotency-Key` ' +
+      'within 24 hours. Past the limit of keys the answer is 429 `quota_exceeded`.',
     example: {
       body: {
         name: 'Dashboard',

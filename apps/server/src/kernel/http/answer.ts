@@ -6,6 +6,7 @@ import type { Kernel } from '../kernel.ts';
 import { toApiError } from './errors.ts';
 import { Answer, type Operation } from '../feature.ts';
 import { Frames } from './frames.ts';
+import { bearerKey } from './access.ts';
 import { checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
 import { parseInput } from './input.ts';
 
@@ -133,8 +134,8 @@ async function answerOnce(
   checkIdempotencyKey(key);
   const { accountId, keyId } = request.actor as Actor;
   const { url, body, bodyHash } = request;
-  const shownOnce = operation.route.shownOnce ?? false;
-  const response = await once(kernel, { accountId, keyId, route: id, key, url, body, bodyHash, shownOnce }, work);
+  const credential = operation.route.shownOnce ? bearerKey(request.headers.authorization, '') : undefined;
+  const response = await once(kernel, { accountId, keyId, route: id, key, url, body, bodyHash, credential }, work);
   if (response.replayed) reply.header('idempotency-replayed', 'true');
   return response;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { BrokenSeal, type Sealed } from '../crypto.ts';
+import { BrokenSeal, keyOfText, openUnder, type Sealed, sealUnder } from '../crypto.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from './errors.ts';
 
@@ -16,8 +16,8 @@ export interface IdempotentRequest {
   body: unknown;
   /** SHA-256 of the body's bytes. */
   bodyHash?: Buffer | undefined;
-  /** The answer holds a secret, and is not kept. */
-  shownOnce: boolean;
+  /** The text of the caller's API key, where the answer holds a secret: nobody without it opens what is kept. */
+  credential?: string | undefined;
 }
 
 /** A response as it is stored and replayed. */
@@ -38,6 +38,7 @@ const mostBytesOfDay = 64 * 1024 * 1024;
 
 /** Why an answer is not kept, and what a repeat is told. */
 const notKept = {
+  // Of the version before, which kept none of them.
   secret:
     'its answer held a secret, which is shown once. List what it made, delete that, and use a fresh Idempotency-Key',
   large: 'its answer was over 1 MiB and is not kept. Read what it made by its own route',
@@ -89,19 +90,27 @@ async function store(
   { status, headers, body }: StoredResponse,
 ): Promise<void> {
   const { sql, keyring, gateways } = kernel;
-  const { accountId, route, key, shownOnce } = request;
+  const { accountId, route, key } = request;
   await gateways.prove();
-  const text = shownOnce ? '' : JSON.stringify(body ?? null);
-  const bytes = Buffer.byteLength(text);
-  let reason: keyof typeof notKept | null = shownOnce ? 'secret' : bytes > mostBytes ? 'large' : null;
+  const text = Buffer.from(JSON.stringify(body ?? null));
+  const bytes = text.length;
+  let reason: keyof typeof notKept | null = bytes > mostBytes ? 'large' : null;
   if (reason === null && (await countUse(kernel, accountId, { bytes })).bytes > mostBytesOfDay) reason = 'quota';
-  const sealed = reason === null ? keyring.seal(sealedAnswers, Buffer.from(text)) : null;
+  const own = keyFor(request);
+  const sealed = reason === null ? keyring.seal(sealedAnswers, own ? sealUnder(own, text) : text) : null;
   const kept = reason === null ? (headers ?? {}) : {};
   await sql`
     update kernel.idempotency
     set status = ${status}, headers = ${sql.json(kept)}, response = ${sealed}, not_kept = ${reason}
     where account_id = ${accountId} and route = ${route} and key = ${key} and gateway_id = ${gateways.id}`;
 }
+
+/**
+ * A second seal for an answer with a secret: neither the database with the master key nor another key of the account shows
+ * it; the same caller gets it again when the first answer was lost.
+ */
+const keyFor = ({ credential, route, key }: IdempotentRequest): Buffer | undefined =>
+  credential === undefined ? undefined : keyOfText(credential, key, `replay:${route}`);
 
 /** Counts what the account has stored today, UTC. */
 async function countUse(
@@ -166,9 +175,10 @@ async function refuseOverQuota(kernel: Kernel, { accountId, route, key }: Idempo
 
 function replayOf(
   { keyring }: Kernel,
-  { keyId, url, body }: IdempotentRequest,
+  request: IdempotentRequest,
   row: StoredRow & { isSame: boolean },
 ): StoredResponse {
+  const { keyId, url, body } = request;
   if (row.key_id !== null && row.key_id !== keyId) {
     throw new ApiError('idempotency_mismatch', 'another API key used this Idempotency-Key; use a fresh one');
   }
@@ -180,8 +190,10 @@ function replayOf(
   if (row.not_kept !== null) throw new ApiError('answer_not_kept', `the request was done; ${notKept[row.not_kept]}`);
   if (row.status === null || row.response === null) throw stillRuns();
   try {
-    const body: unknown = JSON.parse(keyring.open(sealedAnswers, row.response).toString());
-    return { status: row.status, headers: row.headers ?? {}, body };
+    const own = keyFor(request);
+    const opened = keyring.open(sealedAnswers, row.response);
+    const text = own ? openUnder(own, opened, sealedAnswers.purpose) : opened;
+    return { status: row.status, headers: row.headers ?? {}, body: JSON.parse(text.toString()) as unknown };
   } catch (error) {
     if (!(error instanceof BrokenSeal)) throw error;
     throw new ApiError('answer_not_kept', `the request was done; ${notKept.broken}`);
