@@ -13,7 +13,10 @@ const clientNames = new Set(['SVC_API_KEY']);
 const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
-export type Config = Readonly<ReturnType<typeof complete>>;
+export type Config = Readonly<ReturnType<typeof complete>> & {
+  /** Somebody chose the port. */
+  readonly portIsSet: boolean;
+};
 export type SettingName = keyof typeof settings | `${Secret}_FILE`;
 /** What a command line, an environment or a settings file says. */
 export type Given = Readonly<Partial<Record<SettingName, string>>>;
@@ -70,7 +73,7 @@ export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = p
   if (values.SVC_SMTP_URL !== undefined && values.SVC_MAIL_FROM === undefined) {
     throw new ConfigError('SVC_MAIL_FROM: is required with SVC_SMTP_URL');
   }
-  return Object.freeze(complete(values));
+  return Object.freeze({ ...complete(values), portIsSet: given['SVC_PORT'] !== undefined });
 }
 
 const s3Of = (values: z.output<typeof schema>) =>

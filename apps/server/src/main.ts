@@ -104,8 +104,9 @@ program
   .command('up')
   .description('run the platform in the foreground')
   .option('--only <part>', 'run one part: gateway, worker or sandboxd', oneOf(['gateway', 'worker', 'sandboxd']))
-  .action((options: { only?: Part }) =>
-    up(config(), options.only ?? 'all', { systemPackages: program.opts()['systemPackages'] !== false, warnings }),
+  .option('--also', 'beside a platform that runs on the same data dir')
+  .action(({ only = 'all', also = false }: { only?: Part; also?: boolean }) =>
+    up(config(), only, { systemPackages: program.opts()['systemPackages'] !== false, also, warnings }),
   );
 program
   .command('settings')

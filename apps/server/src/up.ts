@@ -15,7 +15,7 @@ import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
-import { writeRunning } from './running.ts';
+import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
@@ -32,8 +32,9 @@ const lastRequestsMs = 2_000;
 export async function up(
   config: Config,
   part: Part,
-  options: { systemPackages: boolean; warnings: readonly string[] },
+  options: { systemPackages: boolean; also: boolean; warnings: readonly string[] },
 ): Promise<void> {
+  if (part === 'all' && !options.also) refuseSecond(config);
   const log = createLog(config.logLevel);
   for (const warning of options.warnings) log.warn(warning);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
@@ -92,6 +93,17 @@ export async function up(
   if (!served) process.stdout.write(workerGreeting(probed));
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
+}
+
+/** Throws when the platform runs on the data dir, and nobody asked for one more on a port of its own. */
+function refuseSecond(config: Config): void {
+  if (config.portIsSet) return;
+  const other = findRunningProcesses(findDataDir(config)).find(({ part: running }) => running === 'all');
+  if (!other) return;
+  const where = other.port === undefined ? '' : ` at ${localUrl(other)}`;
+  throw new CommandError(
+    `the platform runs on this data dir: pid ${other.pid}${where}; one more beside it: svc up --also, or --port <port>`,
+  );
 }
 
 /** Throws `ConfigError` for a file that cannot be used: a start does not run without what it names. */
