@@ -74,9 +74,9 @@ export async function openKernel(
   await using opening = new AsyncDisposableStack();
   const base = await openBase(config, log, { clock, database, ended, opening });
   const { sql, dataDir, target } = base;
-  const usage = opening.adopt(createUsageRecorder(sql, clock, log), (open) => open.close());
-  const audit = opening.adopt(createAuditRecorder(sql, clock, log), (open) => open.close());
   const metrics = opening.adopt(createMetrics(), (open) => open.close());
+  const usage = opening.adopt(createUsageRecorder(sql, clock, log, metrics), (open) => open.close());
+  const audit = opening.adopt(createAuditRecorder(sql, clock, log, metrics), (open) => open.close());
   const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const kernel: Kernel = {

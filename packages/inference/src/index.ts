@@ -5,4 +5,4 @@ export { ReplyReader } from './reply.ts';
 export { readChatUsage } from './chat.answer.ts';
 export { spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
-export { isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';
+export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';

@@ -14,9 +14,11 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 export const typeName = (value: unknown): string => textOf(value)?.slice(0, 60) ?? 'unknown';
 /** The value as a number; undefined for anything else. */
 export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-/** The value as a count: a whole number that is not below zero, else zero. */
+/** More tokens than any answer has; less than any column or sum of ours holds. */
+const mostCount = 1_000_000_000;
+/** The value as a count: a whole number of 0 to 1e9; anything else is zero, and what is above it 1e9. */
 export const countOf = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+  typeof value === 'number' && value > 0 ? Math.min(Math.round(value), mostCount) : 0;
 
 /** What a request asks for and the protocol of the lane cannot say. `field` is the path in the client's request. */
 export class Untranslatable extends Error {

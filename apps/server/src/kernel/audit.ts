@@ -2,6 +2,7 @@ import { createBatches } from './batches.ts';
 import type { Clock } from './clock.ts';
 import type { Db, Fragment, Sql } from './db/db.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 
 /** Who acts: a key in a request, somebody at the machine with a command, or the platform by itself. */
 export type Who =
@@ -105,11 +106,11 @@ interface Held {
  * Collects acts and writes them twice a second, and when the process ends. `likeness` of two acts that differ in nothing
  * that counts is the same text: of a burst of these 20 have a line each, and the last says how many more there were.
  */
-export function createAuditRecorder(sql: Sql, clock: Clock, log: Log): AuditRecorder {
+export function createAuditRecorder(sql: Sql, clock: Clock, log: Log, metrics?: Metrics): AuditRecorder {
   let alike = new Map<string, { count: number; last: Held }>();
   let lost = 0;
   const { add, flush, close } = createBatches<Held>(
-    { clock, log },
+    { clock, log, metrics },
     {
       name: 'lines of the audit log',
       most,

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 
 /** Items that are written a little later, many at once. */
 export interface Batches<T> {
@@ -12,12 +13,30 @@ export interface Batches<T> {
 
 const flushEveryMs = 500;
 
+/** SQLSTATE classes of a value that its column refuses: data, constraints, limits of the server. */
+const classesOfRow = new Set(['22', '23', '54']);
+/** The driver could not write a value down. */
+const codesOfDriver = new Set(['UNDEFINED_VALUE', 'ERR_INVALID_ARG_TYPE', 'ERR_OUT_OF_RANGE']);
+
+/**
+ * The code of a fault that lies in a row, however often it is written; undefined for one of the database or the way to it,
+ * which may be over later.
+ */
+export function faultOfRow(error: unknown): string | undefined {
+  if (error instanceof RangeError) return error.name;
+  const { code } = error as { code?: unknown };
+  if (typeof code !== 'string') return undefined;
+  const isOfRow = codesOfDriver.has(code) || (/^[0-9A-Z]{5}$/.test(code) && classesOfRow.has(code.slice(0, 2)));
+  return isOfRow ? code : undefined;
+}
+
 /**
  * Writes items in batches off the request path. They are in memory for half a second while the database is there, and
- * until it is back when it is not: `most` of them, the oldest. What a killed process holds is lost.
+ * until it is back when it is not: `most` of them, the oldest. What a killed process holds is lost. An item that its table
+ * refuses is dropped, logged by its fault alone and counted: it holds up none of the others.
  */
 export function createBatches<T>(
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log, metrics }: { clock: Clock; log: Log; metrics?: Pick<Metrics, 'counter'> | undefined },
   kind: {
     /** In a log line: what waits. */
     name: string;
@@ -32,16 +51,36 @@ export function createBatches<T>(
   let lost = 0;
   let writing: Promise<void> = Promise.resolve();
 
+  const drop = metrics?.counter('svc_batch_items_dropped_total', 'Items that their table refused', ['batch']);
+
+  /** Writes the first items that are held, which leave as they are done. Throws when the database is away. */
+  async function writeSplit(items: T[]): Promise<void> {
+    try {
+      await write(items);
+      held = held.slice(items.length);
+    } catch (error) {
+      const fault = faultOfRow(error);
+      if (fault === undefined) throw error;
+      if (items.length > 1) {
+        const half = items.length >> 1;
+        await writeSplit(items.slice(0, half));
+        return writeSplit(items.slice(half));
+      }
+      held = held.slice(1);
+      drop?.({ batch: name });
+      log.error({ code: fault }, `one of the ${name} is dropped: the database refuses it`);
+    }
+  }
+
   async function writeAll(): Promise<void> {
     while (held.length > 0) {
       const items = held.slice(0, atOnce);
       try {
-        await write(items);
+        await writeSplit(items);
       } catch (err) {
         log.warn({ err, held: held.length, lost }, `${name} wait for the database`);
         return;
       }
-      held = held.slice(items.length);
     }
   }
   const flush = (): Promise<void> => {

@@ -10,6 +10,8 @@ export interface Metrics {
   readonly registry: Registry;
   requestDone(route: string, status: number, seconds: number): void;
   gauge(name: string, help: string, read: () => number): void;
+  /** Answers what adds to a counter, by its labels; the same counter for the same name. */
+  counter(name: string, help: string, labels: readonly string[]): (of: Record<string, string>, by?: number) => void;
   /** Listens for Prometheus at `/metrics`, and answers the given probes; answers the port. */
   listen(at: { host: string; port: number; names?: OwnNames }, probes?: Probes): Promise<number>;
   close(): Promise<void>;
@@ -68,6 +70,11 @@ export function createMetrics(): Metrics {
         },
       });
       registry.registerMetric(gauge);
+    },
+    counter(name, help, labelNames) {
+      const known = registry.getSingleMetric(name) as Counter | undefined;
+      const counter = known ?? new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
+      return (of, by = 1) => counter.inc(of, by);
     },
     async listen(at, probes = {}) {
       server = await serveMetrics(registry, at, probes);

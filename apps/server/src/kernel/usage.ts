@@ -2,6 +2,7 @@ import { createBatches } from './batches.ts';
 import type { Clock } from './clock.ts';
 import type { Db, Sql } from './db/db.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import { type UsageCount, UsageCounts, writeCounts } from './usage.counts.ts';
 
 /** One authenticated request (kernel: Every response). */
@@ -43,12 +44,12 @@ const drainEveryMs = 500;
  * Collects usage records and writes them in batches off the request path. Free requests past the first of an account in a
  * minute are counted instead (`usage.counts.ts`).
  */
-export function createUsageRecorder(sql: Sql, clock: Clock, log: Log): UsageRecorder {
+export function createUsageRecorder(sql: Sql, clock: Clock, log: Log, metrics?: Metrics): UsageRecorder {
   const write = (records: UsageRecord[]): Promise<void> => writeUsage(sql, records);
-  const { add, flush, close } = createBatches({ clock, log }, { name: 'usage records', most, atOnce, write });
+  const { add, flush, close } = createBatches({ clock, log, metrics }, { name: 'usage records', most, atOnce, write });
   const counts = new UsageCounts();
   const counted = createBatches(
-    { clock, log },
+    { clock, log, metrics },
     { name: 'counts of requests', most: mostCounts, atOnce, write: (some: UsageCount[]) => writeCounts(sql, some) },
   );
   const drain = (): void => {

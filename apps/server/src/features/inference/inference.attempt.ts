@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
+import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
 import type { Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
@@ -164,7 +164,7 @@ export async function relayBytes(
 function readTokens(usage: unknown): Usage | undefined {
   const { input_tokens: input, output_tokens: output } = objectOf(usage);
   if (typeof input !== 'number') return undefined;
-  return { ...noUsage, input, output: typeof output === 'number' ? output : 0 };
+  return { ...noUsage, input: countOf(input), output: countOf(output) };
 }
 
 /** A whole answer, read; throws `LaneFailure` when it lacks the list that its protocol has. */

@@ -1,3 +1,4 @@
+import { faultOfRow } from '../../kernel/batches.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Actor } from '../../kernel/http/actor.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
@@ -121,6 +122,12 @@ export class Spending {
       await inTransaction(this.#kernel.sql, async (tx) => {
         await deleteReservation(tx, id);
         await writeUsage(tx, [usage]);
+      }).catch(async (error: unknown) => {
+        const code = faultOfRow(error);
+        if (code === undefined) throw error;
+        // It would hold up all that wait behind it, for ever.
+        await deleteReservation(this.#kernel.sql, id);
+        this.#kernel.log.error({ code }, 'what a request cost is dropped: the database refuses its record');
       });
       this.#unsettled.delete(id);
       this.#open.delete(id);

@@ -1,4 +1,4 @@
-import { isObject, noUsage, numberOf, objectOf, textOf, type Usage } from '@svc/inference';
+import { countOf, isObject, noUsage, numberOf, objectOf, textOf, type Usage } from '@svc/inference';
 import { isUtf8 } from 'node:buffer';
 import { WebSocket } from 'ws';
 import type { Context } from '../../kernel/http/context.ts';
@@ -278,18 +278,16 @@ function parsed(bytes: Buffer): Record<string, unknown> | undefined {
 /** Usage as this protocol tells it; undefined for none, and for what is counted in seconds. */
 function readUsage(given: unknown): Usage | undefined {
   const usage = objectOf(given);
-  const input = numberOf(usage['input_tokens']);
-  if (input === undefined) return undefined;
-  const count = (value: unknown): number => Math.max(0, Math.round(numberOf(value) ?? 0));
+  if (numberOf(usage['input_tokens']) === undefined) return undefined;
   const ins = objectOf(usage['input_token_details']);
   const outs = objectOf(usage['output_token_details']);
-  const cachedAudio = count(objectOf(ins['cached_tokens_details'])['audio_tokens']);
+  const cachedAudio = countOf(objectOf(ins['cached_tokens_details'])['audio_tokens']);
   return {
     ...noUsage,
-    input: count(input),
-    output: count(usage['output_tokens']),
-    cached: count(ins['cached_tokens']),
-    audioInput: Math.max(0, count(ins['audio_tokens']) - cachedAudio),
-    audioOutput: count(outs['audio_tokens']),
+    input: countOf(usage['input_tokens']),
+    output: countOf(usage['output_tokens']),
+    cached: countOf(ins['cached_tokens']),
+    audioInput: Math.max(0, countOf(ins['audio_tokens']) - cachedAudio),
+    audioOutput: countOf(outs['audio_tokens']),
   };
 }
