@@ -11,10 +11,12 @@ import { auditCommands } from './features/audit/index.ts';
 import {
   addProvider,
   checkProviders,
+  describePrices,
   findLocalProviders,
   listProviders,
   type NewProvider,
   providerKinds,
+  updatePrices,
 } from './features/inference/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
@@ -180,6 +182,14 @@ providers
     if (kind !== undefined) return print(await addProvider(place(), oneOf(providerKinds)(kind), options));
     const found = await findLocalProviders();
     print(found.length > 0 ? found : 'nothing listens here; add one by its kind: svc providers add --help');
+  });
+providers
+  .command('prices')
+  .description('the prices in use, and newer ones: --from a file or an address')
+  .option('--from <file or URL>', 'prices that win over those of this release')
+  .action(async ({ from }: { from?: string }) => {
+    const { dataDir } = place();
+    print(from === undefined ? describePrices(dataDir) : await updatePrices(dataDir, from));
   });
 program.commandsGroup('Machines and sandboxes:');
 program

@@ -3,6 +3,7 @@ export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './
 export { noUsage, plainText } from './model.ts';
 export { ReplyReader } from './reply.ts';
 export { readChatUsage } from './chat.answer.ts';
-export { spliceJson } from './splice.ts';
+export { boundedFields, type Bounds, boundsOf, limitOf } from './limits.ts';
+export { duplicateName, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
 export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';

@@ -40,7 +40,19 @@ export function readMessagesUsage(usage: unknown, before: Usage = noUsage): Usag
     ? countOf(usage['input_tokens'])
     : before.input - before.cached - before.cacheWritten;
   const output = has('output_tokens') ? countOf(usage['output_tokens']) : before.output;
-  return { ...before, input: fresh + cached + cacheWritten, cached, cacheWritten, output };
+  const hour = objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens'];
+  const searches = objectOf(usage['server_tool_use'])['web_search_requests'];
+  return {
+    ...before,
+    input: fresh + cached + cacheWritten,
+    cached,
+    cacheWritten,
+    output,
+    ...defined({
+      cacheWrittenHour: typeof hour === 'number' ? countOf(hour) : undefined,
+      searches: typeof searches === 'number' ? countOf(searches) : undefined,
+    }),
+  };
 }
 
 const writeUsage = ({ input, output, cached, cacheWritten }: Usage): Value => ({

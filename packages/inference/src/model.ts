@@ -78,8 +78,12 @@ export interface Usage {
   output: number;
   cached: number;
   cacheWritten: number;
+  /** Of what was written to the cache: what stays there for an hour, which has a price of its own. */
+  cacheWrittenHour?: number;
   /** Of the output: thinking. */
   reasoning: number;
+  /** Searches that the provider made. */
+  searches?: number;
   /** Of input that was not cached, and of the output: sound, which has a price of its own. */
   audioInput?: number;
   audioOutput?: number;

@@ -2,15 +2,17 @@ import { type Block, type Citation, type Finish, noUsage, type Reply, type Usage
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
-/** Usage as responses tells it; undefined for none. */
-export function readResponsesUsage(usage: unknown): Usage | undefined {
+/** Usage as a response tells it; undefined for none. */
+export function readResponsesUsage({ usage, output }: Value): Usage | undefined {
   if (!isObject(usage)) return undefined;
+  const searches = objectsOf(output).filter(({ type }) => type === 'web_search_call').length;
   return {
     ...noUsage,
     input: countOf(usage['input_tokens']),
     output: countOf(usage['output_tokens']),
     cached: countOf(objectOf(usage['input_tokens_details'])['cached_tokens']),
     reasoning: countOf(objectOf(usage['output_tokens_details'])['reasoning_tokens']),
+    ...(searches > 0 && { searches }),
   };
 }
 
@@ -42,7 +44,7 @@ export function finishOf(response: Value, hasCalls: boolean): Finish {
 /** Reads a whole answer of responses. */
 export function readResponsesReply(body: Value): Reply {
   const blocks = objectsOf(body['output']).flatMap(readOutput);
-  const usage = readResponsesUsage(body['usage']);
+  const usage = readResponsesUsage(body);
   return {
     id: textOf(body['id']) ?? '',
     model: textOf(body['model']) ?? '',

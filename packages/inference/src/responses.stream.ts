@@ -116,7 +116,7 @@ export class ResponsesReader {
   }
 
   #finish(response: Value): Event[] {
-    const usage = readResponsesUsage(response['usage']);
+    const usage = readResponsesUsage(response);
     const closing = [...this.#blocks.keys()].flatMap((key) => this.#close(key));
     const finish = finishOf(response, this.#hasCalls);
     return [

@@ -72,3 +72,10 @@ export function spliceJson(text: Buffer, changes: Readonly<Record<string, unknow
   const comma = found.members.length > 0 ? ',' : '';
   return Buffer.concat([whole.subarray(0, found.open + 1), Buffer.from(added + comma), whole.subarray(found.open + 1)]);
 }
+
+/** A name that two members of a JSON object have; undefined when none is there twice. */
+export function duplicateName(text: Buffer): string | undefined {
+  const names = membersOf(text)?.members.map(({ name }) => name) ?? [];
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
+}

@@ -43,7 +43,8 @@ export interface Wire {
   writeRequest(conversation: Conversation, model: string, maxTokens?: number): Value;
   readReply(body: Value): Reply;
   writeReply(reply: Reply, created: number): Value;
-  readUsage(usage: unknown): Usage | undefined;
+  /** What a whole answer says that it took. */
+  readUsage(body: Value): Usage | undefined;
   reader(): StreamReader;
   writer(options: { created: number; tellsUsage: boolean }): StreamWriter;
   /** The last word of a stream that failed. */
@@ -61,7 +62,7 @@ export const wires: Readonly<Record<Protocol, Wire>> = {
     writeRequest: writeChatRequest,
     readReply: readChatReply,
     writeReply: writeChatReply,
-    readUsage: readChatUsage,
+    readUsage: ({ usage }) => readChatUsage(usage),
     reader: () => new ChatReader(),
     writer: (options) => new ChatWriter(options),
     errorFrame: chatErrorFrame,
@@ -74,7 +75,7 @@ export const wires: Readonly<Record<Protocol, Wire>> = {
     writeRequest: writeMessagesRequest,
     readReply: readMessagesReply,
     writeReply: writeMessagesReply,
-    readUsage: (usage) => readMessagesUsage(usage),
+    readUsage: ({ usage }) => readMessagesUsage(usage),
     reader: () => new MessagesReader(),
     writer: () => new MessagesWriter(),
     errorFrame: messagesErrorFrame,

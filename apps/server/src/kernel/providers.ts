@@ -28,16 +28,17 @@ export function readProvidersText(place: ProvidersPlace): string | undefined {
 const lookEveryMs = 5_000;
 
 /**
- * Hands the file's text to `read`, now and whenever the file changes; undefined when there is none. With text that `read`
- * throws at, what was read before goes on, and the log says why. Answers how to end it.
+ * Hands the file's text to `read`, now and whenever it, or one of the files `beside`, changes; undefined when there is
+ * none. With text that `read` throws at, what was read before goes on, and the log says why. Answers how to end it.
  */
 export function followProviders(
   kernel: ProvidersPlace & { clock: Clock; log: Log },
   read: (text: string | undefined) => void,
+  beside: readonly string[] = [],
 ): Cancel {
-  let changedAt: number | undefined;
+  let changedAt: string | undefined;
   const look = (): void => {
-    const now = changeOf(providersPath(kernel));
+    const now = [providersPath(kernel), ...beside].map(changeOf).join();
     if (now === changedAt) return;
     changedAt = now;
     try {

@@ -19,7 +19,6 @@ export interface Listener {
   readonly bytes: number;
 }
 
-const aliveMs = 15_000;
 const streamHead = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
@@ -55,10 +54,9 @@ export class StreamedAnswer implements Listener {
   }
 
   wait(): () => void {
-    const relay = this.#open();
-    const ping = alive[this.#protocol] ?? ': tools are at work\n\n';
-    void relay.write(ping);
-    return this.#context.clock.every(aliveMs, () => void relay.write(ping));
+    // From here on the relay shows by itself that it lives.
+    void this.#open().write(alive[this.#protocol] ?? ': tools are at work\n\n');
+    return () => {};
   }
 
   async fail(message = 'the answer was cut: the upstream failed'): Promise<boolean> {

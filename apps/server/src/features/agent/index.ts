@@ -2,7 +2,7 @@ import type { AccountData } from '../../kernel/deletion.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Asked, Inference } from '../inference/index.ts';
+import { type Asked, type Inference, keepAlive } from '../inference/index.ts';
 import { objectOf } from '@svc/inference';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { StreamedAnswer, WholeAnswer } from './agent.answer.ts';
@@ -31,8 +31,9 @@ export class Agent {
     const wanted = readWanted(asked.body);
     if (!wanted) return this.#inference.run(context, asked);
     const { protocol, body } = asked;
-    const { setup, body: rest } = wanted;
+    const { setup } = wanted;
     const choices = this.#inference.choicesFor(context, body.model);
+    const rest = this.#inference.bounded(context, protocol, wanted.body, choices);
     const session = context.headers['x-svc-session-id'];
     const cut = new AbortController();
     const signal = AbortSignal.any([context.signal, cut.signal]);
@@ -47,6 +48,7 @@ export class Agent {
         ? new StreamedAnswer(context, protocol, { created, tellsUsage })
         : new WholeAnswer(context, protocol, created);
     const forget = kernel.streams.watch(actor, () => cut.abort());
+    const stop = body.stream === true ? keepAlive(context, protocol) : () => {};
     context.accountItself();
     try {
       const conversation = new Conversation({
@@ -69,6 +71,7 @@ export class Agent {
       if (await listener.fail(message)) return;
       throw new ApiError('invalid_api_key', message, { headers: { 'x-should-retry': 'false' } });
     } finally {
+      stop();
       forget();
     }
   }

@@ -8,10 +8,14 @@ export {
   type NewProvider,
   providerKinds,
 } from './inference.commands.ts';
+export { describePrices, updatePrices } from './inference.prices.commands.ts';
 export { headersFor, LaneFailure } from './inference.attempt.ts';
-export { allFailed, type Asked, Inference, sendWhole } from './inference.dispatch.ts';
+export { type Asked, Inference } from './inference.dispatch.ts';
+export { keepAlive, sendWhole } from './inference.exchange.ts';
+export { allFailed } from './inference.failover.ts';
 export type { Choice } from './inference.lanes.ts';
 export type { Bill } from './inference.meter.ts';
+export type { Most } from './inference.prices.ts';
 export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
 export { readRegistry } from './inference.lanes.ts';
 export { findRequest } from './inference.sql.ts';

@@ -7,20 +7,29 @@ import type { Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
 import type { Lane } from './inference.providers.ts';
 import type { Timers } from './inference.timers.ts';
 
-/** A lane did not answer, and another one may. The message is for the log: it holds no key and no text of a client. */
+/**
+ * A lane did not answer, and another one may. The message is for the log and for the client when all fail: it holds no key
+ * and no text of a client.
+ */
 export class LaneFailure extends Error {
   override name = 'LaneFailure';
-  /** The lane is left alone for so long. */
+  /** It is left alone for so long. */
   readonly coolMs: number;
   /** It has too much to do: a client may come back after this. */
   readonly retryAfterSeconds: number | undefined;
+  /** All of the lane is out of order, not what was asked of one model by one route. */
+  readonly isOfLane: boolean;
+  /** Its lane, once it is known. */
+  lane: string | undefined;
 
-  constructor(message: string, coolMs: number, retryAfterSeconds?: number) {
+  constructor(message: string, coolMs: number, { isOfLane = false, retryAfterSeconds }: FailureKind = {}) {
     super(message);
     this.coolMs = coolMs;
+    this.isOfLane = isOfLane;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
+type FailureKind = { isOfLane?: boolean; retryAfterSeconds?: number };
 
 /** After a failure that may be over soon. */
 const shortMs = 5_000;
@@ -36,16 +45,23 @@ const longestMessage = 2_000;
 /** What a client's request carries to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
 const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent|idempotency-key)$/;
 
-/** Headers of a request to a lane. */
-export function headersFor(lane: Lane, isSame: boolean, given: IncomingHttpHeaders): Record<string, string> {
+/** Headers of a request to a lane. Throws `LaneFailure` when it has no key. */
+export async function headersFor(
+  lane: Lane,
+  isSame: boolean,
+  given: IncomingHttpHeaders,
+): Promise<Record<string, string>> {
   const own = isSame
     ? Object.entries(given).filter(([name, value]) => kept.test(name) && typeof value === 'string')
     : [];
   const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(own) };
+  const key = await lane.key.read().catch((error: unknown) => {
+    throw new LaneFailure(`it is off: ${(error as Error).message}`, longMs, { isOfLane: true });
+  });
   if (lane.protocol === 'messages') {
     headers['anthropic-version'] ??= '2023-06-01';
-    if (lane.apiKey !== undefined) headers['x-api-key'] = lane.apiKey;
-  } else if (lane.apiKey !== undefined) headers['authorization'] = `Bearer ${lane.apiKey}`;
+    if (key !== undefined) headers['x-api-key'] = key;
+  } else if (key !== undefined) headers['authorization'] = `Bearer ${key}`;
   return headers;
 }
 
@@ -68,7 +84,7 @@ export async function askLane(
       connectMs: lane.connectMs,
     });
   } catch (error) {
-    throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
+    throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs, { isOfLane: timers.passed === undefined });
   }
   if (answer.status >= 200 && answer.status < 300) return answer;
   const text = await readWhole(answer.body, mostRefusalBytes).catch(() => Buffer.alloc(0));
@@ -92,9 +108,11 @@ function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string
   if (status === 429 || status === 529) {
     const seconds = secondsOf(headers['retry-after']);
     const ms = seconds === undefined ? busyMs : Math.min(seconds * 1000, longestBusyMs);
-    return new LaneFailure(what, ms, seconds ?? Math.ceil(ms / 1000));
+    return new LaneFailure(what, ms, { isOfLane: true, retryAfterSeconds: seconds ?? Math.ceil(ms / 1000) });
   }
-  return new LaneFailure(what, status >= 500 || status === 408 || status === 409 ? shortMs : longMs);
+  if (status === 401) lane.key.forget();
+  const isShort = status >= 500 || status === 408 || status === 409;
+  return new LaneFailure(what, isShort ? shortMs : longMs, { isOfLane: status >= 500 || status === 401 });
 }
 
 function secondsOf(value: string | string[] | undefined): number | undefined {
@@ -104,12 +122,12 @@ function secondsOf(value: string | string[] | undefined): number | undefined {
 }
 
 /** The provider's own words, without the lane's key should they repeat it. */
-function messageOf(text: string, { apiKey }: Lane): string | undefined {
+function messageOf(text: string, { key: { last: key } }: Lane): string | undefined {
   const body = parsed(text);
   const error = objectOf(isObject(body) ? body['error'] : undefined);
   const message = textOf(error['message']) ?? textOf(objectOf(body)['message']) ?? textOf(objectOf(body)['error']);
   if (message === undefined || message === '') return undefined;
-  return (apiKey ? message.replaceAll(apiKey, '***') : message).slice(0, longestMessage).toWellFormed();
+  return (key ? message.replaceAll(key, '***') : message).slice(0, longestMessage).toWellFormed();
 }
 
 /** JSON, or undefined. */
@@ -153,6 +171,7 @@ export async function relayBytes(
     }
   } catch (error) {
     if (!relay.isOpen) throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
+    timers.isCut = true;
     return { counted: undefined, isWhole: false };
   }
   if (!relay.isOpen) throw new LaneFailure('its answer is empty', shortMs);

@@ -1,13 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { objectOf, objectsOf, textOf, type Value, wires } from '@svc/inference';
 import { systemClock } from '../../kernel/clock.ts';
 import { CommandError } from '../../kernel/commands.ts';
 import { type ProvidersPlace, providersPath } from '../../kernel/providers.ts';
 import { createUpstream, type Upstream } from '../../kernel/upstream.ts';
 import { askLane, headersFor, LaneFailure, readAnswer } from './inference.attempt.ts';
+import { writeWhole } from './inference.files.ts';
 import { readRegistry } from './inference.lanes.ts';
-import { type Lane, parseRegistry } from './inference.providers.ts';
+import { PriceBook } from './inference.prices.ts';
+import { type Lane, type LaneModel, parseRegistry } from './inference.providers.ts';
 import { Timers } from './inference.timers.ts';
 
 /** Servers of models that speak OpenAI's protocol on a machine of one's own, and where they listen. */
@@ -25,15 +27,22 @@ const asked = 'Answer with the word ok.';
 /** Every lane, and the names under which it is asked. */
 export function listProviders(place: ProvidersPlace): object[] {
   const { lanes, aliases } = readRegistry(place);
-  return lanes.map(({ id, protocol, baseUrl, models, apiKey }) => ({
+  return lanes.map(({ id, protocol, baseUrl, models, key, priceOf }) => ({
     id,
     protocol,
     base_url: baseUrl,
-    key: apiKey === undefined ? 'none' : 'set',
+    key: key.isNone ? 'none' : (key.fault ?? 'set'),
     models: models.map(({ name, as }) => (name === as ? name : `${name} (${as})`)).join(', '),
-    aliases: [...aliases].flatMap(([alias, ids]) => (ids.includes(id) ? [alias] : [])).join(', '),
+    aliases: [...aliases]
+      .flatMap(([alias, entries]) => (entries.some(({ lane }) => lane === id) ? [alias] : []))
+      .join(', '),
+    unpriced: unpriced(models, priceOf),
   }));
 }
+
+/** Models without a price, of which a key with a spend cap is refused. */
+const unpriced = (models: readonly LaneModel[], priceOf: Lane['priceOf']): string =>
+  models.flatMap(({ as }) => (priceOf(as) === undefined ? [as] : [])).join(', ');
 
 /** Asks the first model of every lane for a word; tells which one answers, and in how many milliseconds. */
 export async function checkProviders(place: ProvidersPlace): Promise<{ ok: boolean; lanes: object[] }> {
@@ -51,7 +60,7 @@ export async function checkProviders(place: ProvidersPlace): Promise<{ ok: boole
 async function checkLane(upstream: Upstream, lane: Lane) {
   const [model] = lane.models;
   if (!model) return { lane: lane.id, ok: false, found: 'it lists no models' };
-  const timers = new Timers(systemClock, lane, new AbortController().signal);
+  const timers = new Timers(systemClock, lane, new AbortController().signal, false);
   const began = systemClock.monotonic();
   const took = (): string => `${Math.round(systemClock.monotonic() - began)} ms`;
   const isVectors = /embed/i.test(model.as);
@@ -64,15 +73,16 @@ async function checkLane(upstream: Upstream, lane: Lane) {
   };
   const wire = wires[lane.protocol];
   const body = isVectors ? { model: model.as, input: asked } : wire.writeRequest(conversation, model.as);
-  const request = {
-    path: isVectors ? '/embeddings' : wire.path,
-    headers: headersFor(lane, false, {}),
-    body: JSON.stringify(body),
-  };
   try {
+    const request = {
+      path: isVectors ? '/embeddings' : wire.path,
+      headers: await headersFor(lane, false, {}),
+      body: JSON.stringify(body),
+    };
     const answer = await askLane(upstream, lane, request, timers);
     const { body: said } = await readAnswer(answer, timers, isVectors ? 'data' : wire.list);
-    return { lane: lane.id, ok: true, found: `${textOf(said['model']) ?? model.as} answers in ${took()}` };
+    const found = `${textOf(said['model']) ?? model.as} answers in ${took()}`;
+    return { lane: lane.id, ok: true, found, unpriced: unpriced(lane.models, (name) => lane.priceOf(name)) };
   } catch (error) {
     const reason = (error as Error).message;
     const isFault = error instanceof LaneFailure;
@@ -126,12 +136,15 @@ export async function addProvider(place: ProvidersPlace, kind: string, given: Ne
     kind: ownUrl === undefined ? kind : 'openai',
     ...((given.url ?? ownUrl) !== undefined && { base_url: given.url ?? ownUrl }),
     ...(given.keyEnv !== undefined && { api_key_env: given.keyEnv }),
-    ...(given.keyFile !== undefined && { api_key_file: given.keyFile }),
+    ...(given.keyFile !== undefined && { api_key_file: resolve(given.keyFile) }),
+    // A machine of one's own sends no bill.
+    ...(ownUrl !== undefined && { free: true }),
   };
   if (ownUrl === undefined && given.url === undefined && !given.keyEnv && !given.keyFile) {
     throw new CommandError(`${kind} needs a key: --key-env NAME of the platform's environment, or --key-file PATH`);
   }
   const parsed = parseRegistry(JSON.stringify({ lanes: [lane] })).lanes[0] as Lane;
+  if (parsed.key.fault !== undefined) throw new CommandError(`${id}: ${parsed.key.fault}`);
   const models = given.model ?? (await listedBy(parsed));
   const path = providersPath(place);
   const before = existsSync(path) ? objectOf(JSON.parse(readFileSync(path, 'utf8'))) : {};
@@ -140,18 +153,27 @@ export async function addProvider(place: ProvidersPlace, kind: string, given: Ne
     throw new CommandError(`${path} has a lane ${id} already; give this one another name with --id`);
   }
   const next = { ...before, lanes: [...lanes, { ...lane, models }], aliases: withAliases(before, id, models) };
-  const text = `${JSON.stringify(next, undefined, 2)}\n`;
-  parseRegistry(text);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-  return { file: path, lane: id, models: models.join(', '), next: './svc providers check' };
+  parseRegistry(JSON.stringify(next));
+  writeWhole(path, next);
+  const free = lane.free === true ? '' : unpricedOf(place.dataDir, models);
+  return {
+    file: path,
+    lane: id,
+    models: models.join(', '),
+    ...(free !== '' && { unpriced: `${free}: keys with a spend cap are refused these` }),
+    next: './svc providers check',
+  };
+}
+
+function unpricedOf(dataDir: string, models: readonly string[]): string {
+  const book = PriceBook.read(dataDir);
+  return models.filter((model) => book.of(model) === undefined).join(', ');
 }
 
 async function listedBy(lane: Lane): Promise<string[]> {
   const { protocol, baseUrl } = lane;
   const url = protocol === 'messages' ? `${baseUrl}/v1` : baseUrl;
-  const models = await modelsOf(url, headersFor(lane, false, {}));
+  const models = await modelsOf(url, await headersFor(lane, false, {}));
   if (models && models.length > 0) return models;
   throw new CommandError(`${url} lists no models; is it running? name one with --model`);
 }

@@ -1,53 +1,59 @@
 import {
-  type Conversation,
-  objectOf,
+  boundedFields,
+  type Bounds,
+  boundsOf,
+  duplicateName,
   type Protocol,
-  readChatUsage,
   spliceJson,
   Untranslatable,
   type Value,
   wires,
 } from '@svc/inference';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Places } from '../../kernel/places.ts';
 import type { Spending } from '../keys/index.ts';
-import { askLane, headersFor, LaneFailure, readAnswer, relayBytes } from './inference.attempt.ts';
+import { askLane, headersFor } from './inference.attempt.ts';
+import {
+  drain,
+  exchange,
+  exchangeBytes,
+  exchangeVectors,
+  type Media,
+  keepAlive,
+  type Prepared,
+} from './inference.exchange.ts';
+import { asBadRequest, Failover, type Way } from './inference.failover.ts';
 import { type Choice, Lanes } from './inference.lanes.ts';
-import { type Asker, type Bill, Meter } from './inference.meter.ts';
-import { StreamRelay } from './inference.stream.ts';
-import { Timers } from './inference.timers.ts';
+import { type Asker, type Bill, Meter, type MostOn, within } from './inference.meter.ts';
+import type { Timers } from './inference.timers.ts';
 import { type AskTurn, type Turned, TurnReader, type Turn, type TurnWork } from './inference.turn.ts';
 
 /** A client's request, as its protocol says it. */
 export interface Asked {
   protocol: Protocol;
   /** Parsed; the bytes are `context.bodyBytes`. */
-  body: Value & { model: string; stream?: boolean | undefined };
+  body: Prepared['body'];
 }
 
 /** Answers that are under way at once in a process, and those of one account. */
 const places = { total: 8_192, mostOfOne: 4_096 };
-const busySeconds = 30;
-/** Time for the last words of what is cut. */
-const cutMs = 1_000;
-
-const wait = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
-
+/** Tokens of an answer without a limit, of a key with a cap. */
+const usualOutput = 8_192;
 /** Carries requests to lanes, one after the other until one answers. */
 export class Inference {
   readonly lanes: Lanes;
   readonly meter: Meter;
   readonly #kernel: Kernel;
   readonly #places = new Places(places);
-  readonly #underWay = new Set<Timers>();
+  readonly #failover: Failover;
 
   constructor(kernel: Kernel, spending: Spending) {
     this.#kernel = kernel;
     this.lanes = new Lanes(kernel);
     this.meter = new Meter(kernel, spending);
+    this.#failover = new Failover(kernel, this.lanes);
   }
 
   /** The lanes that a key may ask for a model; throws 403, 404, or 502 without any lane. */
@@ -59,25 +65,67 @@ export class Inference {
       throw new ApiError('upstream_error', 'no model provider is set up; add one with: ./svc providers add');
     }
     const choices = this.lanes.of(model);
-    if (choices.length > 0) return choices;
-    throw new ApiError('not_found', `no model ${model.slice(0, 120)} here; GET /v1/models lists what there is`);
+    if (choices.length === 0)
+      throw new ApiError('not_found', `no model ${model.slice(0, 120)} here; GET /v1/models lists what there is`);
+    if (actor.spendCapMicroUsd === undefined) return choices;
+    const priced = choices.filter(({ lane, model: name }) => lane.priceOf(name) !== undefined);
+    if (priced.length > 0) return priced;
+    const message = `the model ${model} has no price, and this key has a spend cap; the operator adds one with ./svc providers prices, or says "free": true of the lane`;
+    throw new ApiError('forbidden', message);
   }
 
   /** Answers a request of one of the three protocols. */
   async run(context: Context, asked: Asked): Promise<void> {
-    const choices = this.choicesFor(context, asked.body.model);
-    await this.#answer(context, asked.body, choices, (choice, timers, bill) =>
-      this.#ask(context, asked, choice, timers, bill),
-    );
+    const { protocol, body } = asked;
+    const choices = this.choicesFor(context, body.model);
+    const { bounds, fields } = this.#bounded(context, asked, context.bodyBytes.length, choices);
+    const isTranslated = ({ lane }: Choice): boolean => lane.protocol !== protocol;
+    if (bounds) refuseTwins(context.bodyBytes);
+    const bytes = bounds ? spliceJson(context.bodyBytes, fields) : context.bodyBytes;
+    const prepared: Prepared = { protocol, body: { ...body, ...fields }, bytes };
+    const isStreamed = body.stream === true;
+    const way = { routeOf: ({ lane }: Choice) => wires[lane.protocol].path, isTranslated, isStreamed };
+    const stop = isStreamed ? keepAlive(context, protocol) : () => {};
+    try {
+      await this.#answer(context, choices, way, within(bounds, isTranslated), (choice, timers, bill) =>
+        exchange({ kernel: this.#kernel, context, choice, timers, bill }, prepared),
+      );
+    } catch (error) {
+      stop();
+      if (!isStreamed || !(await endOpen(context, protocol, error))) throw error;
+    } finally {
+      stop();
+    }
   }
 
-  async #answer(context: Context, body: Value, choices: readonly Choice[], ask: Ask): Promise<void> {
+  /** The request within the bounds that a key with a cap has; of another key it stays as it is. */
+  bounded({ actor }: Pick<Asker, 'actor'>, protocol: Protocol, body: Value, choices: readonly Choice[]): Value {
+    return { ...body, ...this.#bounded({ actor }, { protocol, body }, 0, choices).fields };
+  }
+
+  #bounded(
+    { actor }: Pick<Asker, 'actor'>,
+    { protocol, body }: { protocol: Protocol; body: Value },
+    bytes: number,
+    choices: readonly Choice[],
+  ): { bounds: Bounds | undefined; fields: Record<string, unknown> } {
+    if (actor.spendCapMicroUsd === undefined) return { bounds: undefined, fields: {} };
+    const usual = Math.max(...choices.map(({ lane }) => lane.maxOutputTokens ?? usualOutput));
+    try {
+      const bounds = boundsOf(protocol, body, bytes, usual);
+      return { bounds, fields: boundedFields(protocol, body, bounds) };
+    } catch (error) {
+      throw error instanceof Untranslatable ? asBadRequest(error) : error;
+    }
+  }
+
+  async #answer(context: Context, choices: readonly Choice[], way: Way, most: MostOn, ask: Ask): Promise<void> {
     const giveBack = this.place(context);
     try {
-      const bill = await this.meter.open(context, body, context.bodyBytes.length, choices);
+      const bill = await this.meter.open(context, choices, most);
       context.accountItself();
       try {
-        await this.#failover(context, choices, (choice, timers) => ask(choice, timers, bill));
+        await this.#failover.run(context, choices, way, (choice, timers) => ask(choice, timers, bill));
       } catch (error) {
         await bill.close(undefined, undefined, { status: error instanceof ApiError ? error.status : 499 });
         if (!context.signal.aborted) throw error;
@@ -97,15 +145,16 @@ export class Inference {
 
   /**
    * Asks models turn by turn for one request, whose place and bill this holds: `work` asks for turns, and answers with
-   * which status it ended and how many bytes were sent.
+   * which status it ended and how many bytes were sent. `body` is within its bounds (`bounded`).
    */
   async inTurns(asker: Asker, body: Value, choices: readonly Choice[], work: TurnWork): Promise<void> {
     const giveBack = this.place(asker);
     let bill: Bill | undefined;
     const ask: AskTurn = async (turn) => {
-      const { bytes } = turn;
-      if (bill) await bill.extend(body, bytes, choices);
-      else bill = await this.meter.open(asker, body, bytes, choices);
+      const { bounds } = this.#bounded(asker, { protocol: turn.protocol, body }, turn.bytes, choices);
+      const most = within(bounds, ({ lane }) => lane.protocol !== turn.protocol);
+      if (bill) await bill.extend(choices, most);
+      else bill = await this.meter.open(asker, choices, most);
       return this.#turn(asker, choices, turn, bill);
     };
     try {
@@ -122,10 +171,16 @@ export class Inference {
 
   /** One turn of a model: lane after lane until one answers. */
   #turn(asker: Asker, choices: readonly Choice[], turn: Turn, bill: Bill): Promise<Turned> {
-    return this.#failover(asker, choices, async (choice, timers) => {
+    const way: Way = {
+      routeOf: ({ lane }) => wires[lane.protocol].path,
+      isTranslated: ({ lane }) => lane.protocol !== turn.protocol,
+      isStreamed: true,
+    };
+    return this.#failover.run(asker, choices, way, async (choice, timers) => {
       const { lane } = choice;
+      const given = await headersFor(lane, lane.protocol === turn.protocol, asker.headers);
       // It names the request; a turn is a part of one.
-      const { 'idempotency-key': _, ...headers } = headersFor(lane, lane.protocol === turn.protocol, asker.headers);
+      const { 'idempotency-key': _, ...headers } = given;
       const request = { path: wires[lane.protocol].path, headers, body: turn.bodyFor(choice) };
       const answer = await askLane(this.#kernel.upstream, lane, request, timers);
       const reading = new TurnReader(choice, timers, turn);
@@ -145,63 +200,24 @@ export class Inference {
     });
   }
 
-  /** Lane after lane until one answers, or says that the request itself is wrong. */
-  async #failover<T>(
-    asker: Asker,
-    choices: readonly Choice[],
-    ask: (choice: Choice, timers: Timers) => Promise<T>,
-  ): Promise<T> {
-    let untranslatable: Untranslatable | undefined;
-    const failures: LaneFailure[] = [];
-    for (const choice of choices) {
-      const { lane } = choice;
-      const timers = new Timers(this.#kernel.clock, lane, asker.signal);
-      this.#underWay.add(timers);
-      const forget = this.#kernel.streams.watch(asker.actor, () => timers.cut('the key may not be used any more'));
-      try {
-        const answer = await ask(choice, timers);
-        this.lanes.warm(lane);
-        return answer;
-      } catch (error) {
-        timers.end();
-        if (error instanceof Untranslatable) untranslatable ??= error;
-        else if (error instanceof LaneFailure && !timers.isLeft) {
-          this.lanes.cool(lane, error.coolMs);
-          this.#kernel.log.warn({ lane: lane.id, reason: error.message, trace: asker.traceId }, 'a lane failed');
-          failures.push(error);
-        } else throw error;
-      } finally {
-        forget();
-        this.#underWay.delete(timers);
-      }
-    }
-    throw failures.length > 0 || !untranslatable ? allFailed(failures) : asBadRequest(untranslatable);
-  }
-
-  /** Lets answers end for a while, then cuts what is left: their clients get an error, and no end. */
-  async drain(ms: number): Promise<void> {
-    const { clock } = this.#kernel;
-    const end = clock.monotonic() + ms;
-    while (this.#underWay.size > 0 && clock.monotonic() < end) await wait(clock, 100);
-    for (const timers of this.#underWay) timers.cut('the gateway shuts down');
-    while (this.#underWay.size > 0 && clock.monotonic() < end + cutMs) await wait(clock, 20);
+  /** Lets answers end for a while, then cuts what is left. */
+  drain(ms: number): Promise<void> {
+    return this.#failover.drain(ms);
   }
 
   /** Answers a request of embeddings: lanes of OpenAI's protocol only, and nothing is translated. */
   async runEmbeddings(context: Context, body: Asked['body']): Promise<void> {
     const choices = this.choicesFor(context, body.model).filter(({ lane }) => lane.protocol !== 'messages');
     if (choices.length === 0) throw badRequest(`model: no lane of ${body.model} makes embeddings`);
-    await this.#answer(context, body, choices, async (choice, timers, bill) => {
-      const { lane, model } = choice;
-      const headers = headersFor(lane, true, context.headers);
-      const request = { path: '/embeddings', headers, body: spliceJson(context.bodyBytes, { model }) };
-      const answer = await askLane(this.#kernel.upstream, lane, request, timers);
-      const { bytes, body: said } = await readAnswer(answer, timers, 'data');
-      timers.stop();
-      const closing = { status: 200, guess: { bytes: context.bodyBytes.length, letters: 0 }, sent: bytes.length };
-      const cost = await bill.close(choice, readChatUsage(said['usage']), closing);
-      await sendWhole(context, bytes, { 'x-svc-lane': lane.id, 'x-svc-cost-micro-usd': String(cost) });
-    });
+    const most = { input: context.bodyBytes.length, output: 0 };
+    const way = { routeOf: () => '/embeddings', isStreamed: false };
+    await this.#answer(
+      context,
+      choices,
+      way,
+      () => most,
+      (choice, timers, bill) => exchangeVectors({ kernel: this.#kernel, context, choice, timers, bill }),
+    );
   }
 
   /** A JSON body with another name of its model, every other byte as it is. */
@@ -213,130 +229,32 @@ export class Inference {
   async runBytes(context: Context, body: Value & { model: string }, media: Media): Promise<void> {
     const choices = this.choicesFor(context, body.model).filter(({ lane }) => lane.protocol !== 'messages');
     if (choices.length === 0) throw badRequest(`model: no lane of ${body.model} does this`);
-    await this.#answer(context, body, choices, async (choice, timers, bill) => {
-      const { lane, model } = choice;
-      const { body: sent, type } = await media.bodyFor(model);
-      const headers = { ...headersFor(lane, true, context.headers), 'content-type': type };
-      const answer = await askLane(this.#kernel.upstream, lane, { path: media.path, headers, body: sent }, timers);
-      const relay = context.openRelay();
-      const { counted, isWhole } = await relayBytes(answer, relay, timers, { 'x-svc-lane': lane.id, ...streamCost });
-      timers.stop();
-      const guess = { bytes: 0, letters: 0 };
-      await bill.close(choice, counted, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
-      if (isWhole) relay.end();
-      else relay.destroy();
-    });
-  }
-
-  async #ask(context: Context, { protocol, body }: Asked, choice: Choice, timers: Timers, bill: Bill): Promise<void> {
-    const { lane, model } = choice;
-    const isSame = lane.protocol === protocol;
-    const { tellsUsage, bytes } = isSame
-      ? sameRequest(context.bodyBytes, body, protocol, model)
-      : { tellsUsage: asksUsage(body), bytes: translated(protocol, body, choice) };
-    const headers = headersFor(lane, isSame, context.headers);
-    const { path } = wires[lane.protocol];
-    const answer = await askLane(this.#kernel.upstream, lane, { path, headers, body: bytes }, timers);
-    const created = Math.floor(this.#kernel.clock.now() / 1000);
-    const { length: sentBytes } = context.bodyBytes;
-    const head = { 'x-svc-lane': lane.id };
-    if (body.stream === true) {
-      const relay = context.openRelay();
-      const stream = new StreamRelay(
-        {
-          client: protocol,
-          lane: lane.protocol,
-          tellsUsage,
-          created,
-          head: { ...head, ...streamHead },
-          onContent: () => context.dropBody(),
-        },
-        relay,
-        timers,
-      );
-      const isWhole = await stream.run(answer.body);
-      timers.stop();
-      if (!isWhole || timers.isLeft) answer.body.destroy();
-      else drain(answer.body, this.#kernel);
-      const guess = { letters: stream.letters, bytes: sentBytes };
-      await bill.close(choice, stream.usage, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
-      relay.end();
-      return;
-    }
-    const { bytes: whole, body: said } = await readAnswer(answer, timers, wires[lane.protocol].list);
-    timers.stop();
-    const usage = wires[lane.protocol].readUsage(said['usage']);
-    const text = isSame
-      ? whole
-      : Buffer.from(JSON.stringify(wires[protocol].writeReply(wires[lane.protocol].readReply(said), created)));
-    const guess = { letters: whole.length, bytes: sentBytes };
-    const cost = await bill.close(choice, usage, { status: 200, guess, sent: text.length });
-    await sendWhole(context, text, { ...head, 'x-svc-cost-micro-usd': String(cost) });
+    const way = { routeOf: () => media.path, isStreamed: true };
+    await this.#answer(
+      context,
+      choices,
+      way,
+      () => media.most,
+      (choice, timers, bill) => exchangeBytes({ kernel: this.#kernel, context, choice, timers, bill }, media),
+    );
   }
 }
 
 /** Asks one lane, and answers the client. */
 type Ask = (choice: Choice, timers: Timers, bill: Bill) => Promise<void>;
 
-/** A request of media: where it goes, and its body for the lane's name of the model. */
-export interface Media {
-  path: string;
-  bodyFor(model: string): Promise<MediaBody> | MediaBody;
+/** Of two fields with one name the provider may take the one that was not judged. */
+function refuseTwins(bytes: Buffer): void {
+  const name = duplicateName(bytes);
+  if (name !== undefined) throw badRequest(`${name}: stands twice`, { [name]: ['stands twice'] });
 }
-type MediaBody = { body: Buffer; type: string };
 
-const streamCost = { 'x-svc-cost-estimate': 'pending' };
-
-const streamHead = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-accel-buffering': 'no',
-  ...streamCost,
-};
-
-/** Sends an answer that is whole. */
-export async function sendWhole(context: Context, text: Buffer, headers: Record<string, string>): Promise<void> {
+/** Ends an answer that was opened to show that it lives, with the protocol's error; false when it is not open. */
+async function endOpen(context: Context, protocol: Protocol, error: unknown): Promise<boolean> {
   const relay = context.openRelay();
-  const type = { 'content-type': 'application/json; charset=utf-8', 'content-length': String(text.length) };
-  relay.open(200, { ...type, ...headers });
-  await relay.write(text);
+  if (!relay.isOpen) return false;
+  const message = error instanceof ApiError ? error.message : 'the request failed';
+  await relay.write(wires[protocol].errorFrame(message));
   relay.end();
-}
-
-/** Reads past what follows the last word, so that the connection can be used again. */
-function drain(body: NodeJS.ReadableStream & { destroy(): unknown }, { clock }: Kernel): void {
-  const cancel = clock.after(1_000, () => body.destroy());
-  body.once('close', cancel);
-  body.resume();
-}
-
-const asksUsage = (body: Value): boolean => objectOf(body['stream_options'])['include_usage'] === true;
-
-/** The client's own bytes with the lane's name of the model; of a chat stream the usage is asked for too. */
-function sameRequest(given: Buffer, body: Value & { stream?: boolean | undefined }, protocol: Protocol, model: string) {
-  const tellsUsage = asksUsage(body);
-  const options =
-    protocol === 'chat' && body.stream === true && !tellsUsage
-      ? { stream_options: { ...objectOf(body['stream_options']), include_usage: true } }
-      : {};
-  return { tellsUsage, bytes: spliceJson(given, { model, ...options }) };
-}
-
-function translated(protocol: Protocol, body: Value, { lane, model }: Choice): string {
-  const conversation: Conversation = wires[protocol].readRequest(body);
-  return JSON.stringify(wires[lane.protocol].writeRequest(conversation, model, lane.maxOutputTokens));
-}
-
-const asBadRequest = ({ field, message }: Untranslatable): ApiError =>
-  badRequest(`${field}: ${message}`, { [field]: [message] });
-
-/** What a client is told when no lane answered: 502, with `Retry-After` when every lane said that it has too much to do. */
-export function allFailed(failures: readonly LaneFailure[]): ApiError {
-  const areBusy = failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-  if (!areBusy)
-    return new ApiError('upstream_error', 'every lane of this model failed; try again, or use another model');
-  const seconds = Math.min(...failures.map(({ retryAfterSeconds = busySeconds }) => retryAfterSeconds));
-  return new ApiError('upstream_error', 'every lane of this model has too much to do; try again later', {
-    headers: { 'retry-after': String(Math.max(1, seconds)) },
-  });
+  return true;
 }

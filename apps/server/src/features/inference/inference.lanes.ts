@@ -1,7 +1,10 @@
 import { ConfigError } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import { followProviders, type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
-import { type Lane, type LaneModel, parseRegistry, type Registry } from './inference.providers.ts';
+import { LaneHealth } from './inference.health.ts';
+import { PriceBook, pricesPath } from './inference.prices.ts';
+import { type Lane, type LaneModel, parseRegistry, type Registry, type RegistryParts } from './inference.providers.ts';
 
 /** A lane, and the name that it wants for the model at hand. */
 export interface Choice {
@@ -16,38 +19,50 @@ export const aliases = ['svc', 'svc-fast', 'svc-embed'];
 const nothing: Registry = { lanes: [], aliases: new Map() };
 
 /** Reads the registry of the providers file; throws `ConfigError` when it cannot be used. Without a file it is empty. */
-export const readRegistry = (place: ProvidersPlace): Registry => registryOf(place, () => readProvidersText(place));
+export const readRegistry = (place: ProvidersPlace): Registry =>
+  registryOf(place, systemClock, () => readProvidersText(place));
 
-function registryOf(place: ProvidersPlace, read: () => string | undefined): Registry {
+function registryOf(place: ProvidersPlace, clock: RegistryParts['clock'], read: () => string | undefined): Registry {
   try {
     const text = read();
-    return text === undefined ? nothing : parseRegistry(text);
+    return text === undefined ? nothing : parseRegistry(text, { prices: PriceBook.read(place.dataDir), clock });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ConfigError(`SVC_PROVIDERS: ${providersPath(place)}: ${code ?? message}`);
   }
 }
 
-/** The lanes of this process: read from the file, again when it changes, and which of them are left alone for now. */
+/** The lanes of this process: read from the file, again when it or the prices change. */
 export class Lanes {
+  readonly health: LaneHealth;
   readonly #kernel: Kernel;
   #registry = nothing;
-  /** Until when a lane is left alone, by id; of `clock.monotonic()`. */
-  readonly #cooling = new Map<string, number>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+    this.health = new LaneHealth(kernel);
   }
 
   /** Follows the file; with one that cannot be used the lanes of before go on, and the log says why. */
   start(): () => void {
-    return followProviders(this.#kernel, (text) => {
-      this.#registry = registryOf(this.#kernel, () => text);
-    });
+    const kernel = this.#kernel;
+    const read = (text: string | undefined): void => {
+      this.#registry = registryOf(kernel, kernel.clock, () => text);
+      for (const { id, key } of this.#registry.lanes)
+        if (key.fault !== undefined) kernel.log.error({ lane: id, reason: key.fault }, 'a lane is off');
+    };
+    return followProviders(kernel, read, [pricesPath(kernel.dataDir)]);
   }
 
   get isEmpty(): boolean {
     return this.#registry.lanes.length === 0;
+  }
+
+  /** Lanes that have no key now, and why. */
+  get off(): { id: string; reason: string }[] {
+    return this.#registry.lanes.flatMap(({ id, key: { fault: reason } }) =>
+      reason === undefined ? [] : [{ id, reason }],
+    );
   }
 
   /** Every name that a client may ask for. */
@@ -57,25 +72,15 @@ export class Lanes {
     return [...new Set([...own.keys(), ...models])];
   }
 
-  /**
-   * The lanes of a model in the order in which they are tried: of an alias as the file says, else by priority. Lanes that
-   * are left alone come last: when nothing else is there, they are tried all the same.
-   */
+  /** The lanes of a model in the order in which they are tried: of an alias as the file says, else by priority. */
   of(name: string): Choice[] {
-    const found = this.#named(name);
-    const now = this.#kernel.clock.monotonic();
-    const isCooling = ({ lane }: Choice): boolean => (this.#cooling.get(lane.id) ?? 0) > now;
-    return [...found.filter((choice) => !isCooling(choice)), ...found.filter(isCooling)];
-  }
-
-  #named(name: string): Choice[] {
     const { lanes, aliases: own } = this.#registry;
-    const ids = own.get(name);
-    if (ids) {
-      return ids.flatMap((id) => {
-        const lane = lanes.find((one) => one.id === id);
-        const model = lane && modelFor(lane.models, name);
-        return lane && model !== undefined ? [{ lane, model }] : [];
+    const entries = own.get(name);
+    if (entries) {
+      return entries.flatMap((entry) => {
+        const lane = lanes.find((one) => one.id === entry.lane);
+        const model = lane && (entry.model ?? modelFor(lane.models, name));
+        return lane && model !== undefined ? [{ lane, model: asOf(lane.models, model) }] : [];
       });
     }
     return lanes
@@ -83,14 +88,10 @@ export class Lanes {
       .sort((a, b) => a.lane.priority - b.lane.priority);
   }
 
-  /** Leaves a lane alone for a while. */
-  cool(lane: Lane, ms: number): void {
-    this.#cooling.set(lane.id, this.#kernel.clock.monotonic() + ms);
-  }
-
-  /** It answers again. */
-  warm(lane: Lane): void {
-    this.#cooling.delete(lane.id);
+  /** The same, what is left alone by this route last: when nothing else is there, it is tried all the same. */
+  inOrder(choices: readonly Choice[], route: (choice: Choice) => string): Choice[] {
+    const isCooling = (choice: Choice): boolean => this.health.isCooling(choice, route(choice));
+    return [...choices.filter((choice) => !isCooling(choice)), ...choices.filter(isCooling)];
   }
 }
 
@@ -100,3 +101,7 @@ function modelFor(models: readonly LaneModel[], alias: string): string | undefin
   const fitting = models.find((model) => isVectors(model) === (alias === 'svc-embed'));
   return (models.find(({ name }) => name === alias) ?? fitting ?? models[0])?.as;
 }
+
+/** What the lane calls a model that is named by either name. */
+const asOf = (models: readonly LaneModel[], model: string): string =>
+  models.find(({ name }) => name === model)?.as ?? model;

@@ -1,17 +1,14 @@
-import { noUsage, numberOf, type Usage, type Value } from '@svc/inference';
+import { type Bounds, noUsage, type Usage } from '@svc/inference';
 import { createBatches, type Batches } from '../../kernel/batches.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reservation, Spending } from '../keys/index.ts';
 import type { Choice } from './inference.lanes.ts';
-import { costOf, priceOf } from './inference.prices.ts';
+import { costOf, type Most, mostCostOf } from './inference.prices.ts';
 import { insertRequests, type RequestRow } from './inference.sql.ts';
 
-/** Fewer bytes a token than any text has: a reservation must not be too small. */
-const leastBytesOfToken = 2;
 /** What a token of usual text has; for a guess. */
 const usualBytesOfToken = 4;
-const usualOutput = 8_192;
 const most = 50_000;
 const atOnce = 1_000;
 
@@ -49,8 +46,8 @@ export class Meter {
   }
 
   /** Reserves the most that the request may cost on any of its lanes; throws 429 when a cap is reached. */
-  async open(asker: Asker, body: Value, bytes: number, choices: readonly Choice[]): Promise<Bill> {
-    const reservation = await this.#spending.reserve(asker.actor, mostOf(body, bytes, choices));
+  async open(asker: Asker, choices: readonly Choice[], most: MostOn): Promise<Bill> {
+    const reservation = await this.#spending.reserve(asker.actor, costAtMost(choices, most));
     return new Bill(this.#kernel, asker, reservation, this.#receipts);
   }
 
@@ -60,17 +57,21 @@ export class Meter {
   }
 }
 
-/** The most that a request of so many bytes may cost, in micro-USD. */
-function mostOf(body: Value, bytes: number, choices: readonly Choice[]): number {
-  const output =
-    numberOf(body['max_completion_tokens']) ?? numberOf(body['max_output_tokens']) ?? numberOf(body['max_tokens']);
-  const usage = {
-    ...noUsage,
-    input: Math.ceil(bytes / leastBytesOfToken),
-    output: Math.max(0, Math.min(output ?? usualOutput, 1_000_000)),
+/** The most tokens that a request may take on a lane. */
+export type MostOn = (choice: Choice) => Most;
+
+/** The same of a request within its bounds. Where it is translated, thinking comes on top of its limit. */
+export const within =
+  (bounds: Bounds | undefined, isRaised: (choice: Choice) => boolean): MostOn =>
+  (choice) => {
+    // Without a cap nothing is reserved.
+    if (!bounds) return { input: 0, output: 0 };
+    const { limit, answers, predicted, input, uses, thinking } = bounds;
+    return { input, output: (limit + (isRaised(choice) ? thinking : 0)) * answers + predicted, uses };
   };
-  return Math.max(...choices.map(({ lane, model }) => costOf(usage, priceOf(lane, model))));
-}
+
+const costAtMost = (choices: readonly Choice[], most: MostOn): number =>
+  Math.max(0, ...choices.map((choice) => mostCostOf(most(choice), choice.lane.priceOf(choice.model))));
 
 /** What one request comes to, in one turn of a model or several. */
 export class Bill {
@@ -94,7 +95,7 @@ export class Bill {
   add(choice: Choice, counted: Usage | undefined, guess?: Guess): void {
     const usage = counted ?? (guess && guessed(guess));
     if (!usage) return;
-    const price = priceOf(choice.lane, choice.model);
+    const price = choice.lane.priceOf(choice.model);
     this.cost += costOf(usage, price);
     const before = this.#total;
     this.#total = {
@@ -111,8 +112,8 @@ export class Bill {
   }
 
   /** Reserves the most that the next turn may cost; throws 429 when a cap is reached. */
-  async extend(body: Value, bytes: number, choices: readonly Choice[]): Promise<void> {
-    await this.#reservation.extend(this.cost, mostOf(body, bytes, choices));
+  async extend(choices: readonly Choice[], most: MostOn): Promise<void> {
+    await this.#reservation.extend(this.cost, costAtMost(choices, most));
   }
 
   /** Records what the request took and cost, the last turn's among it; answers the cost in micro-USD. */
@@ -164,6 +165,7 @@ const sumOf = (a: Usage, b: Usage): Usage => ({
   cached: a.cached + b.cached,
   cacheWritten: a.cacheWritten + b.cacheWritten,
   reasoning: a.reasoning + b.reasoning,
+  searches: (a.searches ?? 0) + (b.searches ?? 0),
 });
 
 const guessed = ({ bytes, letters }: Guess): Usage => ({

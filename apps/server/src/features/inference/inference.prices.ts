@@ -1,61 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Usage } from '@svc/inference';
-import type { Lane, Price } from './inference.providers.ts';
+import { z } from 'zod';
 
-/** When these prices were published; a lane's own `prices` win. */
-export const pricesAsOf = '2025-09-01';
-
-/**
- * USD for a million tokens by the beginning of a model's name: input, output, cached input, written to the cache; then
- * input and output of sound, where they have a price of their own.
- */
-type Row = readonly [number, number, number, number, number?, number?];
-const published: Readonly<Record<string, Row>> = {
-  'gpt-realtime-mini': [0.6, 2.4, 0.06, 0.6, 10, 20],
-  'gpt-realtime': [4, 16, 0.4, 4, 32, 64],
-  'gpt-5-nano': [0.05, 0.4, 0.005, 0.05],
-  'gpt-5-mini': [0.25, 2, 0.025, 0.25],
-  'gpt-5': [1.25, 10, 0.125, 1.25],
-  'gpt-4.1-nano': [0.1, 0.4, 0.025, 0.1],
-  'gpt-4.1-mini': [0.4, 1.6, 0.1, 0.4],
-  'gpt-4.1': [2, 8, 0.5, 2],
-  'gpt-4o-mini': [0.15, 0.6, 0.075, 0.15],
-  'gpt-4o': [2.5, 10, 1.25, 2.5],
-  'o4-mini': [1.1, 4.4, 0.275, 1.1],
-  'o3-mini': [1.1, 4.4, 0.55, 1.1],
-  o3: [2, 8, 0.5, 2],
-  'claude-opus-4': [15, 75, 1.5, 18.75],
-  'claude-sonnet-4': [3, 15, 0.3, 3.75],
-  'claude-3-7-sonnet': [3, 15, 0.3, 3.75],
-  'claude-3-5-sonnet': [3, 15, 0.3, 3.75],
-  'claude-3-5-haiku': [0.8, 4, 0.08, 1],
-  'text-embedding-3-small': [0.02, 0, 0.02, 0.02],
-  'text-embedding-3-large': [0.13, 0, 0.13, 0.13],
+const amount = z.number().nonnegative().max(1_000_000);
+const count = z.int().positive();
+const rates = {
+  input: amount,
+  output: amount.default(0),
+  cached_input: amount.optional(),
+  cache_write: amount.optional(),
+  cache_write_1h: amount.optional(),
+  audio_input: amount.optional(),
+  audio_output: amount.optional(),
 };
+/** A model's price, in USD for a million tokens. */
+export const priceRow = z.strictObject({
+  ...rates,
+  /** USD for a thousand searches at the provider. */
+  searches: amount.optional(),
+  /** Tokens that it reads at most. */
+  context: count.optional(),
+  /** Stands in once the input is over so many tokens. */
+  long: z.strictObject({ over: count, ...rates }).optional(),
+  /** The day on which its source was read. */
+  as_of: z.iso.date().optional(),
+});
+const priceFile = z.object({
+  as_of: z.iso.date(),
+  about: z.string().optional(),
+  models: z.record(z.string().min(1).max(120), priceRow),
+});
+export type PriceFile = z.output<typeof priceFile>;
 
-/** What a model costs on a lane; undefined when nobody says. A name goes with the longest entry that it begins with. */
-export function priceOf(lane: Lane, model: string): Price | undefined {
-  const own = lane.prices.get(model);
-  if (own) return own;
-  const found = Object.keys(published)
-    .filter((name) => model === name || model.startsWith(`${name}-`) || model.startsWith(`${name}@`))
-    .sort((a, b) => b.length - a.length)[0];
-  const row = found === undefined ? undefined : published[found];
-  if (!row) return undefined;
-  const [input, output, cachedInput, cacheWrite, audioInput = input, audioOutput = output] = row;
-  return { input, output, cachedInput, cacheWrite, audioInput, audioOutput };
+/** Rates in USD for a million tokens, which are micro-USD a token. */
+interface Rates {
+  input: number;
+  output: number;
+  cachedInput: number;
+  cacheWrite: number;
+  cacheWriteHour: number;
+  audioInput: number;
+  audioOutput: number;
 }
 
-/** The cost of tokens in micro-USD, rounded to the next whole one. USD a million tokens are micro-USD a token. */
+/** What a model costs. */
+export interface Price extends Rates {
+  /** Micro-USD a search. */
+  search: number;
+  /** Tokens that it reads at most. */
+  context: number;
+  long: (Rates & { over: number }) | undefined;
+}
+
+/** What the makers of models ask for a thousand searches. */
+const usualSearches = 10;
+/** More than most models read. */
+const usualContext = 1_000_000;
+
+/** The price that a row says. */
+export const toPrice = ({
+  long,
+  searches = usualSearches,
+  context = usualContext,
+  ...row
+}: z.output<typeof priceRow>): Price => ({
+  ...toRates(row),
+  search: searches * 1_000,
+  context,
+  long: long && { ...toRates(long), over: long.over },
+});
+
+function toRates({ input, output, ...other }: Omit<z.output<typeof priceRow>, 'long'>): Rates {
+  const cacheWrite = other.cache_write ?? input;
+  return {
+    input,
+    output,
+    cachedInput: other.cached_input ?? input,
+    cacheWrite,
+    cacheWriteHour: other.cache_write_1h ?? cacheWrite,
+    audioInput: other.audio_input ?? input,
+    audioOutput: other.audio_output ?? output,
+  };
+}
+
+/** Of a lane that costs nothing. */
+export const freePrice: Price = { ...toPrice({ input: 0, output: 0 }), search: 0 };
+
+/** Where prices are that `svc providers prices` took over. */
+export const pricesPath = (dataDir: string): string => join(dataDir, 'prices.json');
+
+/** Reads a file of prices; throws with its first fault. */
+export function parsePrices(text: string): PriceFile {
+  const parsed = priceFile.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`prices: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is malformed'}`);
+}
+
+const published = new URL('inference.prices.json', import.meta.url);
+
+/** The prices of this release, and over them those of the data dir. A file of the data dir that is none is told of. */
+export class PriceBook {
+  readonly #models: ReadonlyMap<string, Price>;
+  /** The newest day on which a file of prices was put together. */
+  readonly asOf: string;
+
+  constructor(files: readonly PriceFile[]) {
+    const rows = files.flatMap(({ models }) => Object.entries(models));
+    this.#models = new Map(rows.map(([name, row]) => [name, toPrice(row)]));
+    this.asOf =
+      files
+        .map(({ as_of: at }) => at)
+        .sort()
+        .at(-1) ?? '';
+  }
+
+  /** Throws when a file cannot be used. */
+  static read(dataDir: string): PriceBook {
+    const own = readIfThere(pricesPath(dataDir));
+    return new PriceBook([readFileSync(published, 'utf8'), ...(own === undefined ? [] : [own])].map(parsePrices));
+  }
+
+  /** What a model costs, by its name, or its name before the date of a version; undefined when nobody says. */
+  of(model: string): Price | undefined {
+    return this.#models.get(model) ?? this.#models.get(model.replace(dated, ''));
+  }
+}
+
+/** `-2026-04-14`, `-20260414`, `@20260414`. */
+const dated = /[-@]20\d{2}-?[01]\d-?[0-3]\d$/;
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const ratesFor = (price: Price, input: number): Rates =>
+  price.long !== undefined && input > price.long.over ? price.long : price;
+
+/** The cost of tokens in micro-USD, rounded to the next whole one. */
 export function costOf(usage: Usage, price: Price | undefined): number {
   if (!price) return 0;
-  const { audioInput = 0, audioOutput = 0 } = usage;
+  const { audioInput = 0, audioOutput = 0, cacheWrittenHour: asked = 0, searches = 0 } = usage;
+  const rates = ratesFor(price, usage.input);
+  const hour = Math.min(asked, usage.cacheWritten);
   const fresh = Math.max(0, usage.input - usage.cached - usage.cacheWritten - audioInput);
   return Math.ceil(
-    fresh * price.input +
-      audioInput * price.audioInput +
-      usage.cached * price.cachedInput +
-      usage.cacheWritten * price.cacheWrite +
-      Math.max(0, usage.output - audioOutput) * price.output +
-      audioOutput * price.audioOutput,
+    fresh * rates.input +
+      audioInput * rates.audioInput +
+      usage.cached * rates.cachedInput +
+      (usage.cacheWritten - hour) * rates.cacheWrite +
+      hour * rates.cacheWriteHour +
+      Math.max(0, usage.output - audioOutput) * rates.output +
+      audioOutput * rates.audioOutput +
+      searches * price.search,
   );
+}
+
+/** Tokens that a request takes at most. */
+export interface Most {
+  /** Undefined: as many as the model reads. */
+  input: number | undefined;
+  output: number;
+  /** Uses of tools at the provider. */
+  uses?: number;
+  isSound?: boolean;
+}
+
+/** The most that a request may cost, in micro-USD: each token at the dearest rate that it may have. */
+export function mostCostOf({ input, output, uses = 0, isSound = false }: Most, price: Price | undefined): number {
+  if (!price) return 0;
+  // Before and after each use of a tool all is read that a model reads.
+  const read = uses > 0 ? price.context * (uses + 1) : Math.min(input ?? price.context, price.context);
+  const cost = ({ audioInput, audioOutput, ...rates }: Rates): number =>
+    read * Math.max(rates.input, rates.cacheWrite, rates.cacheWriteHour, isSound ? audioInput : 0) +
+    output * Math.max(rates.output, isSound ? audioOutput : 0);
+  return Math.ceil(Math.max(cost(price), cost(ratesFor(price, read))) + uses * price.search);
 }

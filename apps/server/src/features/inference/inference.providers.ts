@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Protocol } from '@svc/inference';
 import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
-import { environmentValue } from '../../config.ts';
+import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { freePrice, type Price, PriceBook, priceRow, toPrice } from './inference.prices.ts';
+import { LaneKey } from './inference.secrets.ts';
 
 /** Protocols of lanes by the `kind` that the file gives them, and where each is without a `base_url`. */
 const kinds: Readonly<Record<string, { protocol: Protocol; baseUrl: string }>> = {
@@ -13,15 +14,6 @@ const kinds: Readonly<Record<string, { protocol: Protocol; baseUrl: string }>> =
 export const laneKinds = Object.keys(kinds) as [string, ...string[]];
 
 const name = z.string().min(1).max(120);
-/** USD for a million tokens. */
-const price = z.strictObject({
-  input: z.number().nonnegative(),
-  output: z.number().nonnegative().default(0),
-  cached_input: z.number().nonnegative().optional(),
-  cache_write: z.number().nonnegative().optional(),
-  audio_input: z.number().nonnegative().optional(),
-  audio_output: z.number().nonnegative().optional(),
-});
 const seconds = z.number().positive().max(3_600);
 
 /** A lane of the providers file (design: inference, Providers file). Times are in seconds. */
@@ -31,26 +23,19 @@ const lane = z.strictObject({
   label: z.string().optional(),
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   api_key_env: name.optional(),
-  api_key_file: name.optional(),
+  api_key_file: z.string().min(1).max(4_096).optional(),
+  token_command: z.array(z.string().max(4_096)).min(1).max(64).optional(),
+  token_s: seconds.default(1_800),
   models: z.array(z.union([name, z.strictObject({ name, as: name })])).default([]),
   priority: z.int().default(0),
   max_output_tokens: z.int().positive().optional(),
   connect_s: seconds.default(5),
-  first_content_s: seconds.default(60),
+  first_content_s: seconds.default(300),
   idle_s: seconds.default(60),
   total_s: seconds.default(900),
-  prices: z.record(name, price).default({}),
+  free: z.boolean().default(false),
+  prices: z.record(name, priceRow).default({}),
 });
-
-/** What a model costs, in USD for a million tokens. */
-export interface Price {
-  input: number;
-  output: number;
-  cachedInput: number;
-  cacheWrite: number;
-  audioInput: number;
-  audioOutput: number;
-}
 
 /** A model of a lane: the name that clients use, and the one that the lane wants. */
 export interface LaneModel {
@@ -64,8 +49,7 @@ export interface Lane {
   protocol: Protocol;
   /** Without a slash at its end. */
   baseUrl: string;
-  /** Undefined: the lane wants none. */
-  apiKey: string | undefined;
+  key: LaneKey;
   models: LaneModel[];
   priority: number;
   maxOutputTokens: number | undefined;
@@ -73,46 +57,68 @@ export interface Lane {
   firstContentMs: number;
   idleMs: number;
   totalMs: number;
-  prices: ReadonlyMap<string, Price>;
+  /** What a model of it costs, by the lane's name of it; undefined when nobody says. */
+  priceOf(model: string): Price | undefined;
+}
+
+/** A lane that an alias leads to, and which of its models, where the alias says so. */
+export interface AliasEntry {
+  lane: string;
+  model: string | undefined;
 }
 
 /** What the file says of models. */
 export interface Registry {
   lanes: Lane[];
-  /** Ids of lanes by alias, in the order in which they are tried. */
-  aliases: ReadonlyMap<string, string[]>;
+  /** Where each alias leads, in the order in which it is tried. */
+  aliases: ReadonlyMap<string, AliasEntry[]>;
 }
 
 const file = z.looseObject({
   lanes: z.array(lane).default([]),
-  aliases: z.record(name, z.array(name)).default({}),
+  aliases: z.record(name, z.array(z.string().min(1).max(250))).default({}),
 });
 
+/** What stands around a file: prices, and a clock. */
+export interface RegistryParts {
+  prices: PriceBook;
+  clock: Pick<Clock, 'monotonic'>;
+}
+const noParts: RegistryParts = { prices: new PriceBook([]), clock: systemClock };
+
 /** Reads lanes and aliases of a providers file; throws with its first fault. */
-export function parseRegistry(text: string): Registry {
+export function parseRegistry(text: string, parts = noParts): Registry {
   const parsed = file.safeParse(JSON.parse(text), { error: wordsFor });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new Error(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is malformed'}`);
   }
-  const lanes = parsed.data.lanes.map(toLane);
+  const lanes = parsed.data.lanes.map((one) => toLane(one, parts));
   const ids = new Set(lanes.map(({ id }) => id));
   if (ids.size < lanes.length) throw new Error('lanes: two have the same id');
-  const aliases = new Map(Object.entries(parsed.data.aliases));
-  for (const [alias, named] of aliases) {
-    const unknown = named.find((id) => !ids.has(id));
-    if (unknown !== undefined) throw new Error(`aliases.${alias}: no lane has the id ${unknown}`);
-  }
-  return { lanes, aliases };
+  const entries = Object.entries(parsed.data.aliases).map(
+    ([alias, named]) => [alias, named.map((one) => entryOf(one, ids, alias))] as const,
+  );
+  return { lanes, aliases: new Map(entries) };
 }
 
-function toLane(given: z.output<typeof lane>): Lane {
+/** `lane`, or `lane/model`. */
+function entryOf(text: string, ids: ReadonlySet<string>, alias: string): AliasEntry {
+  if (ids.has(text)) return { lane: text, model: undefined };
+  const lane = [...ids].find((id) => text.startsWith(`${id}/`));
+  if (lane === undefined) throw new Error(`aliases.${alias}: no lane has the id ${text}`);
+  return { lane, model: text.slice(lane.length + 1) };
+}
+
+function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryParts): Lane {
   const kind = kinds[given.kind] as (typeof kinds)[string];
+  const { id, api_key_env: env, api_key_file: path, token_command: command, token_s: tokenSeconds } = given;
+  const own = new Map(Object.entries(given.prices).map(([model, row]) => [model, toPrice(row)]));
   return {
-    id: given.id,
+    id,
     protocol: kind.protocol,
     baseUrl: (given.base_url ?? kind.baseUrl).replace(/\/+$/, ''),
-    apiKey: apiKeyOf(given),
+    key: new LaneKey({ env, file: path, command, commandMs: tokenSeconds * 1000 }, clock),
     models: given.models.map((model) => (typeof model === 'string' ? { name: model, as: model } : model)),
     priority: given.priority,
     maxOutputTokens: given.max_output_tokens,
@@ -120,34 +126,6 @@ function toLane(given: z.output<typeof lane>): Lane {
     firstContentMs: given.first_content_s * 1000,
     idleMs: given.idle_s * 1000,
     totalMs: given.total_s * 1000,
-    prices: new Map(
-      Object.entries(given.prices).map(([model, { input, output, ...other }]) => [
-        model,
-        {
-          input,
-          output,
-          cachedInput: other.cached_input ?? input,
-          cacheWrite: other.cache_write ?? input,
-          audioInput: other.audio_input ?? input,
-          audioOutput: other.audio_output ?? output,
-        },
-      ]),
-    ),
+    priceOf: (model) => own.get(model) ?? (given.free ? freePrice : book.of(model)),
   };
-}
-
-function apiKeyOf({ id, api_key_env: env, api_key_file: path }: z.output<typeof lane>): string | undefined {
-  if (path !== undefined) {
-    try {
-      return readFileSync(path, 'utf8').trim();
-    } catch (error) {
-      throw new Error(`lane ${id}: api_key_file: ${(error as NodeJS.ErrnoException).code ?? 'cannot be read'}`, {
-        cause: error,
-      });
-    }
-  }
-  if (env === undefined) return undefined;
-  const value = environmentValue(env);
-  if (!value) throw new Error(`lane ${id}: the environment has no ${env}`);
-  return value;
 }

@@ -31,6 +31,7 @@ export class StreamRelay {
   readonly #reader;
   #held: (string | Buffer)[] = [];
   #heldBytes = 0;
+  #hasContent = false;
   /** What the upstream counted. */
   usage: Usage | undefined;
   /** Letters of content that came; for a guess where the upstream counted nothing. */
@@ -71,7 +72,7 @@ export class StreamRelay {
 
   /** Writes what frames come to, in one go; answers how the stream ended, if it did. */
   async #frames(frames: readonly Frame[]): Promise<boolean | undefined> {
-    let isContent = this.#relay.isOpen;
+    let isContent = this.#hasContent;
     const out: (string | Buffer)[] = [];
     for (const frame of frames) {
       const events = this.#reader.push(frame);
@@ -113,10 +114,12 @@ export class StreamRelay {
       if (this.#heldBytes > mostHeldBytes) throw new LaneFailure('it sent much and no content', shortMs);
       return;
     }
-    if (!this.#relay.isOpen) {
+    if (!this.#hasContent) {
+      this.#hasContent = true;
       this.#timers.content();
       this.#wanted.onContent();
-      this.#relay.open(200, this.#wanted.head);
+      // It may be open already, to show that it lives.
+      if (!this.#relay.isOpen) this.#relay.open(200, this.#wanted.head);
     }
     const parts = [...this.#held, ...out].map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
     this.#held = [];
@@ -136,7 +139,8 @@ export class StreamRelay {
 
   /** The protocol's own error, never its end; before the first content the next lane's turn. */
   async #fail(message: string): Promise<boolean> {
-    if (!this.#relay.isOpen) throw new LaneFailure(message, shortMs);
+    if (!this.#hasContent) throw new LaneFailure(message, shortMs);
+    this.#timers.isCut = true;
     await this.#relay.write(wires[this.#wanted.client].errorFrame('the answer was cut: the upstream failed'));
     return false;
   }

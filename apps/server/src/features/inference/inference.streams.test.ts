@@ -88,7 +88,7 @@ describe('streams of models', () => {
             start += size;
           }
           const sink = new Sink();
-          const timers = new Timers(testClock(), lane, new AbortController().signal);
+          const timers = new Timers(testClock(), lane, new AbortController().signal, true);
           const wanted = { client, lane: from, tellsUsage, created: 1, head: {}, onContent: () => {} };
           const relay = new StreamRelay(wanted, sink as unknown as Relay, timers);
           let isWhole: boolean | 'failed';

@@ -183,7 +183,7 @@ describe('models', () => {
     first.script = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     const pending = open();
     await until(() => first.taken.length === 1);
-    clock.advance(61_000);
+    clock.advance(302_000);
     assert.match(await (await pending).text(), /\[DONE\]/);
     clock.advance(600_000);
     first.script = (response) => {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openTest } from '../../testing.ts';
 
 /** A request that a provider got. */
 export interface Taken {
@@ -294,3 +295,20 @@ export const speaks: Script = async (response, taken) => {
   const { whole, stream } = answers[protocol ?? 'chat'];
   await (taken.body['stream'] === true ? streams(...stream) : replies(whole, protocol ? 200 : 404))(response, taken);
 };
+
+/** A gateway, or several, whose lanes are providers of a test's own; closed together. */
+export async function openModels<T extends string>(
+  names: readonly T[],
+  contentOf: (urls: Record<T, string>) => object,
+  options: Parameters<typeof openTest>[0] = {},
+) {
+  await using opening = new AsyncDisposableStack();
+  const providers = {} as Record<T, TestProvider>;
+  for (const name of names) providers[name] = await opening.use(new TestProvider()).listen();
+  const urls = Object.fromEntries(names.map((name) => [name, providers[name].url])) as Record<T, string>;
+  const file = opening.use(providersFile(contentOf(urls)));
+  const settings = { ...options.settings, SVC_PROVIDERS: file.path };
+  const t = opening.use(await openTest({ ...options, settings }));
+  const all = opening.move();
+  return { ...t, providers, file, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}

@@ -15,10 +15,16 @@ export class Timers {
   #hasContent = false;
   /** The client does not read: what comes late then is no fault of the upstream. */
   #isHeld = false;
+  readonly #isStreamed: boolean;
   /** Which limit was passed. */
   passed: string | undefined;
+  /** The gateway ended it: the lane has no fault. */
+  isOurs = false;
+  /** The upstream broke its answer off after the client heard of it. */
+  isCut = false;
 
-  constructor(clock: Clock, lane: Lane, client: AbortSignal) {
+  constructor(clock: Clock, lane: Lane, client: AbortSignal, isStreamed: boolean) {
+    this.#isStreamed = isStreamed;
     this.#clock = clock;
     this.#lane = lane;
     this.#client = client;
@@ -69,6 +75,7 @@ export class Timers {
 
   /** Ends the upstream request, for a reason that its client is told. */
   cut(reason: string): void {
+    this.isOurs = true;
     this.#pass(reason);
   }
 
@@ -77,14 +84,14 @@ export class Timers {
     this.#stop();
   }
 
+  /** Any byte is life. A whole answer says nothing until it is there: its total alone ends it. */
   #look(): void {
     const { firstContentMs, idleMs, totalMs } = this.#lane;
     const now = this.#clock.monotonic();
-    const silent = now - this.#heardAt;
+    const most = this.#hasContent ? idleMs : firstContentMs;
     if (now - this.#beganAt > totalMs) this.#pass(`the answer took over ${totalMs / 1000} s`);
-    else if (!this.#hasContent && now - this.#beganAt > firstContentMs)
-      this.#pass(`nothing came for ${firstContentMs / 1000} s`);
-    else if (this.#hasContent && !this.#isHeld && silent > idleMs) this.#pass(`nothing came for ${idleMs / 1000} s`);
+    else if (this.#isStreamed && !this.#isHeld && now - this.#heardAt > most)
+      this.#pass(`nothing came for ${most / 1000} s`);
   }
 
   #pass(what: string): void {

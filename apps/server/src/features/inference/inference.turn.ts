@@ -119,6 +119,7 @@ export class TurnReader {
   }
 
   #failure(message: string): Error {
+    this.#timers.isCut ||= this.isHeard;
     return this.isHeard ? new TurnCut(message) : new LaneFailure(message, shortMs);
   }
 }

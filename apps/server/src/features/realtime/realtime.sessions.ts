@@ -5,7 +5,15 @@ import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest, toApiError } from '../../kernel/http/errors.ts';
 import { JsonScanner } from '../../kernel/http/json.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { allFailed, type Bill, type Choice, headersFor, type Inference, LaneFailure } from '../inference/index.ts';
+import {
+  allFailed,
+  type Bill,
+  type Choice,
+  headersFor,
+  type Inference,
+  LaneFailure,
+  type Most,
+} from '../inference/index.ts';
 import { carry, close, keepAlive, type Message, whenClosed } from './realtime.relay.ts';
 
 /** One message; sound is sent in parts of at most 15 MiB. */
@@ -17,6 +25,10 @@ const drainMs = 3_000;
 const drainLookMs = 50;
 /** Of events that are read for a guess; those with sound are longer. */
 const mostTextEvent = 8_192;
+
+const route = '/realtime';
+/** Of one response: all that the model reads, and its longest answer. */
+const most = (): Most => ({ input: undefined, output: 8_192, isSound: true });
 
 const openingBrace = 0x7b;
 const shuttingDown = 'the gateway shuts down; connect again';
@@ -42,7 +54,7 @@ export class Sessions {
     let session: Session | undefined;
     let upstream: WebSocket | undefined;
     try {
-      const bill = await this.#inference.meter.open(context, {}, 0, choices);
+      const bill = await this.#inference.meter.open(context, choices, most);
       context.accountItself();
       session = new Session(this.#kernel, this.#inference, context, bill);
       const found = await this.#connect(context, choices, intent);
@@ -75,14 +87,15 @@ export class Sessions {
 
   async #connect(context: Context, choices: readonly Choice[], intent: string | undefined) {
     const failures: LaneFailure[] = [];
-    for (const choice of choices) {
+    for (const choice of this.#inference.lanes.inOrder(choices, () => route)) {
       try {
         const socket = await open(choice, context, intent);
-        this.#inference.lanes.warm(choice.lane);
+        this.#inference.lanes.health.answered(choice, route);
         return { choice, socket };
       } catch (error) {
         if (!(error instanceof LaneFailure) || context.signal.aborted) throw error;
-        this.#inference.lanes.cool(choice.lane, error.coolMs);
+        error.lane = choice.lane.id;
+        this.#inference.lanes.health.failed(choice, route, error);
         this.#kernel.log.warn({ lane: choice.lane.id, reason: error.message, trace: context.traceId }, 'a lane failed');
         failures.push(error);
       }
@@ -101,7 +114,7 @@ async function open(
   const url = new URL(`${lane.baseUrl.replace(/^http/, 'ws')}/realtime`);
   if (intent === undefined) url.searchParams.set('model', model);
   else url.searchParams.set('intent', intent);
-  const { 'content-type': _, ...sent } = headersFor(lane, true, headers);
+  const { 'content-type': _, ...sent } = await headersFor(lane, true, headers);
   const socket = new WebSocket(url, {
     headers: sent,
     handshakeTimeout: lane.connectMs,
@@ -123,13 +136,16 @@ async function open(
     const isBusy = status === 429 || status === 529;
     reject(
       isBusy
-        ? new LaneFailure(`it answered ${status}`, shortMs, Number.isFinite(seconds) ? Math.ceil(seconds) : 30)
-        : new LaneFailure(`it answered ${status}`, status >= 500 ? shortMs : longMs),
+        ? new LaneFailure(`it answered ${status}`, shortMs, {
+            isOfLane: true,
+            retryAfterSeconds: Number.isFinite(seconds) ? Math.ceil(seconds) : 30,
+          })
+        : new LaneFailure(`it answered ${status}`, status >= 500 ? shortMs : longMs, { isOfLane: status >= 500 }),
     );
   });
   socket.on('error', (error) => {
     const { code } = error as NodeJS.ErrnoException;
-    reject(new LaneFailure(code ?? 'its WebSocket did not open', shortMs));
+    reject(new LaneFailure(code ?? 'its WebSocket did not open', shortMs, { isOfLane: code !== undefined }));
   });
   return promise.finally(() => signal.removeEventListener('abort', leave));
 }
@@ -259,10 +275,10 @@ class Session {
     const { lanes: _, meter } = this.#inference;
     const choice = this.#choice;
     if (!choice) return;
-    const bill = this.#bill ?? (await meter.open(this.#context, {}, 0, [choice]));
+    const bill = this.#bill ?? (await meter.open(this.#context, [choice], most));
     this.#bill = undefined;
     await bill.close(choice, usage, { status: 200 });
-    this.#bill = await meter.open(this.#context, {}, 0, [choice]);
+    this.#bill = await meter.open(this.#context, [choice], most);
   }
 }
 

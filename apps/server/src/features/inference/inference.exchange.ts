@@ -1,0 +1,163 @@
+import {
+  type Conversation,
+  frameOf,
+  objectOf,
+  type Protocol,
+  readChatUsage,
+  spliceJson,
+  type Value,
+  wires,
+} from '@svc/inference';
+import type { Context } from '../../kernel/http/context.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { askLane, headersFor, readAnswer, relayBytes } from './inference.attempt.ts';
+import type { Choice } from './inference.lanes.ts';
+import type { Bill } from './inference.meter.ts';
+import type { Most } from './inference.prices.ts';
+import { StreamRelay } from './inference.stream.ts';
+import type { Timers } from './inference.timers.ts';
+
+/** A request of one of the three protocols, as it goes to lanes. */
+export interface Prepared {
+  protocol: Protocol;
+  body: Value & { model: string; stream?: boolean | undefined };
+  /** The client's own bytes, within its bounds. */
+  bytes: Buffer;
+}
+
+/** One lane that is asked for one request. */
+export interface Exchange {
+  kernel: Kernel;
+  context: Context;
+  choice: Choice;
+  timers: Timers;
+  bill: Bill;
+}
+
+/** A request of media: where it goes, its body for the lane's name of the model, and the most that it may take. */
+export interface Media {
+  path: string;
+  most: Most;
+  bodyFor(model: string): Promise<MediaBody> | MediaBody;
+}
+type MediaBody = { body: Buffer; type: string };
+
+const streamCost = { 'x-svc-cost-estimate': 'pending' };
+
+/** Headers of every stream of events. */
+const streamHead = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  ...streamCost,
+};
+
+/** What shows that a stream lives: clients of messages know `ping`, any reader of events a comment. */
+const signs: Readonly<Record<Protocol, string>> = {
+  chat: ': ping\n\n',
+  messages: frameOf({ type: 'ping' }, 'ping'),
+  responses: ': ping\n\n',
+};
+
+/** Shows the client of a stream every 15 s of silence that it lives, from now until what this answers is called. */
+export const keepAlive = (context: Context, protocol: Protocol): (() => void) =>
+  context.openRelay().keepAlive(streamHead, signs[protocol]);
+
+/** Asks a lane, and answers the client, streamed or whole. */
+export async function exchange(parts: Exchange, { protocol, body, bytes }: Prepared): Promise<void> {
+  const { kernel, context, choice, timers, bill } = parts;
+  const { lane, model } = choice;
+  const isSame = lane.protocol === protocol;
+  const { tellsUsage, bytes: sent } = isSame
+    ? sameRequest(bytes, body, protocol, model)
+    : { tellsUsage: asksUsage(body), bytes: translated(protocol, body, choice) };
+  const headers = await headersFor(lane, isSame, context.headers);
+  const request = { path: wires[lane.protocol].path, headers, body: sent };
+  const answer = await askLane(kernel.upstream, lane, request, timers);
+  const created = Math.floor(kernel.clock.now() / 1000);
+  const { length: sentBytes } = bytes;
+  const head = { 'x-svc-lane': lane.id };
+  if (body.stream === true) {
+    const relay = context.openRelay();
+    const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
+    const stream = new StreamRelay({ ...wanted, onContent: () => context.dropBody() }, relay, timers);
+    const isWhole = await stream.run(answer.body);
+    timers.stop();
+    if (!isWhole || timers.isLeft) answer.body.destroy();
+    else drain(answer.body, kernel);
+    const guess = { letters: stream.letters, bytes: sentBytes };
+    await bill.close(choice, stream.usage, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
+    relay.end();
+    return;
+  }
+  const { bytes: whole, body: said } = await readAnswer(answer, timers, wires[lane.protocol].list);
+  timers.stop();
+  const usage = wires[lane.protocol].readUsage(said);
+  const text = isSame
+    ? whole
+    : Buffer.from(JSON.stringify(wires[protocol].writeReply(wires[lane.protocol].readReply(said), created)));
+  const guess = { letters: whole.length, bytes: sentBytes };
+  const cost = await bill.close(choice, usage, { status: 200, guess, sent: text.length });
+  await sendWhole(context, text, { ...head, 'x-svc-cost-micro-usd': String(cost) });
+}
+
+/** Asks a lane for vectors; nothing is translated. */
+export async function exchangeVectors({ kernel, context, choice, timers, bill }: Exchange): Promise<void> {
+  const { lane, model } = choice;
+  const headers = await headersFor(lane, true, context.headers);
+  const request = { path: '/embeddings', headers, body: spliceJson(context.bodyBytes, { model }) };
+  const answer = await askLane(kernel.upstream, lane, request, timers);
+  const { bytes, body: said } = await readAnswer(answer, timers, 'data');
+  timers.stop();
+  const closing = { status: 200, guess: { bytes: context.bodyBytes.length, letters: 0 }, sent: bytes.length };
+  const cost = await bill.close(choice, readChatUsage(said['usage']), closing);
+  await sendWhole(context, bytes, { 'x-svc-lane': lane.id, 'x-svc-cost-micro-usd': String(cost) });
+}
+
+/** Asks a lane for media, and answers the bytes that come back as they come. */
+export async function exchangeBytes({ kernel, context, choice, timers, bill }: Exchange, media: Media): Promise<void> {
+  const { lane, model } = choice;
+  const { body: sent, type } = await media.bodyFor(model);
+  const headers = { ...(await headersFor(lane, true, context.headers)), 'content-type': type };
+  const answer = await askLane(kernel.upstream, lane, { path: media.path, headers, body: sent }, timers);
+  const relay = context.openRelay();
+  const { counted, isWhole } = await relayBytes(answer, relay, timers, { 'x-svc-lane': lane.id, ...streamCost });
+  timers.stop();
+  const guess = { bytes: 0, letters: 0 };
+  await bill.close(choice, counted, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
+  if (isWhole) relay.end();
+  else relay.destroy();
+}
+
+/** Sends an answer that is whole. */
+export async function sendWhole(context: Context, text: Buffer, headers: Record<string, string>): Promise<void> {
+  const relay = context.openRelay();
+  const type = { 'content-type': 'application/json; charset=utf-8', 'content-length': String(text.length) };
+  relay.open(200, { ...type, ...headers });
+  await relay.write(text);
+  relay.end();
+}
+
+/** Reads past what follows the last word, so that the connection can be used again. */
+export function drain(body: NodeJS.ReadableStream & { destroy(): unknown }, { clock }: Pick<Kernel, 'clock'>): void {
+  const cancel = clock.after(1_000, () => body.destroy());
+  body.once('close', cancel);
+  body.resume();
+}
+
+const asksUsage = (body: Value): boolean => objectOf(body['stream_options'])['include_usage'] === true;
+
+/** The client's own bytes with the lane's name of the model; of a chat stream the usage is asked for too. */
+function sameRequest(given: Buffer, body: Prepared['body'], protocol: Protocol, model: string) {
+  const tellsUsage = asksUsage(body);
+  const options =
+    protocol === 'chat' && body.stream === true && !tellsUsage
+      ? { stream_options: { ...objectOf(body['stream_options']), include_usage: true } }
+      : {};
+  return { tellsUsage, bytes: spliceJson(given, { model, ...options }) };
+}
+
+function translated(protocol: Protocol, body: Value, { lane, model }: Choice): string {
+  const conversation: Conversation = wires[protocol].readRequest(body);
+  return JSON.stringify(wires[lane.protocol].writeRequest(conversation, model, lane.maxOutputTokens));
+}
