@@ -1,3 +1,6 @@
+import { dialectOf } from './dialect.ts';
+import { limitOf } from './limits.ts';
+import type { WriteOptions } from './wires.ts';
 import { type Block, type Conversation, effortOf, efforts, type Effort, type Message, type Tool } from './model.ts';
 import {
   defined,
@@ -13,15 +16,8 @@ import {
   type Value,
 } from './values.ts';
 
-/** What changes the shape of an answer and has no counterpart in another protocol. */
-const shaping = ['logprobs', 'top_logprobs', 'logit_bias', 'audio', 'web_search_options', 'functions'];
-
 /** Reads a request of chat completions. Throws `Untranslatable` for what only a lane of its own protocol can do. */
 export function readChatRequest(body: Value): Conversation {
-  for (const field of shaping) {
-    if (body[field] !== undefined && body[field] !== null && body[field] !== false)
-      throw new Untranslatable(field, 'no lane of another protocol has it');
-  }
   if ((numberOf(body['n']) ?? 1) !== 1) throw new Untranslatable('n', 'one answer at a time, on this model');
   const messages = objectsOf(body['messages']);
   const isSystem = ({ role }: Value): boolean => role === 'system' || role === 'developer';
@@ -38,7 +34,7 @@ export function readChatRequest(body: Value): Conversation {
     ...defined({
       choice: readChoice(body['tool_choice']),
       parallel: typeof body['parallel_tool_calls'] === 'boolean' ? body['parallel_tool_calls'] : undefined,
-      maxTokens: numberOf(body['max_completion_tokens']) ?? numberOf(body['max_tokens']),
+      maxTokens: limitOf(body),
       temperature: numberOf(body['temperature']),
       topP: numberOf(body['top_p']),
       topK: numberOf(body['top_k']),
@@ -146,7 +142,8 @@ function readFormat({ type, json_schema: schema }: Value): Conversation['format'
 }
 
 /** Writes a conversation as a request of chat completions; of a stream the usage is asked for too. */
-export function writeChatRequest(conversation: Conversation, model: string): Value {
+export function writeChatRequest(conversation: Conversation, model: string, options: WriteOptions = {}): Value {
+  const { limit } = options.dialect ?? dialectOf('chat', model);
   const { system, messages, tools, choice, stream, thinkingTokens } = conversation;
   const effort: Effort | undefined =
     conversation.effort ?? (thinkingTokens === undefined ? undefined : effortOf(thinkingTokens));
@@ -166,7 +163,8 @@ export function writeChatRequest(conversation: Conversation, model: string): Val
             })),
       tool_choice: typeof choice === 'object' ? { type: 'function', function: choice } : choice,
       parallel_tool_calls: tools.length === 0 ? undefined : conversation.parallel,
-      max_completion_tokens: conversation.maxTokens,
+      max_completion_tokens: limit === 'max_tokens' ? undefined : conversation.maxTokens,
+      max_tokens: limit === 'max_completion_tokens' ? undefined : conversation.maxTokens,
       temperature: conversation.temperature,
       top_p: conversation.topP,
       top_k: conversation.topK,

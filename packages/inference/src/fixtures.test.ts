@@ -105,7 +105,7 @@ test('a request asks messages for no thinking when the turn that it goes on with
       { role: 'user', blocks: results },
     ];
     const conversation = { system: '', messages, tools: [], stream: false, effort: 'low', temperature: 0.5 } as const;
-    return wires.messages.writeRequest({ ...conversation, tools: [] }, 'm', 4_096);
+    return wires.messages.writeRequest({ ...conversation, tools: [] }, 'm', { maxTokens: 4_096 });
   };
   assert.deepEqual(thinks({ type: 'thinking', text: 'Hm.', signature: 's' })['thinking'], {
     type: 'enabled',

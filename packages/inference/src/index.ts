@@ -4,6 +4,8 @@ export { noUsage, plainText } from './model.ts';
 export { ReplyReader } from './reply.ts';
 export { readChatUsage } from './chat.answer.ts';
 export { boundedFields, type Bounds, boundsOf, limitOf } from './limits.ts';
+export { type Dialect, dialectOf } from './dialect.ts';
+export { type Target, translate, type Translated, writeFor } from './translate.ts';
 export { duplicateName, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
 export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';

@@ -1,8 +1,11 @@
 import { merged } from './chat.request.ts';
+import { type Dialect, dialectOf } from './dialect.ts';
+import type { WriteOptions } from './wires.ts';
 import {
   type Block,
   type Citation,
   type Conversation,
+  effortOf,
   efforts,
   type Message,
   plainText,
@@ -28,10 +31,6 @@ const usualMaxTokens = 8_192;
 
 /** Reads a request of messages. Throws `Untranslatable` for what only a lane of its own protocol can do. */
 export function readMessagesRequest(body: Value): Conversation {
-  for (const field of ['container', 'mcp_servers', 'context_management']) {
-    if (body[field] !== undefined && body[field] !== null)
-      throw new Untranslatable(field, 'no lane of another protocol has it');
-  }
   const { system } = body;
   const thinking = objectOf(body['thinking']);
   const choice = objectOf(body['tool_choice']);
@@ -153,15 +152,20 @@ function readChoice({ type, name }: Value): Conversation['choice'] {
 const jsonOnly = 'Answer with one JSON object and nothing else.';
 
 /** Writes a conversation as a request of messages. `maxTokens` stands in where the client says none; default 8,192. */
-export function writeMessagesRequest(conversation: Conversation, model: string, maxTokens = usualMaxTokens): Value {
+export function writeMessagesRequest(conversation: Conversation, model: string, options: WriteOptions = {}): Value {
+  const { maxTokens = usualMaxTokens, dialect = dialectOf('messages', model) } = options;
   const { messages, tools, choice, format, stop, user, stream } = conversation;
   const system = [conversation.system, format?.type === 'json' ? jsonOnly : ''].filter(Boolean).join('\n\n');
-  const most = conversation.maxTokens ?? maxTokens;
-  const { thinking, leastTokens } = writeThinking(conversation, most);
-  const isThinking = thinking !== undefined;
+  const { thinking, effort, tokens } = writeThinking(conversation, dialect);
+  const isThinking = tokens > 0;
+  const config = {
+    ...(effort !== undefined && { effort }),
+    ...(format?.type === 'schema' && { format: { type: 'json_schema', schema: format.schema } }),
+  };
   return {
     model,
-    max_tokens: Math.max(most, leastTokens),
+    // What a client asks for is its answer; thinking comes on top.
+    max_tokens: (conversation.maxTokens ?? maxTokens) + tokens,
     messages: messages.map(writeMessage).filter(({ content }) => (content as unknown[]).length > 0),
     ...(system !== '' && { system }),
     ...(tools.length > 0 && {
@@ -177,19 +181,27 @@ export function writeMessagesRequest(conversation: Conversation, model: string, 
       stop_sequences: stop,
       thinking,
       metadata: user === undefined ? undefined : { user_id: user },
-      output_config: format?.type === 'schema' ? { format: { type: 'json_schema', schema: format.schema } } : undefined,
+      output_config: Object.keys(config).length > 0 ? config : undefined,
     }),
     ...(stream && { stream: true }),
   };
 }
 
-/** Thinking takes 1,024 tokens at least, and must leave room for the answer. */
-function writeThinking({ effort, thinkingTokens, messages }: Conversation, most: number) {
-  const wanted = thinkingTokens ?? (effort === undefined || effort === 'none' ? undefined : tokensOf(effort));
-  if (wanted === undefined || lacksThinking(messages)) return { thinking: undefined, leastTokens: 0 };
-  const budget = Math.max(1_024, Math.min(wanted, most - 1));
-  return { thinking: { type: 'enabled', budget_tokens: budget }, leastTokens: budget + 1 };
+/** How the model is told to think, and the tokens that it may take for it. */
+function writeThinking({ effort, thinkingTokens, messages }: Conversation, dialect: Dialect): Thinking {
+  const { thinking, thinksUnasked, topEffort } = dialect;
+  const isOff = effort === 'none' || thinking === 'none';
+  const wanted = isOff ? undefined : (thinkingTokens ?? (effort === undefined ? undefined : tokensOf(effort)));
+  if (wanted === undefined || (thinking === 'budget' && lacksThinking(messages)))
+    return { tokens: 0, ...(effort === 'none' && thinksUnasked && { thinking: { type: 'disabled' } }) };
+  // The protocol's least.
+  const tokens = Math.max(1_024, wanted);
+  if (thinking === 'budget') return { tokens, thinking: { type: 'enabled', budget_tokens: tokens } };
+  const asked = effort ?? effortOf(tokens);
+  const level = asked === 'minimal' ? 'low' : asked === 'xhigh' ? topEffort : asked;
+  return { tokens, effort: level, ...(thinking === 'adaptive' && { thinking: { type: 'adaptive' } }) };
 }
+type Thinking = { tokens: number; thinking?: Value; effort?: string };
 
 /** Results go on with a turn that was not thought: the provider refuses to think from there. */
 function lacksThinking(messages: readonly Message[]): boolean {

@@ -13,15 +13,8 @@ import {
   type Value,
 } from './values.ts';
 
-/** State that a provider keeps: only a lane of this protocol can go on from it. */
-const kept = ['previous_response_id', 'conversation', 'prompt', 'background'];
-
 /** Reads a request of responses. Throws `Untranslatable` for what only a lane of its own protocol can do. */
 export function readResponsesRequest(body: Value): Conversation {
-  for (const field of kept) {
-    if (body[field] !== undefined && body[field] !== null && body[field] !== false)
-      throw new Untranslatable(field, 'the provider would have to keep it; send the whole conversation as input');
-  }
   const { input } = body;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : objectsOf(input);
   const isSystem = ({ role }: Value): boolean => role === 'system' || role === 'developer';

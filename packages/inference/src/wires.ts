@@ -9,6 +9,7 @@ import {
   writeMessagesReply,
 } from './messages.answer.ts';
 import { readMessagesRequest, writeMessagesRequest } from './messages.request.ts';
+import type { Dialect } from './dialect.ts';
 import type { Conversation, Event, Reply, Usage } from './model.ts';
 import { readResponsesReply, readResponsesUsage, writeResponsesReply } from './responses.items.ts';
 import { readResponsesRequest, writeResponsesRequest } from './responses.request.ts';
@@ -32,6 +33,14 @@ export interface StreamWriter {
   push(event: Event): string[];
 }
 
+/** How a request is written. */
+export interface WriteOptions {
+  /** What the model takes; undefined: by its name. */
+  dialect?: Dialect;
+  /** Stands in where a client says none and the protocol wants it. */
+  maxTokens?: number;
+}
+
 /** How one protocol is read and written. Times are in seconds since the epoch. */
 export interface Wire {
   /** Below the lane's address. */
@@ -39,8 +48,7 @@ export interface Wire {
   /** The list that every whole answer has. */
   readonly list: string;
   readRequest(body: Value): Conversation;
-  /** `maxTokens` stands in where a client says none and the protocol wants it. */
-  writeRequest(conversation: Conversation, model: string, maxTokens?: number): Value;
+  writeRequest(conversation: Conversation, model: string, options?: WriteOptions): Value;
   readReply(body: Value): Reply;
   writeReply(reply: Reply, created: number): Value;
   /** What a whole answer says that it took. */

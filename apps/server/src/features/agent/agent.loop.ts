@@ -7,10 +7,19 @@ import {
   objectOf,
   objectsOf,
   wires,
+  writeFor,
 } from '@svc/inference';
 import { ApiError, toApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type AskTurn, type Bill, type Choice, TurnCut, type TurnClosing, type Turned } from '../inference/index.ts';
+import {
+  type AskTurn,
+  type Bill,
+  type Choice,
+  targetOf,
+  TurnCut,
+  type TurnClosing,
+  type Turned,
+} from '../inference/index.ts';
 import { type Listener, Speech } from './agent.answer.ts';
 import { clientTools, lineOf, messagesFor, type Turn, unforced, wantsJson } from './agent.words.ts';
 import { isTool, runTool, type ToolName, type ToolParts, type ToolResult } from './agent.tools.ts';
@@ -117,10 +126,11 @@ export class Conversation {
   }
 
   /** The client's own request for a lane of its protocol, with our tools and what was said since; else translated. */
-  #bodyFor({ lane, model }: Choice, round: number): string {
+  #bodyFor(choice: Choice, round: number): string {
+    const { lane, model } = choice;
     const { protocol, definitions } = this.#talk;
-    const { tool_choice: choice, ...rest } = this.#talk.body;
-    const open = round === 1 ? choice : unforced(choice);
+    const { tool_choice: forced, ...rest } = this.#talk.body;
+    const open = round === 1 ? forced : unforced(forced);
     const body: Value = { ...rest, ...(open !== undefined && { tool_choice: open }), stream: true };
     const said = this.#said.flatMap((turn) => messagesFor(turn, lane));
     if (lane.protocol !== protocol) {
@@ -128,7 +138,7 @@ export class Conversation {
       const messages = [...conversation.messages, ...said];
       const tools = [...conversation.tools, ...definitions];
       const request = { ...conversation, messages, tools, sendsThinking: true };
-      return JSON.stringify(wires[lane.protocol].writeRequest(request, model, lane.maxOutputTokens));
+      return JSON.stringify(writeFor(protocol, request, targetOf(choice)).body);
     }
     const ours = { system: '', messages: said, tools: [...definitions], stream: true, sendsThinking: true };
     const { tools, messages } = wires[protocol].writeRequest(ours, model);

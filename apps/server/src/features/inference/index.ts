@@ -11,7 +11,7 @@ export {
 export { describePrices, updatePrices } from './inference.prices.commands.ts';
 export { headersFor, LaneFailure } from './inference.attempt.ts';
 export { type Asked, Inference } from './inference.dispatch.ts';
-export { keepAlive, sendWhole } from './inference.exchange.ts';
+export { keepAlive, sendWhole, targetOf } from './inference.exchange.ts';
 export { allFailed } from './inference.failover.ts';
 export type { Choice } from './inference.lanes.ts';
 export type { Bill } from './inference.meter.ts';

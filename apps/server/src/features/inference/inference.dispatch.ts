@@ -22,6 +22,7 @@ import {
   exchangeVectors,
   type Media,
   keepAlive,
+  limited,
   type Prepared,
 } from './inference.exchange.ts';
 import { asBadRequest, Failover, type Way } from './inference.failover.ts';
@@ -82,7 +83,7 @@ export class Inference {
     const isTranslated = ({ lane }: Choice): boolean => lane.protocol !== protocol;
     if (bounds) refuseTwins(context.bodyBytes);
     const bytes = bounds ? spliceJson(context.bodyBytes, fields) : context.bodyBytes;
-    const prepared: Prepared = { protocol, body: { ...body, ...fields }, bytes };
+    const prepared: Prepared = { protocol, body: { ...body, ...fields }, bytes, isBounded: bounds !== undefined };
     const isStreamed = body.stream === true;
     const way = { routeOf: ({ lane }: Choice) => wires[lane.protocol].path, isTranslated, isStreamed };
     const stop = isStreamed ? keepAlive(context, protocol) : () => {};
@@ -155,7 +156,7 @@ export class Inference {
       const most = within(bounds, ({ lane }) => lane.protocol !== turn.protocol);
       if (bill) await bill.extend(choices, most);
       else bill = await this.meter.open(asker, choices, most);
-      return this.#turn(asker, choices, turn, bill);
+      return this.#turn(asker, choices, turn, bill, bounds);
     };
     try {
       const { send, ...closing } = await work(ask, () => bill);
@@ -170,7 +171,7 @@ export class Inference {
   }
 
   /** One turn of a model: lane after lane until one answers. */
-  #turn(asker: Asker, choices: readonly Choice[], turn: Turn, bill: Bill): Promise<Turned> {
+  #turn(asker: Asker, choices: readonly Choice[], turn: Turn, bill: Bill, bounds: Bounds | undefined): Promise<Turned> {
     const way: Way = {
       routeOf: ({ lane }) => wires[lane.protocol].path,
       isTranslated: ({ lane }) => lane.protocol !== turn.protocol,
@@ -181,7 +182,9 @@ export class Inference {
       const given = await headersFor(lane, lane.protocol === turn.protocol, asker.headers);
       // It names the request; a turn is a part of one.
       const { 'idempotency-key': _, ...headers } = given;
-      const request = { path: wires[lane.protocol].path, headers, body: turn.bodyFor(choice) };
+      const text = turn.bodyFor(choice);
+      const body = bounds ? limited(text, choice, bounds.limit) : text;
+      const request = { path: wires[lane.protocol].path, headers, body };
       const answer = await askLane(this.#kernel.upstream, lane, request, timers);
       const reading = new TurnReader(choice, timers, turn);
       let isWhole = false;

@@ -1,10 +1,13 @@
 import {
-  type Conversation,
   frameOf,
+  limitOf,
   objectOf,
   type Protocol,
   readChatUsage,
   spliceJson,
+  type Target,
+  translate,
+  type Translated,
   type Value,
   wires,
 } from '@svc/inference';
@@ -23,6 +26,8 @@ export interface Prepared {
   body: Value & { model: string; stream?: boolean | undefined };
   /** The client's own bytes, within its bounds. */
   bytes: Buffer;
+  /** Its key has a cap. */
+  isBounded: boolean;
 }
 
 /** One lane that is asked for one request. */
@@ -64,21 +69,23 @@ export const keepAlive = (context: Context, protocol: Protocol): (() => void) =>
   context.openRelay().keepAlive(streamHead, signs[protocol]);
 
 /** Asks a lane, and answers the client, streamed or whole. */
-export async function exchange(parts: Exchange, { protocol, body, bytes }: Prepared): Promise<void> {
+export async function exchange(parts: Exchange, prepared: Prepared): Promise<void> {
+  const { protocol, body, bytes } = prepared;
   const { kernel, context, choice, timers, bill } = parts;
-  const { lane, model } = choice;
+  const { lane } = choice;
   const isSame = lane.protocol === protocol;
-  const { tellsUsage, bytes: sent } = isSame
-    ? sameRequest(bytes, body, protocol, model)
-    : { tellsUsage: asksUsage(body), bytes: translated(protocol, body, choice) };
+  const { dropped, sent } = isSame
+    ? { dropped: [], sent: sameRequest(prepared, choice) }
+    : translated(translate(protocol, body, targetOf(choice)));
   const headers = await headersFor(lane, isSame, context.headers);
   const request = { path: wires[lane.protocol].path, headers, body: sent };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const created = Math.floor(kernel.clock.now() / 1000);
   const { length: sentBytes } = bytes;
-  const head = { 'x-svc-lane': lane.id };
+  const head = { 'x-svc-lane': lane.id, ...(dropped.length > 0 && { 'x-svc-dropped': headerOf(dropped) }) };
   if (body.stream === true) {
     const relay = context.openRelay();
+    const tellsUsage = asksUsage(body);
     const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
     const stream = new StreamRelay({ ...wanted, onContent: () => context.dropBody() }, relay, timers);
     const isWhole = await stream.run(answer.body);
@@ -148,16 +155,41 @@ export function drain(body: NodeJS.ReadableStream & { destroy(): unknown }, { cl
 const asksUsage = (body: Value): boolean => objectOf(body['stream_options'])['include_usage'] === true;
 
 /** The client's own bytes with the lane's name of the model; of a chat stream the usage is asked for too. */
-function sameRequest(given: Buffer, body: Prepared['body'], protocol: Protocol, model: string) {
-  const tellsUsage = asksUsage(body);
-  const options =
-    protocol === 'chat' && body.stream === true && !tellsUsage
-      ? { stream_options: { ...objectOf(body['stream_options']), include_usage: true } }
-      : {};
-  return { tellsUsage, bytes: spliceJson(given, { model, ...options }) };
+function sameRequest({ protocol, body, bytes, isBounded }: Prepared, { lane, model }: Choice): Buffer {
+  if (protocol !== 'chat') return spliceJson(bytes, { model });
+  const options = objectOf(body['stream_options']);
+  const asks = body.stream === true && !asksUsage(body) && { stream_options: { ...options, include_usage: true } };
+  // A server that knows the older name alone would go on without a limit.
+  const { max_completion_tokens: limit } = body;
+  const isUnnamed = typeof limit === 'number' && body['max_tokens'] === undefined;
+  const isOlder = (isBounded || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
+  return spliceJson(bytes, { model, ...asks, ...(isUnnamed && isOlder && { max_tokens: limit }) });
 }
 
-function translated(protocol: Protocol, body: Value, { lane, model }: Choice): string {
-  const conversation: Conversation = wires[protocol].readRequest(body);
-  return JSON.stringify(wires[lane.protocol].writeRequest(conversation, model, lane.maxOutputTokens));
+/** A turn's request within its bounds: where nothing limits it, `limit` does. */
+export function limited(text: string, { lane, model }: Choice, limit: number): string {
+  const body = JSON.parse(text) as Value;
+  if (limitOf(body) !== undefined) return text;
+  const isOlder = lane.dialectOf(model).limit === 'max_tokens';
+  const names = { chat: isOlder ? 'max_tokens' : 'max_completion_tokens', messages: 'max_tokens' } as const;
+  const name = lane.protocol === 'responses' ? 'max_output_tokens' : names[lane.protocol];
+  return JSON.stringify({ ...body, [name]: limit });
 }
+
+const translated = ({ body, dropped }: Translated) => ({ dropped, sent: JSON.stringify(body) });
+
+const mostNames = 20;
+/** Names of fields as a header takes them: a client may have made them up. */
+const headerOf = (names: readonly string[]): string =>
+  names
+    .slice(0, mostNames)
+    .map((name) => name.slice(0, 60).replaceAll(/[^\w.-]/g, '_'))
+    .join(', ');
+
+/** What a choice is asked with. */
+export const targetOf = ({ lane, model }: Choice): Target => ({
+  protocol: lane.protocol,
+  model,
+  dialect: lane.dialectOf(model),
+  maxTokens: lane.maxOutputTokens,
+});

@@ -1,4 +1,4 @@
-import type { Protocol } from '@svc/inference';
+import { type Dialect, dialectOf, type Protocol } from '@svc/inference';
 import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
@@ -15,6 +15,15 @@ export const laneKinds = Object.keys(kinds) as [string, ...string[]];
 
 const name = z.string().min(1).max(120);
 const seconds = z.number().positive().max(3_600);
+
+/** What a model takes of its protocol, where its name does not say it rightly (`docs/providers.md`). */
+const dialect = z.strictObject({
+  thinking: z.enum(['budget', 'adaptive', 'always', 'none']).optional(),
+  sampling: z.boolean().optional(),
+  limit: z.enum(['max_tokens', 'max_completion_tokens', 'both']).optional(),
+  stop: z.boolean().optional(),
+  forced_tools: z.boolean().optional(),
+});
 
 /** A lane of the providers file (design: inference, Providers file). Times are in seconds. */
 const lane = z.strictObject({
@@ -34,6 +43,8 @@ const lane = z.strictObject({
   idle_s: seconds.default(60),
   total_s: seconds.default(900),
   free: z.boolean().default(false),
+  dialect: dialect.optional(),
+  dialects: z.record(name, dialect).default({}),
   prices: z.record(name, priceRow).default({}),
 });
 
@@ -57,6 +68,10 @@ export interface Lane {
   firstContentMs: number;
   idleMs: number;
   totalMs: number;
+  /** What a model of it takes, by the lane's name of it. */
+  dialectOf(model: string): Dialect;
+  /** The file says which name of the limit its models know. */
+  namesLimit: boolean;
   /** What a model of it costs, by the lane's name of it; undefined when nobody says. */
   priceOf(model: string): Price | undefined;
 }
@@ -126,6 +141,19 @@ function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryP
     firstContentMs: given.first_content_s * 1000,
     idleMs: given.idle_s * 1000,
     totalMs: given.total_s * 1000,
+    dialectOf: (model) => ({
+      ...dialectOf(kind.protocol, model),
+      ...written(given.dialect),
+      ...written(given.dialects[model]),
+    }),
+    namesLimit: given.dialect?.limit !== undefined,
     priceOf: (model) => own.get(model) ?? (given.free ? freePrice : book.of(model)),
   };
+}
+
+function written(given: z.output<typeof dialect> | undefined): Partial<Dialect> {
+  const { forced_tools: forcedTools, ...rest } = given ?? {};
+  return Object.fromEntries(
+    Object.entries({ ...rest, forcedTools }).filter(([, value]) => value !== undefined),
+  ) as Partial<Dialect>;
 }

@@ -1,7 +1,7 @@
-import { plainText, wires } from '@svc/inference';
+import { plainText, translate } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import type { Inference } from '../inference/index.ts';
+import { type Inference, targetOf } from '../inference/index.ts';
 import type { Sessions } from '../sessions/index.ts';
 import type { Prompts } from './prompts.book.ts';
 import type { PromptRow } from './prompts.sql.ts';
@@ -75,8 +75,7 @@ async function ask(context: Context, inference: Inference, messages: object[]): 
       protocol: 'chat',
       bytes: Buffer.byteLength(JSON.stringify(messages)),
       isLive: false,
-      bodyFor: ({ lane, model: name }) =>
-        JSON.stringify(wires[lane.protocol].writeRequest(wires.chat.readRequest(body), name, lane.maxOutputTokens)),
+      bodyFor: (choice) => JSON.stringify(translate('chat', body, targetOf(choice)).body),
       hear: () => Promise.resolve(),
     });
     // Its use is recorded with what it cost.
