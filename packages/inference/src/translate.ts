@@ -63,7 +63,9 @@ function lostOf(conversation: Conversation, to: Protocol, dialect: Dialect): Fie
   const isForcing = isForced(conversation) && dialect.forcedTools;
   const wantsThinking = effort !== 'none';
   // A model that reasons takes sampling as long as it does not.
-  const sampling = dialect.sampling || (to !== 'messages' && effort === 'none');
+  const thinks = to === 'messages' && dialect.thinking !== 'none' && wantsThinking && !isForcing;
+  const isAsked = effort !== undefined || conversation.thinkingTokens !== undefined;
+  const sampling = to === 'messages' ? dialect.sampling && !(thinks && isAsked) : dialect.sampling || effort === 'none';
   const refused: Readonly<Record<Field, boolean>> = {
     temperature: !sampling,
     topP: !sampling || (!dialect.bothSamplings && conversation.temperature !== undefined),
