@@ -80,7 +80,8 @@ export function boundedFields(protocol: Protocol, body: Value, { limit, uses }: 
   const fields: Record<string, unknown> = Object.fromEntries(
     (names.length > 0 ? names : [canonical[protocol]]).map((name) => [name, limit]),
   );
-  if (body['n'] !== undefined) fields['n'] = body['n'];
+  // As it was judged: of a name that stands twice in a tool the provider may take the other value.
+  for (const name of ['n', 'tools']) if (body[name] !== undefined) fields[name] = body[name];
   if (uses === 0) return fields;
   if (protocol === 'responses') return { ...fields, max_tool_calls: uses };
   // Each has a share: together they are used so often at most.

@@ -60,15 +60,16 @@ export function readWanted(body: Value): Wanted | undefined {
 /** The skills that `container` names. Without any it is the provider's own, unless a sandbox of ours is asked for too. */
 function readContainer(given: unknown, isOurs: boolean): SkillName[] | undefined {
   if (given === undefined || given === null) return undefined;
+  const id = isObject(given) ? given['id'] : given;
+  if (id !== undefined && id !== null) {
+    throw badRequest('container.id: a container cannot be used again; send x-svc-session-id', {
+      'container.id': ['is refused'],
+    });
+  }
   if (!isObject(given) || given['skills'] === undefined || given['skills'] === null) {
     if (!isOurs) return undefined;
     throw badRequest('container: a container cannot be used again; send x-svc-session-id', {
       container: ['is refused'],
-    });
-  }
-  if (given['id'] !== undefined && given['id'] !== null) {
-    throw badRequest('container.id: a container cannot be used again; send x-svc-session-id', {
-      'container.id': ['is refused'],
     });
   }
   if (objectsOf(given['skills']).some(({ type }) => type === 'custom')) {

@@ -32,7 +32,7 @@ export class Agent {
     if (!wanted) return this.#inference.run(context, asked);
     const { protocol, body } = asked;
     const { setup } = wanted;
-    const choices = this.#inference.choicesFor(context, body.model);
+    const choices = this.#inference.choicesFor(context, body.model, wanted.body);
     const rest = this.#inference.bounded(context, protocol, wanted.body, choices);
     const session = context.headers['x-svc-session-id'];
     const cut = new AbortController();

@@ -1,6 +1,6 @@
 import type { Feature } from '../../kernel/feature.ts';
 import type { Inference } from './inference.dispatch.ts';
-import { deleteOldRequests } from './inference.sql.ts';
+import { deleteOldRequests, deleteOldStored } from './inference.sql.ts';
 
 /** How long a shutdown waits for answers that are under way. */
 const drainMs = 5_000;
@@ -14,7 +14,10 @@ export const inferenceFeature = (inference: Inference): Feature => ({
       name: 'inference.sweep',
       cron: '23 3 * * *',
       retries: 0,
-      run: ({ sql, clock, config }) => deleteOldRequests(sql, clock, config.usageDays),
+      async run({ sql, clock, config }) {
+        await deleteOldRequests(sql, clock, config.usageDays);
+        await deleteOldStored(sql, clock);
+      },
     },
   ],
   start(_kernel, { serves }) {

@@ -9,6 +9,7 @@ export {
   providerKinds,
 } from './inference.commands.ts';
 export { describePrices, updatePrices } from './inference.prices.commands.ts';
+export { checkModels } from './inference.admit.ts';
 export { headersFor, LaneFailure } from './inference.attempt.ts';
 export { type Asked, Inference } from './inference.dispatch.ts';
 export { keepAlive, sendWhole, targetOf } from './inference.exchange.ts';
@@ -21,4 +22,4 @@ export { readRegistry } from './inference.lanes.ts';
 export { findRequest } from './inference.sql.ts';
 
 /** What it keeps of an account. */
-export const inferenceData: AccountData = { name: 'inference', tables: ['inference.requests'] };
+export const inferenceData: AccountData = { name: 'inference', tables: ['inference.requests', 'inference.stored'] };

@@ -43,7 +43,7 @@ const mostRefusalBytes = 64 * 1024;
 const longestMessage = 2_000;
 
 /** What a client's request carries to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
-const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent|idempotency-key)$/;
+const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent)$/;
 
 /** Headers of a request to a lane. Throws `LaneFailure` when it has no key. */
 export async function headersFor(

@@ -14,6 +14,7 @@ import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Places } from '../../kernel/places.ts';
 import type { Spending } from '../keys/index.ts';
+import { admitted, checkModels, storedWith } from './inference.admit.ts';
 import { askLane, headersFor } from './inference.attempt.ts';
 import {
   drain,
@@ -57,20 +58,21 @@ export class Inference {
     this.#failover = new Failover(kernel, this.lanes);
   }
 
-  /** The lanes that a key may ask for a model; throws 403, 404, or 502 without any lane. */
-  choicesFor({ actor }: Pick<Asker, 'actor'>, model: string): Choice[] {
+  /** The lanes that a key may ask for a model, and may send `body` to; throws 400, 403, 404, or 502 without any lane. */
+  choicesFor({ actor }: Pick<Asker, 'actor'>, model: string, body: Value = {}): Choice[] {
     if (actor.models && !actor.models.includes(model)) {
       throw new ApiError('forbidden', `this key may not use the model ${model}; it may use ${actor.models.join(', ')}`);
     }
     if (this.lanes.isEmpty) {
       throw new ApiError('upstream_error', 'no model provider is set up; add one with: ./svc providers add');
     }
+    checkModels(actor, body);
     const choices = this.lanes.of(model);
     if (choices.length === 0)
       throw new ApiError('not_found', `no model ${model.slice(0, 120)} here; GET /v1/models lists what there is`);
-    if (actor.spendCapMicroUsd === undefined) return choices;
+    if (actor.spendCapMicroUsd === undefined) return admitted(body, choices);
     const priced = choices.filter(({ lane, model: name }) => lane.priceOf(name) !== undefined);
-    if (priced.length > 0) return priced;
+    if (priced.length > 0) return admitted(body, priced);
     const message = `the model ${model} has no price, and this key has a spend cap; the operator adds one with ./svc providers prices, or says "free": true of the lane`;
     throw new ApiError('forbidden', message);
   }
@@ -78,11 +80,14 @@ export class Inference {
   /** Answers a request of one of the three protocols. */
   async run(context: Context, asked: Asked): Promise<void> {
     const { protocol, body } = asked;
-    const choices = this.choicesFor(context, body.model);
-    const { bounds, fields } = this.#bounded(context, asked, context.bodyBytes.length, choices);
+    const { actor, bodyBytes } = context;
+    const named = this.choicesFor(context, body.model, body);
+    const isJudged = actor.models !== undefined || named.some(({ lane }) => lane.forbid.length > 0);
+    if (isJudged || actor.spendCapMicroUsd !== undefined) refuseTwins(bodyBytes);
+    const choices = protocol === 'responses' ? await storedWith(this.#kernel, actor, body, named) : named;
+    const { bounds, fields } = this.#bounded(context, asked, bodyBytes.length, choices);
     const isTranslated = ({ lane }: Choice): boolean => lane.protocol !== protocol;
-    if (bounds) refuseTwins(context.bodyBytes);
-    const bytes = bounds ? spliceJson(context.bodyBytes, fields) : context.bodyBytes;
+    const bytes = bounds ? spliceJson(bodyBytes, fields) : bodyBytes;
     const prepared: Prepared = { protocol, body: { ...body, ...fields }, bytes, isBounded: bounds !== undefined };
     const isStreamed = body.stream === true;
     const way = { routeOf: ({ lane }: Choice) => wires[lane.protocol].path, isTranslated, isStreamed };
@@ -179,9 +184,7 @@ export class Inference {
     };
     return this.#failover.run(asker, choices, way, async (choice, timers) => {
       const { lane } = choice;
-      const given = await headersFor(lane, lane.protocol === turn.protocol, asker.headers);
-      // It names the request; a turn is a part of one.
-      const { 'idempotency-key': _, ...headers } = given;
+      const headers = await headersFor(lane, lane.protocol === turn.protocol, asker.headers);
       const text = turn.bodyFor(choice);
       const body = bounds ? limited(text, choice, bounds.limit) : text;
       const request = { path: wires[lane.protocol].path, headers, body };
@@ -210,7 +213,7 @@ export class Inference {
 
   /** Answers a request of embeddings: lanes of OpenAI's protocol only, and nothing is translated. */
   async runEmbeddings(context: Context, body: Asked['body']): Promise<void> {
-    const choices = this.choicesFor(context, body.model).filter(({ lane }) => lane.protocol !== 'messages');
+    const choices = this.choicesFor(context, body.model, body).filter(({ lane }) => lane.protocol !== 'messages');
     if (choices.length === 0) throw badRequest(`model: no lane of ${body.model} makes embeddings`);
     const most = { input: context.bodyBytes.length, output: 0 };
     const way = { routeOf: () => '/embeddings', isStreamed: false };
@@ -230,7 +233,7 @@ export class Inference {
 
   /** Carries a request of media, and answers the bytes that come back as they come. Lanes of OpenAI's protocol only. */
   async runBytes(context: Context, body: Value & { model: string }, media: Media): Promise<void> {
-    const choices = this.choicesFor(context, body.model).filter(({ lane }) => lane.protocol !== 'messages');
+    const choices = this.choicesFor(context, body.model, body).filter(({ lane }) => lane.protocol !== 'messages');
     if (choices.length === 0) throw badRequest(`model: no lane of ${body.model} does this`);
     const way = { routeOf: () => media.path, isStreamed: true };
     await this.#answer(

@@ -13,6 +13,7 @@ import {
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { keepStored } from './inference.admit.ts';
 import { askLane, headersFor, readAnswer, relayBytes } from './inference.attempt.ts';
 import type { Choice } from './inference.lanes.ts';
 import type { Bill } from './inference.meter.ts';
@@ -77,7 +78,11 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   const { dropped, sent } = isSame
     ? { dropped: [], sent: sameRequest(prepared, choice) }
     : translated(translate(protocol, body, targetOf(choice)));
-  const headers = await headersFor(lane, isSame, context.headers);
+  const headers = { ...(await headersFor(lane, isSame, context.headers)), ...scopedKey(kernel, context) };
+  const keeps = isSame && protocol === 'responses' && body['store'] !== false;
+  const keep = async (response: Value): Promise<void> => {
+    if (keeps) await keepStored(kernel, context.actor, lane.id, response);
+  };
   const request = { path: wires[lane.protocol].path, headers, body: sent };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const created = Math.floor(kernel.clock.now() / 1000);
@@ -87,7 +92,7 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
     const relay = context.openRelay();
     const tellsUsage = asksUsage(body);
     const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
-    const stream = new StreamRelay({ ...wanted, onContent: () => context.dropBody() }, relay, timers);
+    const stream = new StreamRelay({ ...wanted, onContent: () => context.dropBody(), onLast: keep }, relay, timers);
     const isWhole = await stream.run(answer.body);
     timers.stop();
     if (!isWhole || timers.isLeft) answer.body.destroy();
@@ -99,6 +104,7 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   }
   const { bytes: whole, body: said } = await readAnswer(answer, timers, wires[lane.protocol].list);
   timers.stop();
+  await keep(said);
   const usage = wires[lane.protocol].readUsage(said);
   const text = isSame
     ? whole
@@ -111,7 +117,7 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
 /** Asks a lane for vectors; nothing is translated. */
 export async function exchangeVectors({ kernel, context, choice, timers, bill }: Exchange): Promise<void> {
   const { lane, model } = choice;
-  const headers = await headersFor(lane, true, context.headers);
+  const headers = { ...(await headersFor(lane, true, context.headers)), ...scopedKey(kernel, context) };
   const request = { path: '/embeddings', headers, body: spliceJson(context.bodyBytes, { model }) };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const { bytes, body: said } = await readAnswer(answer, timers, 'data');
@@ -134,6 +140,14 @@ export async function exchangeBytes({ kernel, context, choice, timers, bill }: E
   await bill.close(choice, counted, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
   if (isWhole) relay.end();
   else relay.destroy();
+}
+
+/** The client's idempotency key as its provider gets it: two accounts that choose the same one share no answer. */
+function scopedKey({ keyring }: Kernel, { actor, headers }: Context): Record<string, string> {
+  const { 'idempotency-key': given } = headers;
+  if (typeof given !== 'string') return {};
+  const key = keyring.mac('upstream-idempotency', `${actor.accountId} ${given}`).toString('hex');
+  return { 'idempotency-key': key };
 }
 
 /** Sends an answer that is whole. */

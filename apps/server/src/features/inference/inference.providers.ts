@@ -43,6 +43,8 @@ const lane = z.strictObject({
   idle_s: seconds.default(60),
   total_s: seconds.default(900),
   free: z.boolean().default(false),
+  forbid: z.array(name).default([]),
+  allow: z.array(z.enum(['background', 'stored'])).default([]),
   dialect: dialect.optional(),
   dialects: z.record(name, dialect).default({}),
   prices: z.record(name, priceRow).default({}),
@@ -68,6 +70,10 @@ export interface Lane {
   firstContentMs: number;
   idleMs: number;
   totalMs: number;
+  /** Fields of a request that it must not get. */
+  forbid: readonly string[];
+  /** What runs on or stands at its provider, and may be used all the same. */
+  allow: readonly ('background' | 'stored')[];
   /** What a model of it takes, by the lane's name of it. */
   dialectOf(model: string): Dialect;
   /** The file says which name of the limit its models know. */
@@ -141,6 +147,8 @@ function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryP
     firstContentMs: given.first_content_s * 1000,
     idleMs: given.idle_s * 1000,
     totalMs: given.total_s * 1000,
+    forbid: given.forbid,
+    allow: given.allow,
     dialectOf: (model) => ({
       ...dialectOf(kind.protocol, model),
       ...written(given.dialect),

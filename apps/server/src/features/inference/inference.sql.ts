@@ -47,3 +47,33 @@ export async function findRequest(db: Db, accountId: string, traceId: string): P
 export async function deleteOldRequests(db: Db, clock: Pick<Clock, 'instant'>, days: number): Promise<void> {
   await db`delete from inference.requests where created_at < ${nowOf(db, clock)} - make_interval(days => ${days})`;
 }
+
+/** Most ids that are kept of an account: the oldest go. */
+const mostStored = 20_000;
+
+/** Keeps which lane an account's ids, as hashes in hex, stand with. */
+export async function insertStored(
+  db: Db,
+  clock: Pick<Clock, 'instant'>,
+  { accountId, lane, ids }: { accountId: string; lane: string; ids: readonly string[] },
+): Promise<void> {
+  await db`
+    insert into inference.stored (account_id, id, lane, created_at)
+    select ${accountId}, decode(one, 'hex'), ${lane}, ${nowOf(db, clock)} from unnest(${ids}::text[]) one
+    on conflict (account_id, id) do update set lane = excluded.lane, created_at = excluded.created_at`;
+  await db`
+    delete from inference.stored where account_id = ${accountId} and created_at < (
+      select created_at from inference.stored where account_id = ${accountId}
+      order by created_at desc offset ${mostStored} limit 1)`;
+}
+
+/** Which of an account's ids are kept, each with its lane. */
+export async function findStored(db: Db, accountId: string, ids: readonly string[]): Promise<{ lane: string }[]> {
+  return db<{ lane: string }[]>`
+    select lane from inference.stored where account_id = ${accountId} and id in (select decode(one, 'hex') from unnest(${ids}::text[]) one)`;
+}
+
+/** Deletes what providers keep no longer. */
+export async function deleteOldStored(db: Db, clock: Pick<Clock, 'instant'>): Promise<void> {
+  await db`delete from inference.stored where created_at < ${nowOf(db, clock)} - interval '31 days'`;
+}

@@ -1,5 +1,14 @@
 import type { Readable } from 'node:stream';
-import { type Event, type Frame, type Protocol, SseReader, type Usage, wires } from '@svc/inference';
+import {
+  type Event,
+  type Frame,
+  type Protocol,
+  objectOf,
+  SseReader,
+  type Usage,
+  type Value,
+  wires,
+} from '@svc/inference';
 import type { Relay } from '../../kernel/http/relay.ts';
 import { LaneFailure } from './inference.attempt.ts';
 import type { Timers } from './inference.timers.ts';
@@ -18,6 +27,8 @@ export interface Wanted {
   created: number;
   /** The first content is there: no other lane will be asked. */
   onContent(): void;
+  /** Sees a whole response before its client does. */
+  onLast?(response: Value): Promise<void>;
   /** Headers of the answer. */
   head: Readonly<Record<string, string>>;
 }
@@ -85,12 +96,18 @@ export class StreamRelay {
       isContent ||= events.some(isContentEvent);
       out.push(this.#write(frame, events));
       if (!events.some(({ type }) => type === 'end')) continue;
+      await this.#last(frame);
       // A whole answer without a word is one too, if it says how it ended.
       await this.#send(out, isContent || events.length > 0);
       return true;
     }
     await this.#send(out, isContent);
     return undefined;
+  }
+
+  async #last({ data = '' }: Frame): Promise<void> {
+    const { lane, onLast } = this.#wanted;
+    if (lane === 'responses' && onLast) await onLast(objectOf(objectOf(JSON.parse(data))['response']));
   }
 
   #same(frame: Frame, events: Event[]): string | Buffer {

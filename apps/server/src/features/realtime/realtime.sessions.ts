@@ -1,4 +1,14 @@
-import { countOf, isObject, noUsage, numberOf, objectOf, textOf, type Usage } from '@svc/inference';
+import {
+  countOf,
+  duplicateName,
+  isObject,
+  noUsage,
+  numberOf,
+  objectOf,
+  textOf,
+  type Usage,
+  type Value,
+} from '@svc/inference';
 import { isUtf8 } from 'node:buffer';
 import { WebSocket } from 'ws';
 import type { Context } from '../../kernel/http/context.ts';
@@ -8,6 +18,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import {
   allFailed,
   type Bill,
+  checkModels,
   type Choice,
   headersFor,
   type Inference,
@@ -16,7 +27,9 @@ import {
 } from '../inference/index.ts';
 import { carry, close, keepAlive, type Message, whenClosed } from './realtime.relay.ts';
 
-/** One message; sound is sent in parts of at most 15 MiB. */
+/** One message of a client: to read one takes time that all others wait. Sound goes in parts. */
+const mostOfClient = 1024 * 1024;
+/** One message of a provider. */
 const mostBytes = 16 * 1024 * 1024;
 const shortMs = 5_000;
 const longMs = 60_000;
@@ -60,7 +73,7 @@ export class Sessions {
       const found = await this.#connect(context, choices, intent);
       upstream = found.socket;
       if (this.#isDraining) throw new ApiError('unavailable', shuttingDown, { headers: { 'retry-after': '1' } });
-      const client = await context.openSocket(mostBytes);
+      const client = await context.openSocket(mostOfClient);
       if (!client) return;
       this.#open.add(session);
       await session.talk(client, upstream, found.choice);
@@ -219,30 +232,35 @@ class Session {
     await bill?.close(this.#choice, undefined, { status, ...guess });
   }
 
-  /** The model is the one that the client connected with, and its key was judged by. */
+  /** The model is the one that the client connected with, and its key was judged by; others it must be allowed. */
   #fromClient(message: Message): Message | undefined {
     const { bytes } = message;
-    // Most of what is said is sound, which names no session: nothing of it is read.
+    // Most of what is said is sound, which names no model: nothing of it is read.
     // UTF-16 has NUL beside each letter of JSON.
     const isText = isUtf8(bytes) && bytes[0] === openingBrace && !bytes.includes(0);
-    if (isText && !bytes.includes('"session"') && !bytes.includes('\\u')) return message;
+    if (isText && !bytes.includes('model"') && !bytes.includes('\\u')) return message;
     try {
       // Values too deep inside of each other cannot be written again, and take seconds to read.
       new JsonScanner().push(bytes);
+      // A provider may read a binary message as it reads text, and what is no JSON here as if it were.
+      const event = parsed(bytes);
+      if (!event || !isUtf8(bytes)) throw badRequest('a message has to be a JSON object, as UTF-8');
+      const twice = duplicateName(bytes);
+      if (twice !== undefined) throw badRequest(`${twice.slice(0, 60)}: stands twice`);
+      // What was judged is what goes on: of a name that stands twice the provider may take the other value.
+      return { bytes: Buffer.from(JSON.stringify(this.#judged(event))), isBinary: false };
     } catch (error) {
       this.end(1008, toApiError(error));
       return undefined;
     }
-    // A provider may read a binary message as it reads text, and what is no JSON here as if it were.
-    const event = parsed(bytes);
-    if (!event || !isUtf8(bytes)) {
-      this.end(1008, badRequest('a message has to be a JSON object, as UTF-8'));
-      return undefined;
-    }
-    const session = objectOf(event['session']);
-    if (session['model'] === undefined) return message;
-    const changed = { ...event, session: { ...session, model: this.#choice?.model } };
-    return { bytes: Buffer.from(JSON.stringify(changed)), isBinary: false };
+  }
+
+  #judged(event: Value): Value {
+    const { session: given } = event;
+    const session = isObject(given) && given['model'] !== undefined ? { ...given, model: this.#choice?.model } : given;
+    const { model: _, ...others } = objectOf(session);
+    checkModels(this.#context.actor, { ...event, session: others });
+    return { ...event, ...(given !== undefined && { session }) };
   }
 
   #fromUpstream(message: Message): Message {

@@ -127,10 +127,50 @@ describe('realtime', () => {
     const before = provider.heard.length;
     const update = '{"type":"session.update","session":{"model":"other"}}';
     talk.socket.send(Buffer.from(update), { binary: true });
-    talk.socket.send('{"type":"x","session":{"model":"other"},"type":"session.update"}');
+    talk.socket.send('{"type":"session.update","session":{"model":"x","model":"other"}}');
     talk.socket.send('{"type":"session.update","session":{"mod\\u0065l":"other"}}');
     await until(() => provider.heard.length === before + 3);
     for (const { session } of provider.heard.slice(before)) assert.deepEqual(session, { model: 'gpt-realtime' });
+  });
+
+  test('a field that names another model is judged by the list of the key, and nothing goes on of a message with a name twice', async () => {
+    const { key: own } = await createAccount(gateway);
+    const body = { name: 'listed', models: ['voice', 'ears'] };
+    const { key } = (await http(gateway.url, '/v1/keys', { key: own, body })).body;
+    const model = (name: string) => JSON.stringify({ input_audio_transcription: { model: name } });
+    using listed = await open(key);
+    await listed.hears('session.created');
+    const before = provider.heard.length;
+    listed.socket.send(`{"type":"session.update","session":${model('ears')}}`);
+    await until(() => provider.heard.length === before + 1);
+    const messages = [
+      `{"type":"session.update","session":${model('big')}}`,
+      `{"type":"session.update","session":{"audio":{"input":{"transcription":{"model":"big"}}}}}`,
+      `{"type":"transcription_session.update","session":${model('b\\u0069g')}}`,
+      `{"type":"response.create","response":{"model":"big"}}`,
+      `{"type":"x","session":{"model":"voice"},"typ\\u0065":"session.update"}`,
+    ];
+    for (const message of messages) {
+      using talk = await open(key);
+      await talk.hears('session.created');
+      talk.socket.send(message);
+      const [code] = (await once(talk.socket, 'close')) as [number];
+      assert.equal(code, 1008, message);
+    }
+    assert.equal(provider.heard.length, before + 1);
+  });
+
+  test('a message of over 1 MiB ends its session', async () => {
+    const { key } = await createAccount(gateway);
+    using talk = await open(key);
+    await talk.hears('session.created');
+    const before = provider.heard.length;
+    const append = (bytes: number) => JSON.stringify({ type: 'input_audio_buffer.append', audio: 'A'.repeat(bytes) });
+    talk.socket.send(append(1_000_000));
+    await until(() => provider.heard.length === before + 1);
+    talk.socket.send(append(1_100_000));
+    const [code] = (await once(talk.socket, 'close')) as [number];
+    assert.equal(code, 1009);
   });
 
   test('each response is billed by its usage, sound at its own price', async () => {
