@@ -19,17 +19,20 @@ export class LaneFailure extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** All of the lane is out of order, not what was asked of one model by one route. */
   readonly isOfLane: boolean;
+  /** It refused what it was asked, and the file says who may do better. */
+  readonly reason: 'content' | undefined;
   /** Its lane, once it is known. */
   lane: string | undefined;
 
-  constructor(message: string, coolMs: number, { isOfLane = false, retryAfterSeconds }: FailureKind = {}) {
+  constructor(message: string, coolMs: number, { isOfLane = false, retryAfterSeconds, reason }: FailureKind = {}) {
     super(message);
+    this.reason = reason;
     this.coolMs = coolMs;
     this.isOfLane = isOfLane;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
-type FailureKind = { isOfLane?: boolean; retryAfterSeconds?: number };
+type FailureKind = { isOfLane?: boolean; retryAfterSeconds?: number; reason?: 'content' };
 
 /** After a failure that may be over soon. */
 const shortMs = 5_000;
@@ -97,16 +100,39 @@ const reasonOf = (error: unknown): string => {
   return typeof code === 'string' ? code : String(name);
 };
 
+/** A provider refuses the request itself, in its own words. */
+export class Refusal extends ApiError {
+  override name = 'Refusal';
+  /** Why, where another lane may do better: it reads more, or refuses less. */
+  readonly reason: 'context' | 'content' | undefined;
+
+  constructor(status: number, message: string, words: Words) {
+    const code = status === 413 ? 'payload_too_large' : status === 422 ? 'upstream_rejected' : 'bad_request';
+    super(code, message, { told: words });
+    const text = `${words.code ?? ''} ${words.type ?? ''} ${message}`;
+    this.reason = contextWords.test(text) ? 'context' : contentWords.test(text) ? 'content' : undefined;
+  }
+}
+/** It answered, and refused without a word. */
+export const refusedEmpty = (): LaneFailure => new LaneFailure('it refused the request', 0, { reason: 'content' });
+
+/** What a provider calls its refusal. */
+type Words = { code?: string; type?: string; param?: string };
+
+const contextWords =
+  /context_length_exceeded|prompt is too long|maximum context|context (?:length|window|size)|exceeds? the .{0,20}context/i;
+const contentWords = /content_filter|content_policy|content_management|moderation|safety system|ResponsibleAI/i;
+const longestWord = 120;
+
 /** What is wrong with the request itself is the client's to mend; anything else may be better elsewhere. */
 function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string): Error {
   const what = `it answered ${status}`;
   if (status === 400 || status === 413 || status === 422) {
     const message = messageOf(text, lane) ?? `the model's provider refused the request with ${status}`;
-    const code = status === 400 ? 'bad_request' : status === 413 ? 'payload_too_large' : 'upstream_rejected';
-    return new ApiError(code, message);
+    return new Refusal(status, message, wordsOf(text));
   }
   if (status === 429 || status === 529) {
-    const seconds = secondsOf(headers['retry-after']);
+    const seconds = secondsOf(headers['retry-after'], dateOf(headers));
     const ms = seconds === undefined ? busyMs : Math.min(seconds * 1000, longestBusyMs);
     return new LaneFailure(what, ms, { isOfLane: true, retryAfterSeconds: seconds ?? Math.ceil(ms / 1000) });
   }
@@ -115,10 +141,22 @@ function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string
   return new LaneFailure(what, isShort ? shortMs : longMs, { isOfLane: status >= 500 || status === 401 });
 }
 
-function secondsOf(value: string | string[] | undefined): number | undefined {
+/** Its code, type and the field at fault, in the places where clients of OpenAI and of Anthropic look for them. */
+function wordsOf(text: string): Words {
+  const error = objectOf(objectOf(parsed(text))['error']);
+  const word = (name: string): string | undefined => textOf(error[name])?.slice(0, longestWord).toWellFormed();
+  const [code, type, param] = [word('code'), word('type'), word('param')];
+  return { ...(code && { code }), ...(type && { type }), ...(param && { param }) };
+}
+
+/** Now, by the provider's own clock, which its dates stand on. */
+const dateOf = ({ date }: IncomingHttpHeaders): number => Date.parse(date ?? '');
+
+function secondsOf(value: string | string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined;
-  const seconds = Number(value);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : undefined;
+  // RFC 9110: seconds, or the date when it may be tried again.
+  const seconds = /^\s*[\d.]+\s*$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
 /** The provider's own words, without the lane's key should they repeat it. */

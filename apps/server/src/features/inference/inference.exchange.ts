@@ -1,6 +1,7 @@
 import {
   frameOf,
   limitOf,
+  plainText,
   objectOf,
   type Protocol,
   readChatUsage,
@@ -14,7 +15,7 @@ import {
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { keepStored } from './inference.admit.ts';
-import { askLane, headersFor, readAnswer, relayBytes } from './inference.attempt.ts';
+import { askLane, headersFor, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
 import type { Choice } from './inference.lanes.ts';
 import type { Bill } from './inference.meter.ts';
 import type { Most } from './inference.prices.ts';
@@ -91,8 +92,13 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   if (body.stream === true) {
     const relay = context.openRelay();
     const tellsUsage = asksUsage(body);
+    const passesRefusal = lane.onRefusal === undefined || choice.after !== undefined;
     const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
-    const stream = new StreamRelay({ ...wanted, onContent: () => context.dropBody(), onLast: keep }, relay, timers);
+    const stream = new StreamRelay(
+      { ...wanted, passesRefusal, onContent: () => context.dropBody(), onLast: keep },
+      relay,
+      timers,
+    );
     const isWhole = await stream.run(answer.body);
     timers.stop();
     if (!isWhole || timers.isLeft) answer.body.destroy();
@@ -104,6 +110,7 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   }
   const { bytes: whole, body: said } = await readAnswer(answer, timers, wires[lane.protocol].list);
   timers.stop();
+  refuseEmpty(choice, said);
   await keep(said);
   const usage = wires[lane.protocol].readUsage(said);
   const text = isSame
@@ -140,6 +147,13 @@ export async function exchangeBytes({ kernel, context, choice, timers, bill }: E
   await bill.close(choice, counted, { status: timers.isLeft ? 499 : 200, guess, sent: relay.bytes });
   if (isWhole) relay.end();
   else relay.destroy();
+}
+
+/** A refusal without a word is another lane's to answer, where the file names one. */
+function refuseEmpty({ lane, after }: Choice, said: Value): void {
+  if (lane.onRefusal === undefined || after) return;
+  const { finish, blocks } = wires[lane.protocol].readReply(said);
+  if (finish === 'refusal' && plainText(blocks) === '') throw refusedEmpty();
 }
 
 /** The client's idempotency key as its provider gets it: two accounts that choose the same one share no answer. */

@@ -2,7 +2,7 @@ import { Untranslatable } from '@svc/inference';
 import type { Clock } from '../../kernel/clock.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { LaneFailure } from './inference.attempt.ts';
+import { LaneFailure, Refusal } from './inference.attempt.ts';
 import type { Choice, Lanes } from './inference.lanes.ts';
 import type { Asker } from './inference.meter.ts';
 import { Timers } from './inference.timers.ts';
@@ -45,10 +45,20 @@ export class Failover {
   ): Promise<T> {
     let refusal: Error | undefined;
     const failures: LaneFailure[] = [];
-    for (const choice of this.#lanes.inOrder(choices, way.routeOf)) {
+    const queue = this.#lanes.inOrder(
+      choices.filter(({ after }) => !after),
+      way.routeOf,
+    );
+    for (const choice of queue) {
       try {
         return await this.#one(asker, choice, way, ask);
       } catch (error) {
+        const further = behind(choices, choice, error);
+        if (further.length > 0) {
+          queue.push(...further);
+          refusal ??= error as Error;
+          continue;
+        }
         const isOurs = way.isTranslated?.(choice) === true && isRefusal(error);
         if (isOurs || error instanceof Untranslatable) refusal ??= error;
         else if (error instanceof LaneFailure) failures.push(error);
@@ -109,6 +119,13 @@ export class Failover {
 /** Nobody waits for the answer any more. */
 class ClientLeft extends Error {
   override name = 'ClientLeft';
+}
+
+/** Lanes that a lane's refusal leads to; what such a lane refuses leads no further. */
+function behind(choices: readonly Choice[], { lane, after: before }: Choice, error: unknown): Choice[] {
+  const reason = error instanceof Refusal || error instanceof LaneFailure ? error.reason : undefined;
+  if (reason === undefined || before) return [];
+  return choices.filter(({ after }) => after?.lane === lane.id && after.reason === reason);
 }
 
 const isRefusal = (error: unknown): error is ApiError =>

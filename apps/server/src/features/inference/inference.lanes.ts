@@ -4,13 +4,23 @@ import { systemClock } from '../../kernel/clock.ts';
 import { followProviders, type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
 import { LaneHealth } from './inference.health.ts';
 import { PriceBook, pricesPath } from './inference.prices.ts';
-import { type Lane, type LaneModel, parseRegistry, type Registry, type RegistryParts } from './inference.providers.ts';
+import {
+  type AliasEntry,
+  entryOf,
+  type Lane,
+  type LaneModel,
+  parseRegistry,
+  type Registry,
+  type RegistryParts,
+} from './inference.providers.ts';
 
 /** A lane, and the name that it wants for the model at hand. */
 export interface Choice {
   lane: Lane;
   /** What the lane is asked for. */
   model: string;
+  /** Asked only when this lane says that a request is too long for it, or refuses its content. */
+  after?: { lane: string; reason: 'context' | 'content' };
 }
 
 /** Model aliases that are always there (document 1, Health records). */
@@ -72,20 +82,42 @@ export class Lanes {
     return [...new Set([...own.keys(), ...models])];
   }
 
-  /** The lanes of a model in the order in which they are tried: of an alias as the file says, else by priority. */
+  /**
+   * The lanes of a model in the order in which they are tried: of an alias as the file says, else by priority. Those
+   * behind them that a lane's refusal leads to.
+   */
   of(name: string): Choice[] {
+    const found = this.#named(name);
+    const further = found.flatMap(({ lane }): Choice[] => [
+      ...this.#behind(lane.id, 'context', lane.onContext),
+      ...this.#behind(lane.id, 'content', lane.onRefusal),
+    ]);
+    return [...found, ...further];
+  }
+
+  #behind(lane: string, reason: 'context' | 'content', next: string | undefined): Choice[] {
+    if (next === undefined) return [];
+    const { lanes, aliases: own } = this.#registry;
+    const ids = new Set(lanes.map(({ id }) => id));
+    const entries = own.get(next) ?? [entryOf(next, ids, next)];
+    return entries
+      .flatMap((entry) => this.#entered(entry, next))
+      .map((choice) => ({ ...choice, after: { lane, reason } }));
+  }
+
+  #named(name: string): Choice[] {
     const { lanes, aliases: own } = this.#registry;
     const entries = own.get(name);
-    if (entries) {
-      return entries.flatMap((entry) => {
-        const lane = lanes.find((one) => one.id === entry.lane);
-        const model = lane && (entry.model ?? modelFor(lane.models, name));
-        return lane && model !== undefined ? [{ lane, model: asOf(lane.models, model) }] : [];
-      });
-    }
+    if (entries) return entries.flatMap((entry) => this.#entered(entry, name));
     return lanes
       .flatMap((lane) => lane.models.filter((model) => model.name === name).map(({ as }) => ({ lane, model: as })))
       .sort((a, b) => a.lane.priority - b.lane.priority);
+  }
+
+  #entered({ lane: id, model: asked }: AliasEntry, name: string): Choice[] {
+    const lane = this.#registry.lanes.find((one) => one.id === id);
+    const model = lane && (asked ?? modelFor(lane.models, name));
+    return lane && model !== undefined ? [{ lane, model: asOf(lane.models, model) }] : [];
   }
 
   /** The same, what is left alone by this route last: when nothing else is there, it is tried all the same. */

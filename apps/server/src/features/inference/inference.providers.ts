@@ -44,6 +44,8 @@ const lane = z.strictObject({
   total_s: seconds.default(900),
   free: z.boolean().default(false),
   forbid: z.array(name).default([]),
+  on_context: z.string().min(1).max(250).optional(),
+  on_refusal: z.string().min(1).max(250).optional(),
   allow: z.array(z.enum(['background', 'stored'])).default([]),
   dialect: dialect.optional(),
   dialects: z.record(name, dialect).default({}),
@@ -70,6 +72,9 @@ export interface Lane {
   firstContentMs: number;
   idleMs: number;
   totalMs: number;
+  /** Where a request goes that is too long for it, or that its provider refuses for its content: a lane or an alias. */
+  onContext: string | undefined;
+  onRefusal: string | undefined;
   /** Fields of a request that it must not get. */
   forbid: readonly string[];
   /** What runs on or stands at its provider, and may be used all the same. */
@@ -118,16 +123,21 @@ export function parseRegistry(text: string, parts = noParts): Registry {
   const ids = new Set(lanes.map(({ id }) => id));
   if (ids.size < lanes.length) throw new Error('lanes: two have the same id');
   const entries = Object.entries(parsed.data.aliases).map(
-    ([alias, named]) => [alias, named.map((one) => entryOf(one, ids, alias))] as const,
+    ([alias, named]) => [alias, named.map((one) => entryOf(one, ids, `aliases.${alias}`))] as const,
   );
-  return { lanes, aliases: new Map(entries) };
+  const aliases = new Map(entries);
+  for (const { id, onContext, onRefusal } of lanes) {
+    for (const [field, next] of Object.entries({ on_context: onContext, on_refusal: onRefusal }))
+      if (next !== undefined && !aliases.has(next)) entryOf(next, ids, `lane ${id}: ${field}`);
+  }
+  return { lanes, aliases };
 }
 
-/** `lane`, or `lane/model`. */
-function entryOf(text: string, ids: ReadonlySet<string>, alias: string): AliasEntry {
+/** `lane`, or `lane/model`. Throws, with the `place` where it stands, for no lane of the file. */
+export function entryOf(text: string, ids: ReadonlySet<string>, place: string): AliasEntry {
   if (ids.has(text)) return { lane: text, model: undefined };
   const lane = [...ids].find((id) => text.startsWith(`${id}/`));
-  if (lane === undefined) throw new Error(`aliases.${alias}: no lane has the id ${text}`);
+  if (lane === undefined) throw new Error(`${place}: no lane has the id ${text}`);
   return { lane, model: text.slice(lane.length + 1) };
 }
 
@@ -147,6 +157,8 @@ function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryP
     firstContentMs: given.first_content_s * 1000,
     idleMs: given.idle_s * 1000,
     totalMs: given.total_s * 1000,
+    onContext: given.on_context,
+    onRefusal: given.on_refusal,
     forbid: given.forbid,
     allow: given.allow,
     dialectOf: (model) => ({

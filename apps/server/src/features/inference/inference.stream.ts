@@ -10,7 +10,7 @@ import {
   wires,
 } from '@svc/inference';
 import type { Relay } from '../../kernel/http/relay.ts';
-import { LaneFailure } from './inference.attempt.ts';
+import { LaneFailure, refusedEmpty } from './inference.attempt.ts';
 import type { Timers } from './inference.timers.ts';
 
 /** What is kept before the first content: more is no lifecycle. */
@@ -27,6 +27,8 @@ export interface Wanted {
   created: number;
   /** The first content is there: no other lane will be asked. */
   onContent(): void;
+  /** A refusal without a word is the client's, not another lane's. */
+  passesRefusal?: boolean;
   /** Sees a whole response before its client does. */
   onLast?(response: Value): Promise<void>;
   /** Headers of the answer. */
@@ -93,6 +95,7 @@ export class StreamRelay {
         return this.#fail(failure.message);
       }
       this.#count(events);
+      if (!isContent && this.#wanted.passesRefusal === false && events.some(isRefusal)) throw refusedEmpty();
       isContent ||= events.some(isContentEvent);
       out.push(this.#write(frame, events));
       if (!events.some(({ type }) => type === 'end')) continue;
@@ -162,6 +165,8 @@ export class StreamRelay {
     return false;
   }
 }
+
+const isRefusal = (event: Event): boolean => event.type === 'finish' && event.finish === 'refusal';
 
 /** Whether a step is content: what is sent cannot be taken back, so no other lane may answer after it. */
 export const isContentEvent = ({ type, ...event }: Event): boolean =>

@@ -14,6 +14,8 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown> | undefined;
   readonly headers: Record<string, string> | undefined;
   readonly beside: Record<string, unknown> | undefined;
+  /** Another server's own words for it, in the places of ours. */
+  readonly told: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     code: ErrorCode,
@@ -22,6 +24,7 @@ export class ApiError extends Error {
       details?: Record<string, unknown>;
       headers?: Record<string, string>;
       beside?: Record<string, unknown>;
+      told?: Readonly<Record<string, unknown>>;
     } = {},
   ) {
     super(message);
@@ -29,6 +32,7 @@ export class ApiError extends Error {
     this.details = extra.details;
     this.headers = extra.headers;
     this.beside = extra.beside;
+    this.told = extra.told;
   }
 
   get status(): number {
@@ -36,8 +40,9 @@ export class ApiError extends Error {
   }
 
   envelope(): Envelope {
-    const { code, message, details } = this;
-    return { error: { message, type: errorCodes[code].type, code, ...(details && { details }) }, ...this.beside };
+    const { code, message, details, told } = this;
+    const error = { message, type: errorCodes[code].type, code, ...told, ...(details && { details }) };
+    return { error, ...this.beside };
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { deepest, JsonScanner, mostValues } from './json.ts';
+import { deepest, JsonScanner, mostNumbers, mostValues } from './json.ts';
 
 /** Reads `text` as it would come: in chunks of `chunk` bytes, made in slices of `slice` bytes. */
 async function read(text: string, { chunk = 1_000, slice = 64 }: { chunk?: number; slice?: number } = {}) {
@@ -65,9 +65,22 @@ describe('JSON of strangers', () => {
     assert.throws(() => push('['.repeat(deepest + 1)), /more than 100 deep/);
     assert.throws(() => push('{"a":'.repeat(deepest + 1)), /more than 100 deep/);
     push(`["${'['.repeat(500)}"]`);
-    push(`[${'0,'.repeat(mostValues - 1)}0]`);
-    assert.throws(() => push(`[${'0,'.repeat(mostValues)}0]`), /more than 250,000 values/);
+    push(`[${'"",'.repeat(mostValues - 1)}0]`);
+    assert.throws(() => push(`[${'"",'.repeat(mostValues)}0]`), /more than 250,000 values/);
     assert.throws(() => push(`[${'[],'.repeat(mostValues)}0]`), /more than 250,000 values/);
+  });
+
+  test('numbers in lists of nothing else count apart, and as any value where something else stands among them', () => {
+    const push = (text: string) => new JsonScanner().push(Buffer.from(text));
+    const list = `[${'-1.5e3, '.repeat(299_999)}7]`;
+    push(`{"input":${list},"model":"m"}`);
+    push(`{"input":[${list},${list}]}`);
+    assert.throws(() => push(`[${'0,'.repeat(mostNumbers + 1)}0]`), /more than 2,000,000 numbers/);
+    for (const other of ['"x"', 'null', 'true', '[]', '{}']) {
+      assert.throws(() => push(`[${'0,'.repeat(mostValues)}${other}]`), /more than 250,000 values/, other);
+      assert.throws(() => push(`[${other},${'0,'.repeat(mostValues)}0]`), /more than 250,000 values/, other);
+    }
+    assert.throws(() => push(`{"a":${'0,'.repeat(mostValues)}0}`), /more than 250,000 values/);
   });
 
   test('keys that change what an object inherits are refused, however they are spelled and wherever they stand', async () => {
