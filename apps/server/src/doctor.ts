@@ -7,6 +7,7 @@ import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { readProviders } from './features/health/index.ts';
+import { findLanesOff } from './features/inference/index.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import type { Blobs } from './kernel/blobs.ts';
@@ -177,7 +178,13 @@ async function listenError({ port, host }: Config): Promise<string | undefined> 
 function providers(config: Config): Check {
   const name = 'providers';
   try {
-    const { length } = readProviders({ config, dataDir: findDataDir(config) });
+    const place = { config, dataDir: findDataDir(config) };
+    const { length } = readProviders(place);
+    const off = findLanesOff(place).map(({ id, reason }) => `${id} is off: ${reason}`);
+    if (off.length > 0) {
+      const fix = 'set the variable for the platform, or write the key file; the other lanes go on';
+      return { name, ok: false, found: `${length} configured; ${off.join('; ')}`, fix };
+    }
     if (length > 0) return { name, ok: true, found: `${length} configured` };
     return { name, ok: true, found: 'none: no model answers', fix: 'add one with: ./svc providers add' };
   } catch (error) {

@@ -10,12 +10,15 @@ import { accountsCommands, deletionCommands } from './features/accounts/index.ts
 import { auditCommands } from './features/audit/index.ts';
 import {
   addProvider,
+  aliasProvider,
   checkProviders,
   describePrices,
   findLocalProviders,
   listProviders,
+  moveProvider,
   type NewProvider,
   providerKinds,
+  removeProvider,
   updatePrices,
 } from './features/inference/index.ts';
 import { keysCommands } from './features/keys/index.ts';
@@ -183,6 +186,23 @@ providers
     const found = await findLocalProviders();
     print(found.length > 0 ? found : 'nothing listens here; add one by its kind: svc providers add --help');
   });
+providers
+  .command('remove <lane>')
+  .description('take a lane out of the file and its aliases')
+  .action((id: string) => print(removeProvider(place(), id)));
+providers
+  .command('alias <name> [lanes...]')
+  .description(
+    'the lanes behind a name in the order in which they are tried: lane or lane/model; without lanes the name goes',
+  )
+  .action((name: string, lanes: string[]) => print(aliasProvider(place(), name, lanes)));
+providers
+  .command('move <lane> <place>')
+  .description('move a lane within an alias; 1 is tried first')
+  .option('--alias <name>', 'which alias', 'svc')
+  .action((id: string, to: string, { alias }: { alias: string }) =>
+    print(moveProvider(place(), id, Number(to), alias)),
+  );
 providers
   .command('prices')
   .description('the prices in use, and newer ones: --from a file or an address')

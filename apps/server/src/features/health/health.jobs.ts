@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config.ts';
 import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
+import { findLanesOff } from '../inference/index.ts';
 import { type Provider, parseProviders } from './health.rules.ts';
 import { storeHealth } from './health.sql.ts';
 
@@ -10,6 +11,15 @@ const probeTimeoutMs = 5_000;
 export function readProviders(place: ProvidersPlace): Provider[] {
   const text = readProvidersText(place);
   return text === undefined ? [] : parseProviders(text);
+}
+
+/** Ids of lanes that have no key now; the rest of the file is judged elsewhere. */
+export function lanesOff(place: ProvidersPlace): Set<string> {
+  try {
+    return new Set(findLanesOff(place).map(({ id }) => id));
+  } catch {
+    return new Set();
+  }
 }
 
 /** Throws `ConfigError` when the providers file cannot be used: a start says so, and does not run without what it names. */

@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { missingMigrations } from '../../kernel/db/migrate.ts';
 import { probeAuthPath } from '../keys/index.ts';
-import { readProviders } from './health.jobs.ts';
+import { lanesOff, readProviders } from './health.jobs.ts';
 
 /** A database that takes longer than this is not ready, whatever it would answer. */
 const timeoutMs = 2_000;
@@ -14,7 +14,10 @@ export async function readinessOf(kernel: Kernel) {
     check(kernel, () => Promise.try(readProviders, kernel), 'the providers file cannot be read or parsed'),
   ]);
   const ok = db.ok && schema.ok && registry.ok;
-  return { ok, checks: { db, schema, registry }, s1: { mode: 'off' as const, ok: true, ms: 0 } };
+  // The others go on without it: no reason to take the gateway out of service.
+  const off = [...lanesOff(kernel)].join(', ');
+  const told = off === '' ? registry : { error: `lanes without a key: ${off}; ./svc doctor says why`, ...registry };
+  return { ok, checks: { db, schema, registry: told }, s1: { mode: 'off' as const, ok: true, ms: 0 } };
 }
 
 async function schemaIsComplete({ sql }: Kernel): Promise<void> {

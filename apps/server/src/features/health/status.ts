@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { operation } from '../../kernel/feature.ts';
-import { readProviders } from './health.jobs.ts';
+import { lanesOff, readProviders } from './health.jobs.ts';
 import { aliases } from './health.rules.ts';
 import { providerHealth } from './health.sql.ts';
 
@@ -19,10 +19,16 @@ async function lastKnown(context: Context): Promise<Map<string, boolean>> {
 export const status = operation(contract.health.status, async (context) => {
   const providers = await Promise.try(readProviders, context.kernel).catch(() => undefined);
   const health = providers?.length ? await lastKnown(context) : new Map<string, boolean>();
+  const off = lanesOff(context.kernel);
   return {
     ok: providers !== undefined,
     aliases,
-    providers: (providers ?? []).map(({ id, kind, label }) => ({ id, kind, label, healthy: health.get(id) ?? true })),
+    providers: (providers ?? []).map(({ id, kind, label }) => ({
+      id,
+      kind,
+      label,
+      healthy: !off.has(id) && (health.get(id) ?? true),
+    })),
     ...(providers?.length === 0 && { message: 'no model provider is set up; add one with: ./svc providers add' }),
   };
 });

@@ -1,13 +1,19 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 
 export {
-  addProvider,
   checkProviders,
+  findLanesOff,
   findLocalProviders,
   listProviders,
-  type NewProvider,
   providerKinds,
 } from './inference.commands.ts';
+export {
+  addProvider,
+  aliasProvider,
+  moveProvider,
+  type NewProvider,
+  removeProvider,
+} from './inference.edit.commands.ts';
 export { describePrices, updatePrices } from './inference.prices.commands.ts';
 export { checkModels } from './inference.admit.ts';
 export { headersFor, LaneFailure } from './inference.attempt.ts';
