@@ -92,7 +92,7 @@ function modelFeatures(kernel: Kernel, { spending }: { spending: Spending }, san
     modelsFeature(inference),
     agentFeature,
     chatFeature(agent),
-    messagesFeature(agent),
+    messagesFeature(agent, inference),
     responsesFeature(inference),
     embeddingsFeature(inference),
     audioFeature(inference),

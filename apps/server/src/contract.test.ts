@@ -14,9 +14,9 @@ const routes = Object.entries(contract).flatMap(([feature, operations]) =>
 );
 const answering = routes.filter(({ route }) => route.answers.kind !== 'events');
 
-/** Routes about one resource. The name of an event is no resource: anybody may name any. */
+/** Routes about one resource. The name of an event, or of a model, is no resource: anybody may name any. */
 const withIds = routes.filter(
-  ({ route }) => route.auth === 'key' && route.path.includes('{') && !route.path.includes('{trigger_id}'),
+  ({ route }) => route.auth === 'key' && route.path.includes('{') && !/\{(?:trigger_id|name)\}/.test(route.path),
 );
 
 const hostileText = fc.oneof(

@@ -25,6 +25,7 @@ const stopped = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}
 const provider = new TestProvider();
 const { chat, messages, responses, embeddings, audio } = docs;
 const exampleAnswers: Readonly<Record<string, object>> = {
+  '/v1/messages/count_tokens': messages.countTokens.example.response,
   '/v1/chat/completions': chat.completions.example.response,
   '/v1/messages': messages.create.example.response,
   '/v1/responses': responses.create.example.response,

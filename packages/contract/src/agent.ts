@@ -6,16 +6,20 @@ import { egress, template } from './sandboxes.shapes.ts';
 export const skillNames = ['docx', 'xlsx', 'pdf', 'pptx'] as const;
 export type SkillName = (typeof skillNames)[number];
 
+/** Clients of Anthropic name every tool (additive); ours have their own names. */
+const toolName = text(128).optional();
+
 /** An entry of `tools` that gives the model a sandbox. */
 export const sandboxTool = z.strictObject({
   type: z.literal('svc_sandbox'),
+  name: toolName,
   egress: egress.optional(),
   template: template.optional(),
   skills: z.array(z.enum(skillNames)).max(skillNames.length).optional(),
 });
 
 /** An entry of `tools` that gives the model Python alone, in a sandbox without network. */
-export const pythonTool = z.strictObject({ type: z.literal('exec_python') });
+export const pythonTool = z.strictObject({ type: z.literal('exec_python'), name: toolName });
 
 /** The same as `svc_sandbox` with skills, as clients of Anthropic say it. */
 export const container = z.strictObject({

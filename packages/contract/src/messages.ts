@@ -38,4 +38,17 @@ export const messages = {
     verbatim: true,
     metered: true,
   }),
+  /** Additive: clients of Anthropic count before they send. */
+  countTokens: route({
+    method: 'POST',
+    path: '/v1/messages/count_tokens',
+    summary: 'How many tokens a request of messages sends (additive)',
+    auth: 'key',
+    keyHeader: 'x-api-key',
+    takes: json(z.looseObject({ model: modelName, messages: z.array(anyObject).min(1) })),
+    answers: relayed(z.looseObject({ input_tokens: z.int() }).meta({ id: 'TokenCount' })),
+    errors: inferenceCodes,
+    verbatim: true,
+    metered: true,
+  }),
 };

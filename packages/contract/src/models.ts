@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime } from './fields.ts';
+import { dateTime, text } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** A model or an alias. It has the fields that clients of OpenAI and of Anthropic read. */
@@ -31,5 +31,15 @@ export const models = {
         last_id: z.string().nullable(),
       }),
     ),
+  }),
+  /** Additive: clients of OpenAI and of Anthropic look a model up by its name. */
+  get: route({
+    method: 'GET',
+    path: '/v1/models/{name}',
+    summary: 'A model or alias that the key may use (additive)',
+    auth: 'key',
+    params: z.object({ name: text(200).min(1) }),
+    answers: json(model),
+    errors: ['not_found'],
   }),
 };

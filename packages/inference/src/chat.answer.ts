@@ -1,6 +1,7 @@
 import { readCitations, writeAnnotations, writeCitation } from './chat.citations.ts';
 import { type Block, type Citation, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
 import { writeThinking } from './chat.request.ts';
+import { idAs } from './ids.ts';
 import type { Frame } from './sse.ts';
 import { frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
@@ -101,7 +102,14 @@ export function writeChatReply({ id, model, blocks, finish, usage, extra }: Repl
     ...extra,
   };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: finishNames[finish] }];
-  return { id, object: 'chat.completion', created, model, choices, ...(usage && { usage: writeUsage(usage) }) };
+  return {
+    id: idAs('chat', id),
+    object: 'chat.completion',
+    created,
+    model,
+    choices,
+    ...(usage && { usage: writeUsage(usage) }),
+  };
 }
 
 const joined = (blocks: readonly Block[], type: 'text' | 'refusal'): string =>
@@ -262,7 +270,7 @@ export class ChatWriter {
   push(event: Event): string[] {
     switch (event.type) {
       case 'start':
-        this.#head = { id: event.id, model: event.model };
+        this.#head = { id: idAs('chat', event.id), model: event.model };
         return [this.#chunk({ role: 'assistant', content: '' })];
       case 'open':
         return this.#opened(event.index, event.block);

@@ -9,6 +9,7 @@ import {
   type Reply,
   type Usage,
 } from './model.ts';
+import { idAs } from './ids.ts';
 import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
@@ -95,7 +96,7 @@ const writeCitation = ({ url, title, quote, asMessages }: Citation): Value =>
 /** Writes a whole answer of messages. */
 export function writeMessagesReply({ id, model, blocks, finish, stopSequence, usage = noUsage, extra }: Reply): Value {
   return {
-    id,
+    id: idAs('messages', id),
     type: 'message',
     role: 'assistant',
     model,
@@ -110,10 +111,10 @@ function writeAnswerBlock(block: Block): Value[] {
   switch (block.type) {
     case 'text': {
       const citations = block.citations?.map(writeCitation);
-      return [{ type: 'text', text: block.text, citations: citations ?? null }];
+      return [{ type: 'text', text: block.text, ...(citations && { citations }) }];
     }
     case 'refusal':
-      return [{ type: 'text', text: block.text, citations: null }];
+      return [{ type: 'text', text: block.text }];
     case 'thinking':
       return [{ type: 'thinking', thinking: block.text, signature: block.signature ?? '' }];
     case 'redacted':
@@ -224,9 +225,16 @@ function deltaOf(index: number, delta: Value): Event[] {
   return text ? [{ type: 'delta', index, text }] : [];
 }
 
-/** Writes a stream of messages. Its blocks count from zero, whatever the reader left out. */
+/**
+ * Writes a stream of messages. Its blocks count from zero, whatever the reader left out, and stand one after the other: of
+ * a block that opens while another is open the steps wait until that one is closed.
+ */
 export class MessagesWriter {
   readonly #blocks = new Map<number, { at: number; type: string }>();
+  /** The block that is open, by the reader's index. */
+  #current: number | undefined;
+  /** Steps of blocks that wait for their turn, in the order in which they opened. */
+  readonly #waiting = new Map<number, Event[]>();
   #usage = noUsage;
   #finish: Value = stopOf('stop', undefined);
   #extra: Value | undefined;
@@ -236,6 +244,69 @@ export class MessagesWriter {
     switch (event.type) {
       case 'start':
         return [this.#started(event)];
+      case 'open':
+      case 'delta':
+      case 'signature':
+      case 'citation':
+      case 'close':
+        return this.#step(event);
+      case 'usage':
+        this.#usage = event.usage;
+        return [];
+      case 'finish':
+        this.#finish = stopOf(event.finish, event.stopSequence);
+        this.#extra = event.extra;
+        return [];
+      case 'end':
+        return [
+          ...this.#rest(),
+          named({ type: 'message_delta', delta: this.#finish, usage: writeUsage(this.#usage), ...this.#extra }),
+          named({ type: 'message_stop' }),
+        ];
+      case 'error':
+        return [messagesErrorFrame(event.message)];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #step(event: Step): string[] {
+    if (event.type === 'open') {
+      if (event.block.type === 'other') return [];
+      if (this.#current !== undefined) {
+        this.#waiting.set(event.index, [event]);
+        return [];
+      }
+      this.#current = event.index;
+    }
+    const waiting = this.#waiting.get(event.index);
+    if (waiting && event.type !== 'open') {
+      waiting.push(event);
+      return [];
+    }
+    const frames = this.#frames(event);
+    return event.type === 'close' && event.index === this.#current ? [...frames, ...this.#nextBlocks()] : frames;
+  }
+
+  /** The block before is closed: those that waited go out until one is open. */
+  #nextBlocks(): string[] {
+    this.#current = undefined;
+    const [next] = this.#waiting;
+    if (!next) return [];
+    const [index, events] = next;
+    this.#waiting.delete(index);
+    return events.flatMap((event) => this.#step(event as Step));
+  }
+
+  /** What an upstream forgot to close. */
+  #rest(): string[] {
+    const frames: string[] = [];
+    while (this.#current !== undefined) frames.push(...this.#step({ type: 'close', index: this.#current }));
+    return frames;
+  }
+
+  #frames(event: Step): string[] {
+    switch (event.type) {
       case 'open':
         return this.#opened(event.index, event.block);
       case 'delta':
@@ -248,27 +319,21 @@ export class MessagesWriter {
         const at = this.#blocks.get(event.index)?.at;
         return at === undefined ? [] : [named({ type: 'content_block_stop', index: at })];
       }
-      case 'usage':
-        this.#usage = event.usage;
-        return [];
-      case 'finish':
-        this.#finish = stopOf(event.finish, event.stopSequence);
-        this.#extra = event.extra;
-        return [];
-      case 'end':
-        return [
-          named({ type: 'message_delta', delta: this.#finish, usage: writeUsage(this.#usage), ...this.#extra }),
-          named({ type: 'message_stop' }),
-        ];
-      case 'error':
-        return [messagesErrorFrame(event.message)];
       default:
         return event satisfies never;
     }
   }
 
   #started({ id, model }: { id: string; model: string }): string {
-    const head = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null };
+    const head = {
+      id: idAs('messages', id),
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+    };
     return named({ type: 'message_start', message: { ...head, usage: writeUsage(this.#usage) } });
   }
 
@@ -284,6 +349,9 @@ export class MessagesWriter {
     return block ? [named({ type: 'content_block_delta', index: block.at, delta: write(block) })] : [];
   }
 }
+
+/** A step of a block. */
+type Step = Extract<Event, { type: 'open' | 'delta' | 'signature' | 'citation' | 'close' }>;
 
 function blockOf(block: Exclude<Opening, { type: 'other' }>): Value {
   switch (block.type) {

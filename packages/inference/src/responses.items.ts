@@ -1,4 +1,5 @@
 import { type Block, type Citation, type Finish, noUsage, type Reply, type Usage } from './model.ts';
+import { idAs } from './ids.ts';
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
@@ -121,7 +122,7 @@ export function responseOf(
   const status =
     error !== undefined ? 'failed' : finish === undefined ? 'in_progress' : isCut ? 'incomplete' : 'completed';
   return {
-    id,
+    id: idAs('responses', id),
     object: 'response',
     created_at: created,
     status,

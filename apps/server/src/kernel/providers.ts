@@ -51,8 +51,8 @@ export function followProviders(
   return kernel.clock.every(lookEveryMs, look);
 }
 
-/** When it was last written; 0 when there is none. */
-function changeOf(path: string): number {
+/** When a file was last written, in milliseconds since the epoch; 0 when there is none. */
+export function changeOf(path: string): number {
   try {
     return statSync(path).mtimeMs;
   } catch {

@@ -19,4 +19,12 @@ export const messagesDocs = {
       },
     },
   },
+  countTokens: {
+    description:
+      'Asked of the lanes of the model that speak this protocol. Where none counts it is a guess of four bytes a token, and the answer has the header `x-svc-estimated: true`. It costs nothing.',
+    example: {
+      body: { model: 'writer-1', messages: [{ role: 'user', content: 'Say hello.' }] },
+      response: { input_tokens: 10 },
+    },
+  },
 } satisfies Docs<typeof messages>;

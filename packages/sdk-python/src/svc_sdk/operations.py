@@ -515,6 +515,14 @@ class Messages:
         """Ask a model, as Anthropic’s messages. Its frames as they come."""
         return self._transport.frames("POST", "/v1/messages", body=body, options=options)
 
+    def count_tokens(self, body: types.MessagesCountTokensBody, *, options: Optional[CallOptions] = None) -> types.TokenCount:
+        """How many tokens a request of messages sends (additive)."""
+        return self._transport.json("POST", "/v1/messages/count_tokens", body=body, options=options)
+
+    def count_tokens_frames(self, body: types.MessagesCountTokensBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
+        """How many tokens a request of messages sends (additive). Its frames as they come."""
+        return self._transport.frames("POST", "/v1/messages/count_tokens", body=body, options=options)
+
 
 class Responses:
     """Operations of `responses`."""
@@ -555,6 +563,10 @@ class Models:
     def list(self, *, options: Optional[CallOptions] = None) -> types.ModelsListAnswer:
         """The models and aliases that the key may use."""
         return self._transport.json("GET", "/v1/models", options=options)
+
+    def get(self, name: str, *, options: Optional[CallOptions] = None) -> types.Model:
+        """A model or alias that the key may use (additive)."""
+        return self._transport.json("GET", f"/v1/models/{quote(name, safe='')}", options=options)
 
 
 class Receipt:

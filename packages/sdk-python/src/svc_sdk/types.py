@@ -796,6 +796,9 @@ TargetOf4 = TypedDict("TargetOf4", {"type": "Literal[\"cloud\"]"})
 TargetOf5 = TypedDict("TargetOf5", {"type": "Literal[\"cloud_vm\"]", "project_id": "str"})
 
 
+TokenCount = TypedDict("TokenCount", {"input_tokens": "int"})
+
+
 _TriggerOf1 = TypedDict("_TriggerOf1", {"type": "Literal[\"cron\"]", "expr": "str"})
 
 
@@ -1314,6 +1317,12 @@ MessagesCreateBodyContainer12 = TypedDict("MessagesCreateBodyContainer12", {}, t
 
 
 MessagesCreateBodyMessagesItem = TypedDict("MessagesCreateBodyMessagesItem", {}, total=False)
+
+
+MessagesCountTokensBody = TypedDict("MessagesCountTokensBody", {"model": "str", "messages": "List[MessagesCountTokensBodyMessagesItem]"})
+
+
+MessagesCountTokensBodyMessagesItem = TypedDict("MessagesCountTokensBodyMessagesItem", {}, total=False)
 
 
 _ResponsesCreateBody = TypedDict("_ResponsesCreateBody", {"model": "str"})

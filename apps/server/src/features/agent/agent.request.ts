@@ -19,6 +19,10 @@ export interface Wanted {
 /** What only a provider's own sandbox does, and ours takes the place of. */
 const providersOwn = /^code_execution_\d+$/;
 
+/** Whether a request names a tool of ours. */
+export const asksForTools = (body: Value): boolean =>
+  objectsOf(body['tools']).some(({ type }) => type === 'svc_sandbox' || type === 'exec_python');
+
 /**
  * Reads `svc_sandbox`, `exec_python` and `container.skills` out of a request (document 3, Chat tool and skills); undefined
  * when it has none of them. Throws 400 for what of them is wrong.

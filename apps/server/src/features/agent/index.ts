@@ -7,7 +7,7 @@ import { objectOf } from '@svc/inference';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { StreamedAnswer, WholeAnswer } from './agent.answer.ts';
 import { Conversation } from './agent.loop.ts';
-import { readWanted } from './agent.request.ts';
+import { asksForTools, readWanted } from './agent.request.ts';
 import { runTask, type Task, type TaskResult } from './agent.task.ts';
 import { toolsFor } from './agent.tools.ts';
 import { Workbench } from './agent.workbench.ts';
@@ -28,6 +28,8 @@ export class Agent {
 
   /** Answers a request: with tools of ours if it asks for some, else as its lane does. */
   async run(context: Context, asked: Asked & { protocol: 'chat' | 'messages' }): Promise<void> {
+    // Whoever may not use a sandbox hears that, not what is wrong with the entry.
+    if (asksForTools(asked.body)) this.#sandboxes.check(context.actor);
     const wanted = readWanted(asked.body);
     if (!wanted) return this.#inference.run(context, asked);
     const { protocol, body } = asked;

@@ -224,8 +224,8 @@ function readTokens(usage: unknown): Usage | undefined {
   return { ...noUsage, input: countOf(input), output: countOf(output) };
 }
 
-/** A whole answer, read; throws `LaneFailure` when it lacks the list that its protocol has. */
-export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: string) {
+/** A whole answer, read; throws `LaneFailure` when it lacks the list that its protocol has, if it has one. */
+export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: string | undefined) {
   let bytes: Buffer;
   try {
     bytes = await readWhole(answer.body);
@@ -234,7 +234,7 @@ export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: s
     throw new LaneFailure(timers.passed ?? reasonOf(error), shortMs);
   }
   const body = parsed(bytes.toString('utf8'));
-  if (!isObject(body) || !Array.isArray(body[list]))
+  if (!isObject(body) || (list !== undefined && !Array.isArray(body[list])))
     throw new LaneFailure('its answer is none of its protocol', shortMs);
   return { bytes, body };
 }

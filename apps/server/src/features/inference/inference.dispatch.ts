@@ -17,18 +17,21 @@ import type { Spending } from '../keys/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';
 import { askLane, headersFor } from './inference.attempt.ts';
 import {
+  countPath,
   drain,
   exchange,
   exchangeBytes,
+  exchangeCount,
   exchangeVectors,
   type Media,
   keepAlive,
   limited,
   type Prepared,
+  sendWhole,
 } from './inference.exchange.ts';
 import { asBadRequest, Failover, type Way } from './inference.failover.ts';
 import { type Choice, Lanes } from './inference.lanes.ts';
-import { type Asker, type Bill, Meter, type MostOn, within } from './inference.meter.ts';
+import { type Asker, type Bill, Meter, type MostOn, usualBytesOfToken, within } from './inference.meter.ts';
 import type { Timers } from './inference.timers.ts';
 import { type AskTurn, type Turned, TurnReader, type Turn, type TurnWork } from './inference.turn.ts';
 
@@ -224,6 +227,26 @@ export class Inference {
       () => most,
       (choice, timers, bill) => exchangeVectors({ kernel: this.#kernel, context, choice, timers, bill }),
     );
+  }
+
+  /** Counts what a request of messages sends: the lane's own count, else a guess. Nothing is charged. */
+  async countTokens(context: Context, body: Asked['body']): Promise<void> {
+    const named = this.choicesFor(context, body.model, body);
+    const choices = named.filter(({ lane, after }) => lane.protocol === 'messages' && !after);
+    const giveBack = this.place(context);
+    try {
+      const way = { routeOf: () => countPath, isStreamed: false };
+      await this.#failover.run(context, choices, way, (choice, timers) =>
+        exchangeCount({ kernel: this.#kernel, context, choice, timers }),
+      );
+    } catch (error) {
+      // Not every server of this protocol counts.
+      if (!(error instanceof ApiError && error.code === 'upstream_error')) throw error;
+      const guess = Math.ceil(context.bodyBytes.length / usualBytesOfToken);
+      await sendWhole(context, Buffer.from(JSON.stringify({ input_tokens: guess })), { 'x-svc-estimated': 'true' });
+    } finally {
+      giveBack();
+    }
   }
 
   /** A JSON body with another name of its model, every other byte as it is. */

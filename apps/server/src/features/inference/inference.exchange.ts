@@ -15,7 +15,7 @@ import {
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { keepStored } from './inference.admit.ts';
-import { askLane, headersFor, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
+import { askLane, headersFor, LaneFailure, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
 import type { Choice } from './inference.lanes.ts';
 import type { Bill } from './inference.meter.ts';
 import type { Most } from './inference.prices.ts';
@@ -132,6 +132,21 @@ export async function exchangeVectors({ kernel, context, choice, timers, bill }:
   const closing = { status: 200, guess: { bytes: context.bodyBytes.length, letters: 0 }, sent: bytes.length };
   const cost = await bill.close(choice, readChatUsage(said['usage']), closing);
   await sendWhole(context, bytes, { 'x-svc-lane': lane.id, 'x-svc-cost-micro-usd': String(cost) });
+}
+
+/** Where a lane of messages counts tokens. */
+export const countPath = '/v1/messages/count_tokens';
+
+/** Asks a lane of messages how many tokens a request sends. */
+export async function exchangeCount({ kernel, context, choice, timers }: Omit<Exchange, 'bill'>): Promise<void> {
+  const { lane, model } = choice;
+  const headers = await headersFor(lane, true, context.headers);
+  const request = { path: countPath, headers, body: spliceJson(context.bodyBytes, { model }) };
+  const answer = await askLane(kernel.upstream, lane, request, timers);
+  const { bytes, body: said } = await readAnswer(answer, timers, undefined);
+  timers.stop();
+  if (typeof said['input_tokens'] !== 'number') throw new LaneFailure('it counted nothing', 5_000);
+  await sendWhole(context, bytes, { 'x-svc-lane': lane.id });
 }
 
 /** Asks a lane for media, and answers the bytes that come back as they come. */

@@ -1,7 +1,13 @@
 import { ConfigError } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { followProviders, type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
+import {
+  changeOf,
+  followProviders,
+  type ProvidersPlace,
+  providersPath,
+  readProvidersText,
+} from '../../kernel/providers.ts';
 import { LaneHealth } from './inference.health.ts';
 import { PriceBook, pricesPath } from './inference.prices.ts';
 import {
@@ -62,6 +68,11 @@ export class Lanes {
         if (key.fault !== undefined) kernel.log.error({ lane: id, reason: key.fault }, 'a lane is off');
     };
     return followProviders(kernel, read, [pricesPath(kernel.dataDir)]);
+  }
+
+  /** When the providers file was written; milliseconds since the epoch. */
+  get changedAt(): number {
+    return changeOf(providersPath(this.#kernel));
   }
 
   get isEmpty(): boolean {

@@ -8,7 +8,7 @@ import { costOf, type Most, mostCostOf } from './inference.prices.ts';
 import { insertRequests, type RequestRow } from './inference.sql.ts';
 
 /** What a token of usual text has; for a guess. */
-const usualBytesOfToken = 4;
+export const usualBytesOfToken = 4;
 const most = 50_000;
 const atOnce = 1_000;
 

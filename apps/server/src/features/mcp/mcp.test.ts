@@ -94,4 +94,21 @@ describe('the Model Context Protocol', () => {
       assert.ok(status >= 400 && status < 500, JSON.stringify(rubbish));
     }
   });
+
+  test('every tool shows its arguments in place, and says each answer once', async () => {
+    await using mcp = await connect('auto');
+    const { tools } = await mcp.client.listTools();
+    assert.ok(tools.length >= 12);
+    for (const { name, inputSchema, outputSchema } of tools) {
+      assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref|\$defs/, name);
+      assert.equal(inputSchema.type, 'object');
+      assert.equal(outputSchema, undefined);
+    }
+    const create = tools.find(({ name }) => name === 'sandbox_create')?.inputSchema.properties ?? {};
+    assert.ok('template' in create && 'egress' in create && 'ttl_seconds' in create, Object.keys(create).join());
+    const { properties } = tools.find(({ name }) => name === 'prompts_get')?.inputSchema ?? {};
+    assert.deepEqual(Object.keys(properties ?? {}), ['id']);
+    const answer = await mcp.client.callTool({ name: 'sandbox_list', arguments: {} });
+    assert.deepEqual(['structuredContent' in answer, (answer.content as unknown[]).length], [false, 1]);
+  });
 });
