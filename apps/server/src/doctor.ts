@@ -7,7 +7,7 @@ import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { readProviders } from './features/health/index.ts';
-import { findLanesOff } from './features/inference/index.ts';
+import { findLanesOff } from './features/providers/index.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import type { Blobs } from './kernel/blobs.ts';

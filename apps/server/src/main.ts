@@ -12,15 +12,14 @@ import {
   addProvider,
   aliasProvider,
   checkProviders,
-  describePrices,
   findLocalProviders,
   listProviders,
   moveProvider,
   type NewProvider,
   providerKinds,
   removeProvider,
-  updatePrices,
 } from './features/inference/index.ts';
+import { describePrices, updatePrices } from './features/providers/index.ts';
 import { keysCommands } from './features/keys/index.ts';
 import { orgsCommands } from './features/orgs/index.ts';
 import { pagesCommands } from './features/pages/index.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
-import { readRegistry } from './features/inference/index.ts';
+import { readRegistry } from './features/providers/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';

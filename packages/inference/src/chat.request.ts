@@ -1,7 +1,6 @@
-import { dialectOf } from './dialect.ts';
+import { dialectOf, type WriteOptions } from './dialect.ts';
 import { limitOf } from './limits.ts';
-import type { WriteOptions } from './wires.ts';
-import { type Block, type Conversation, effortOf, efforts, type Effort, type Message, type Tool } from './model.ts';
+import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
 import {
   defined,
   isObject,

@@ -1,4 +1,4 @@
-import type { Protocol } from './wires.ts';
+import type { Protocol } from './protocol.ts';
 
 /** What a model takes of its protocol: models of one protocol differ, and refuse with 400 what they do not take. */
 export interface Dialect {
@@ -21,6 +21,14 @@ export interface Dialect {
   limit: 'max_tokens' | 'max_completion_tokens' | 'both';
   /** A request may name the tool that is to be called. */
   forcedTools: boolean;
+}
+
+/** How a request is written. */
+export interface WriteOptions {
+  /** What the model takes; undefined: by its name. */
+  dialect?: Dialect;
+  /** Stands in where a client says none and the protocol wants it. */
+  maxTokens?: number;
 }
 
 /** Of a model that nobody knows. */

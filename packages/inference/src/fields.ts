@@ -1,5 +1,5 @@
+import type { Protocol } from './protocol.ts';
 import { Untranslatable, type Value } from './values.ts';
-import type { Protocol } from './wires.ts';
 
 /** What becomes of a field when its request goes to a lane of another protocol. */
 interface Fields {

@@ -3,9 +3,10 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Answered, answers } from './fixtures/answers.ts';
 import type { Block, Event, Message, Reply } from './model.ts';
+import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
 import { frameOf, SseReader } from './sse.ts';
-import { type Protocol, protocols, wires } from './wires.ts';
+import { wires } from './wires.ts';
 
 /** Bytes of a fixture's stream. */
 const bytesOf = ({ protocol, stream }: Answered): Buffer => {

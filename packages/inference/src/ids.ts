@@ -1,4 +1,4 @@
-import type { Protocol } from './wires.ts';
+import type { Protocol } from './protocol.ts';
 
 const prefixes: Readonly<Record<Protocol, string>> = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' };
 const known = /^(?:chatcmpl-|msg_|resp_)/;

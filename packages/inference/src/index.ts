@@ -1,11 +1,12 @@
-export { type Protocol, protocols, type StreamReader, type StreamWriter, type Wire, wires } from './wires.ts';
+export { readChatUsage } from './chat.answer.ts';
+export { type Dialect, dialectOf } from './dialect.ts';
+export { type Bounds, boundedFields, boundsOf, limitOf } from './limits.ts';
 export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './model.ts';
 export { noUsage, plainText } from './model.ts';
+export { type Protocol, protocols } from './protocol.ts';
 export { ReplyReader } from './reply.ts';
-export { readChatUsage } from './chat.answer.ts';
-export { boundedFields, type Bounds, boundsOf, limitOf } from './limits.ts';
-export { type Dialect, dialectOf } from './dialect.ts';
-export { type Target, translate, type Translated, writeFor } from './translate.ts';
 export { duplicateName, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
+export { type Target, type Translated, translate, writeFor } from './translate.ts';
 export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';
+export { type StreamReader, type StreamWriter, type Wire, wires } from './wires.ts';

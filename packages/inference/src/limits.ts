@@ -1,6 +1,6 @@
 import { type Effort, tokensOf } from './model.ts';
+import type { Protocol } from './protocol.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';
-import type { Protocol } from './wires.ts';
 
 /** Names of the limit of an answer's tokens, by any client. */
 const limitNames = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
@@ -127,7 +127,7 @@ function sizeOf(body: Value): { images: number; imageBytes: number; isElsewhere:
     const value = open.pop();
     if (Array.isArray(value)) for (const one of value as unknown[]) open.push(one);
     if (!isObject(value)) continue;
-    const isImage = /^image\//.test(textOf(value['media_type']) ?? '');
+    const isImage = textOf(value['media_type'])?.startsWith('image/') === true;
     const isDocument = value['type'] === 'document' && textOf(objectOf(value['source'])['type']) !== 'text';
     size.isElsewhere ||= isDocument || packed.has(textOf(value['type']) ?? '');
     for (const [name, one] of Object.entries(value)) {

@@ -1,3 +1,4 @@
+import { idAs } from './ids.ts';
 import { readMessagesBlock, readMessagesCitation } from './messages.request.ts';
 import {
   type Block,
@@ -9,8 +10,7 @@ import {
   type Reply,
   type Usage,
 } from './model.ts';
-import { idAs } from './ids.ts';
-import { type Frame, frameOf } from './sse.ts';
+import type { Frame } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -56,7 +56,8 @@ export function readMessagesUsage(usage: unknown, before: Usage = noUsage): Usag
   };
 }
 
-const writeUsage = ({ input, output, cached, cacheWritten }: Usage): Value => ({
+/** Usage as messages tell it. */
+export const writeMessagesUsage = ({ input, output, cached, cacheWritten }: Usage): Value => ({
   input_tokens: input - cached - cacheWritten,
   output_tokens: output,
   cache_read_input_tokens: cached,
@@ -79,12 +80,14 @@ export function readMessagesReply(body: Value): Reply {
   };
 }
 
-const stopOf = (finish: Finish, stopSequence: string | undefined): Value => ({
+/** Why an answer ended, as messages say it. */
+export const stopOf = (finish: Finish, stopSequence: string | undefined): Value => ({
   stop_reason: stopSequence === undefined ? finishNames[finish] : 'stop_sequence',
   stop_sequence: stopSequence ?? null,
 });
 
-const writeCitation = ({ url, title, quote, asMessages }: Citation): Value =>
+/** A citation of a text of messages. */
+export const writeMessagesCitation = ({ url, title, quote, asMessages }: Citation): Value =>
   asMessages ?? {
     type: 'web_search_result_location',
     url: url ?? '',
@@ -102,7 +105,7 @@ export function writeMessagesReply({ id, model, blocks, finish, stopSequence, us
     model,
     content: blocks.flatMap(writeAnswerBlock),
     ...stopOf(finish, stopSequence),
-    usage: writeUsage(usage),
+    usage: writeMessagesUsage(usage),
     ...extra,
   };
 }
@@ -110,7 +113,7 @@ export function writeMessagesReply({ id, model, blocks, finish, stopSequence, us
 function writeAnswerBlock(block: Block): Value[] {
   switch (block.type) {
     case 'text': {
-      const citations = block.citations?.map(writeCitation);
+      const citations = block.citations?.map(writeMessagesCitation);
       return [{ type: 'text', text: block.text, ...(citations && { citations }) }];
     }
     case 'refusal':
@@ -224,160 +227,3 @@ function deltaOf(index: number, delta: Value): Event[] {
   const text = textOf(delta['text']) ?? textOf(delta['partial_json']) ?? textOf(delta['thinking']);
   return text ? [{ type: 'delta', index, text }] : [];
 }
-
-/**
- * Writes a stream of messages. Its blocks count from zero, whatever the reader left out, and stand one after the other: of
- * a block that opens while another is open the steps wait until that one is closed.
- */
-export class MessagesWriter {
-  readonly #blocks = new Map<number, { at: number; type: string }>();
-  /** The block that is open, by the reader's index. */
-  #current: number | undefined;
-  /** Steps of blocks that wait for their turn, in the order in which they opened. */
-  readonly #waiting = new Map<number, Event[]>();
-  #usage = noUsage;
-  #finish: Value = stopOf('stop', undefined);
-  #extra: Value | undefined;
-
-  /** The frames of an event. */
-  push(event: Event): string[] {
-    switch (event.type) {
-      case 'start':
-        return [this.#started(event)];
-      case 'open':
-      case 'delta':
-      case 'signature':
-      case 'citation':
-      case 'close':
-        return this.#step(event);
-      case 'usage':
-        this.#usage = event.usage;
-        return [];
-      case 'finish':
-        this.#finish = stopOf(event.finish, event.stopSequence);
-        this.#extra = event.extra;
-        return [];
-      case 'end':
-        return [
-          ...this.#rest(),
-          named({ type: 'message_delta', delta: this.#finish, usage: writeUsage(this.#usage), ...this.#extra }),
-          named({ type: 'message_stop' }),
-        ];
-      case 'error':
-        return [messagesErrorFrame(event.message)];
-      default:
-        return event satisfies never;
-    }
-  }
-
-  #step(event: Step): string[] {
-    if (event.type === 'open') {
-      if (event.block.type === 'other') return [];
-      if (this.#current !== undefined) {
-        this.#waiting.set(event.index, [event]);
-        return [];
-      }
-      this.#current = event.index;
-    }
-    const waiting = this.#waiting.get(event.index);
-    if (waiting && event.type !== 'open') {
-      waiting.push(event);
-      return [];
-    }
-    const frames = this.#frames(event);
-    return event.type === 'close' && event.index === this.#current ? [...frames, ...this.#nextBlocks()] : frames;
-  }
-
-  /** The block before is closed: those that waited go out until one is open. */
-  #nextBlocks(): string[] {
-    this.#current = undefined;
-    const [next] = this.#waiting;
-    if (!next) return [];
-    const [index, events] = next;
-    this.#waiting.delete(index);
-    return events.flatMap((event) => this.#step(event as Step));
-  }
-
-  /** What an upstream forgot to close. */
-  #rest(): string[] {
-    const frames: string[] = [];
-    while (this.#current !== undefined) frames.push(...this.#step({ type: 'close', index: this.#current }));
-    return frames;
-  }
-
-  #frames(event: Step): string[] {
-    switch (event.type) {
-      case 'open':
-        return this.#opened(event.index, event.block);
-      case 'delta':
-        return this.#delta(event.index, ({ type }) => deltaAs(type, event.text));
-      case 'signature':
-        return this.#delta(event.index, () => ({ type: 'signature_delta', signature: event.signature }));
-      case 'citation':
-        return this.#delta(event.index, () => ({ type: 'citations_delta', citation: writeCitation(event.citation) }));
-      case 'close': {
-        const at = this.#blocks.get(event.index)?.at;
-        return at === undefined ? [] : [named({ type: 'content_block_stop', index: at })];
-      }
-      default:
-        return event satisfies never;
-    }
-  }
-
-  #started({ id, model }: { id: string; model: string }): string {
-    const head = {
-      id: idAs('messages', id),
-      type: 'message',
-      role: 'assistant',
-      model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-    };
-    return named({ type: 'message_start', message: { ...head, usage: writeUsage(this.#usage) } });
-  }
-
-  #opened(index: number, block: Opening): string[] {
-    if (block.type === 'other') return [];
-    const at = this.#blocks.size;
-    this.#blocks.set(index, { at, type: block.type });
-    return [named({ type: 'content_block_start', index: at, content_block: blockOf(block) })];
-  }
-
-  #delta(index: number, write: (block: { type: string }) => Value): string[] {
-    const block = this.#blocks.get(index);
-    return block ? [named({ type: 'content_block_delta', index: block.at, delta: write(block) })] : [];
-  }
-}
-
-/** A step of a block. */
-type Step = Extract<Event, { type: 'open' | 'delta' | 'signature' | 'citation' | 'close' }>;
-
-function blockOf(block: Exclude<Opening, { type: 'other' }>): Value {
-  switch (block.type) {
-    case 'text':
-    case 'refusal':
-      return { type: 'text', text: '' };
-    case 'thinking':
-      return { type: 'thinking', thinking: '', signature: '' };
-    case 'redacted':
-      return { type: 'redacted_thinking', data: block.data };
-    case 'call':
-      return { type: 'tool_use', id: block.id, name: block.name, input: {} };
-    default:
-      return block satisfies never;
-  }
-}
-
-const deltaAs = (type: string, text: string): Value =>
-  type === 'call'
-    ? { type: 'input_json_delta', partial_json: text }
-    : type === 'thinking'
-      ? { type: 'thinking_delta', thinking: text }
-      : { type: 'text_delta', text };
-
-const named = (event: Value & { type: string }): string => frameOf(event, event.type);
-
-/** The last word of a stream of messages that failed. */
-export const messagesErrorFrame = (message: string): string =>
-  named({ type: 'error', error: { type: 'api_error', message } });

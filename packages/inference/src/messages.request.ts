@@ -1,6 +1,5 @@
 import { merged } from './chat.request.ts';
-import { type Dialect, dialectOf } from './dialect.ts';
-import type { WriteOptions } from './wires.ts';
+import { type Dialect, dialectOf, type WriteOptions } from './dialect.ts';
 import {
   type Block,
   type Citation,
@@ -9,8 +8,8 @@ import {
   efforts,
   type Message,
   plainText,
-  tokensOf,
   type Tool,
+  tokensOf,
 } from './model.ts';
 import {
   defined,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { requests } from './fixtures/requests.ts';
 import type { Block, Conversation } from './model.ts';
-import { protocols, wires } from './wires.ts';
+import { protocols } from './protocol.ts';
+import { wires } from './wires.ts';
 
 /** Blocks in order, in words that every protocol has. What failed is not among them: messages alone says so. */
 const saidIn = (blocks: readonly Block[]): unknown[] =>

@@ -1,8 +1,9 @@
 import type { Dialect } from './dialect.ts';
 import { droppedOf } from './fields.ts';
 import type { Conversation } from './model.ts';
+import type { Protocol } from './protocol.ts';
 import { defined, type Value } from './values.ts';
-import { type Protocol, wires } from './wires.ts';
+import { wires } from './wires.ts';
 
 /** A request as a lane takes it. */
 export interface Translated {

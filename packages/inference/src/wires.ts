@@ -1,25 +1,17 @@
-import { chatErrorFrame, ChatReader, ChatWriter, readChatReply, readChatUsage, writeChatReply } from './chat.answer.ts';
+import { ChatReader, readChatReply, readChatUsage, writeChatReply } from './chat.answer.ts';
 import { readChatRequest, writeChatRequest } from './chat.request.ts';
-import {
-  messagesErrorFrame,
-  MessagesReader,
-  MessagesWriter,
-  readMessagesReply,
-  readMessagesUsage,
-  writeMessagesReply,
-} from './messages.answer.ts';
+import { chatErrorFrame, ChatWriter } from './chat.writer.ts';
+import type { WriteOptions } from './dialect.ts';
+import { MessagesReader, readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages.answer.ts';
 import { readMessagesRequest, writeMessagesRequest } from './messages.request.ts';
-import type { Dialect } from './dialect.ts';
+import { messagesErrorFrame, MessagesWriter } from './messages.writer.ts';
 import type { Conversation, Event, Reply, Usage } from './model.ts';
+import type { Protocol } from './protocol.ts';
 import { readResponsesReply, readResponsesUsage, writeResponsesReply } from './responses.items.ts';
 import { readResponsesRequest, writeResponsesRequest } from './responses.request.ts';
 import { responsesErrorFrame, ResponsesReader, ResponsesWriter } from './responses.stream.ts';
 import { type Frame, frameOf } from './sse.ts';
 import type { Value } from './values.ts';
-
-/** The protocols: OpenAI's chat completions, Anthropic's messages, OpenAI's responses. */
-export const protocols = ['chat', 'messages', 'responses'] as const;
-export type Protocol = (typeof protocols)[number];
 
 /** Reads a stream, frame by frame; its last event is `end` or `error`. */
 export interface StreamReader {
@@ -31,14 +23,6 @@ export interface StreamReader {
 /** Writes a stream, event by event. */
 export interface StreamWriter {
   push(event: Event): string[];
-}
-
-/** How a request is written. */
-export interface WriteOptions {
-  /** What the model takes; undefined: by its name. */
-  dialect?: Dialect;
-  /** Stands in where a client says none and the protocol wants it. */
-  maxTokens?: number;
 }
 
 /** How one protocol is read and written. Times are in seconds since the epoch. */

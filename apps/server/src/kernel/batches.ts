@@ -30,6 +30,32 @@ export function faultOfRow(error: unknown): string | undefined {
   return isOfRow ? code : undefined;
 }
 
+interface Parts<T> {
+  write: (items: T[]) => Promise<void>;
+  /** So many of the first items need not be written again. */
+  done: (count: number) => void;
+  /** An item was refused, by a fault of this code. */
+  dropped: (code: string) => void;
+}
+
+/** Writes items, in halves where one of them is refused. Throws when the database is away. */
+async function writeSplit<T>(parts: Parts<T>, items: T[]): Promise<void> {
+  try {
+    await parts.write(items);
+    parts.done(items.length);
+  } catch (error) {
+    const fault = faultOfRow(error);
+    if (fault === undefined) throw error;
+    if (items.length > 1) {
+      const half = items.length >> 1;
+      await writeSplit(parts, items.slice(0, half));
+      return writeSplit(parts, items.slice(half));
+    }
+    parts.done(1);
+    parts.dropped(fault);
+  }
+}
+
 /**
  * Writes items in batches off the request path. They are in memory for half a second while the database is there, and
  * until it is back when it is not: `most` of them, the oldest. What a killed process holds is lost. An item that its table
@@ -53,30 +79,20 @@ export function createBatches<T>(
 
   const drop = metrics?.counter('svc_batch_items_dropped_total', 'Items that their table refused', ['batch']);
 
-  /** Writes the first items that are held, which leave as they are done. Throws when the database is away. */
-  async function writeSplit(items: T[]): Promise<void> {
-    try {
-      await write(items);
-      held = held.slice(items.length);
-    } catch (error) {
-      const fault = faultOfRow(error);
-      if (fault === undefined) throw error;
-      if (items.length > 1) {
-        const half = items.length >> 1;
-        await writeSplit(items.slice(0, half));
-        return writeSplit(items.slice(half));
-      }
-      held = held.slice(1);
+  const parts: Parts<T> = {
+    write,
+    done: (count) => void (held = held.slice(count)),
+    dropped(code) {
       drop?.({ batch: name });
-      log.error({ code: fault }, `one of the ${name} is dropped: the database refuses it`);
-    }
-  }
+      log.error({ code }, `one of the ${name} is dropped: the database refuses it`);
+    },
+  };
 
   async function writeAll(): Promise<void> {
     while (held.length > 0) {
       const items = held.slice(0, atOnce);
       try {
-        await writeSplit(items);
+        await writeSplit(parts, items);
       } catch (err) {
         log.warn({ err, held: held.length, lost }, `${name} wait for the database`);
         return;

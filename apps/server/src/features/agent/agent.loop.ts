@@ -11,15 +11,8 @@ import {
 } from '@svc/inference';
 import { ApiError, toApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import {
-  type AskTurn,
-  type Bill,
-  type Choice,
-  targetOf,
-  TurnCut,
-  type TurnClosing,
-  type Turned,
-} from '../inference/index.ts';
+import { type AskTurn, type Bill, targetOf, TurnCut, type TurnClosing, type Turned } from '../inference/index.ts';
+import type { Choice } from '../providers/index.ts';
 import { type Listener, Speech } from './agent.answer.ts';
 import { clientTools, lineOf, messagesFor, type Turn, unforced, wantsJson } from './agent.words.ts';
 import { isTool, runTool, type ToolName, type ToolParts, type ToolResult } from './agent.tools.ts';

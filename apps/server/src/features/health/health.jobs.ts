@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config.ts';
 import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
-import { findLanesOff } from '../inference/index.ts';
+import { findLanesOff } from '../providers/index.ts';
 import { type Provider, parseProviders } from './health.rules.ts';
 import { storeHealth } from './health.sql.ts';
 

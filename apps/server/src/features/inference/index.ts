@@ -1,12 +1,14 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 
+export { checkModels } from './inference.admit.ts';
+export { headersFor, LaneFailure } from './inference.attempt.ts';
 export {
   checkProviders,
-  findLanesOff,
   findLocalProviders,
   listProviders,
   providerKinds,
 } from './inference.commands.ts';
+export { type Asked, Inference } from './inference.dispatch.ts';
 export {
   addProvider,
   aliasProvider,
@@ -14,18 +16,11 @@ export {
   type NewProvider,
   removeProvider,
 } from './inference.edit.commands.ts';
-export { describePrices, updatePrices } from './inference.prices.commands.ts';
-export { checkModels } from './inference.admit.ts';
-export { headersFor, LaneFailure } from './inference.attempt.ts';
-export { type Asked, Inference } from './inference.dispatch.ts';
 export { keepAlive, sendWhole, targetOf } from './inference.exchange.ts';
 export { allFailed } from './inference.failover.ts';
-export type { Choice } from './inference.lanes.ts';
 export type { Bill } from './inference.meter.ts';
-export type { Most } from './inference.prices.ts';
-export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
-export { readRegistry } from './inference.lanes.ts';
 export { findRequest } from './inference.sql.ts';
+export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
 
 /** What it keeps of an account. */
 export const inferenceData: AccountData = { name: 'inference', tables: ['inference.requests', 'inference.stored'] };

@@ -3,7 +3,7 @@ import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
 import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Choice } from './inference.lanes.ts';
+import type { Choice } from '../providers/index.ts';
 import { findStored, insertStored } from './inference.sql.ts';
 
 /** Fields of a request whose words are the client's own, and schemas of its tools: a model that is named there is none. */
@@ -25,9 +25,9 @@ export function checkModels({ models, spendCapMicroUsd: cap }: Actor, body: Valu
 }
 
 function refuseUnless(models: readonly string[] | undefined, field: string, named: readonly unknown[]): void {
-  const strange = named.find((one) => typeof one === 'string' && !models?.includes(one));
+  const strange = named.find((one): one is string => typeof one === 'string' && !models?.includes(one));
   if (strange === undefined) return;
-  throw new ApiError('forbidden', `${field}: this key may not use the model ${String(strange).slice(0, 120)}`);
+  throw new ApiError('forbidden', `${field}: this key may not use the model ${strange.slice(0, 120)}`);
 }
 
 /** The lanes that may get a request, by its fields; throws 400 when none may. */

@@ -4,7 +4,7 @@ import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/i
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
 import type { Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
-import type { Lane } from './inference.providers.ts';
+import type { Lane } from '../providers/index.ts';
 import type { Timers } from './inference.timers.ts';
 
 /**

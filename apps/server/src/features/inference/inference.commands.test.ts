@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { http, openTest, until } from '../../testing.ts';
 import { testClock } from '../../kernel/clock.ts';
-import { checkProviders, findLanesOff, listProviders } from './inference.commands.ts';
+import { http, openTest, until } from '../../testing.ts';
+import { findLanesOff } from '../providers/index.ts';
+import { checkProviders, listProviders } from './inference.commands.ts';
 import { addProvider, aliasProvider, moveProvider, removeProvider } from './inference.edit.commands.ts';
 import { answers, replies, type Script, TestProvider } from './inference.testing.ts';
 

@@ -1,6 +1,6 @@
 import {
-  boundedFields,
   type Bounds,
+  boundedFields,
   boundsOf,
   duplicateName,
   type Protocol,
@@ -14,6 +14,7 @@ import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Places } from '../../kernel/places.ts';
 import type { Spending } from '../keys/index.ts';
+import { type Choice, Lanes } from '../providers/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';
 import { askLane, headersFor } from './inference.attempt.ts';
 import {
@@ -23,17 +24,16 @@ import {
   exchangeBytes,
   exchangeCount,
   exchangeVectors,
-  type Media,
   keepAlive,
   limited,
+  type Media,
   type Prepared,
   sendWhole,
 } from './inference.exchange.ts';
 import { asBadRequest, Failover, type Way } from './inference.failover.ts';
-import { type Choice, Lanes } from './inference.lanes.ts';
 import { type Asker, type Bill, Meter, type MostOn, usualBytesOfToken, within } from './inference.meter.ts';
 import type { Timers } from './inference.timers.ts';
-import { type AskTurn, type Turned, TurnReader, type Turn, type TurnWork } from './inference.turn.ts';
+import { type AskTurn, type Turn, type Turned, TurnReader, type TurnWork } from './inference.turn.ts';
 
 /** A client's request, as its protocol says it. */
 export interface Asked {

@@ -4,12 +4,9 @@ import { objectOf, objectsOf, type Value } from '@svc/inference';
 import { CommandError } from '../../kernel/commands.ts';
 import { type ProvidersPlace, providersPath } from '../../kernel/providers.ts';
 import { createUpstream } from '../../kernel/upstream.ts';
+import { type Lane, PriceBook, parseRegistry, writeWhole } from '../providers/index.ts';
 import { headersFor } from './inference.attempt.ts';
-import { localKinds, modelsOf } from './inference.commands.ts';
-import { writeWhole } from './inference.files.ts';
-import { PriceBook } from './inference.prices.ts';
-import { type Lane, parseRegistry } from './inference.providers.ts';
-import { findUses } from './inference.trial.ts';
+import { findUses, localKinds, modelsOf } from './inference.commands.ts';
 
 /** What `svc providers add` is told. */
 export interface NewProvider {

@@ -1,24 +1,23 @@
 import {
   frameOf,
   limitOf,
-  plainText,
   objectOf,
   type Protocol,
+  plainText,
   readChatUsage,
   spliceJson,
   type Target,
-  translate,
   type Translated,
+  translate,
   type Value,
   wires,
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Choice, Most } from '../providers/index.ts';
 import { keepStored } from './inference.admit.ts';
 import { askLane, headersFor, LaneFailure, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
-import type { Choice } from './inference.lanes.ts';
 import type { Bill } from './inference.meter.ts';
-import type { Most } from './inference.prices.ts';
 import { StreamRelay } from './inference.stream.ts';
 import type { Timers } from './inference.timers.ts';
 

@@ -2,8 +2,8 @@ import { Untranslatable } from '@svc/inference';
 import type { Clock } from '../../kernel/clock.ts';
 import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Choice, Lanes } from '../providers/index.ts';
 import { LaneFailure, Refusal } from './inference.attempt.ts';
-import type { Choice, Lanes } from './inference.lanes.ts';
 import type { Asker } from './inference.meter.ts';
 import { Timers } from './inference.timers.ts';
 
@@ -18,9 +18,9 @@ const wait = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) 
 /** How lanes are asked for one request. */
 export interface Way {
   /** Which of a lane's routes is asked. */
-  routeOf(choice: Choice): string;
+  routeOf: (choice: Choice) => string;
   /** The lane gets the request in our words: what it finds wrong there may be our fault. */
-  isTranslated?(choice: Choice): boolean;
+  isTranslated?: (choice: Choice) => boolean;
   /** The answer comes as it is made; a whole one is limited by its total alone. */
   isStreamed: boolean;
 }

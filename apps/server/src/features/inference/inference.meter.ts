@@ -1,10 +1,10 @@
 import { type Bounds, noUsage, type Usage } from '@svc/inference';
-import { createBatches, type Batches } from '../../kernel/batches.ts';
+import { type Batches, createBatches } from '../../kernel/batches.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reservation, Spending } from '../keys/index.ts';
-import type { Choice } from './inference.lanes.ts';
-import { costOf, type Most, mostCostOf } from './inference.prices.ts';
+import type { Choice } from '../providers/index.ts';
+import { costOf, type Most, mostCostOf } from '../providers/index.ts';
 import { insertRequests, type RequestRow } from './inference.sql.ts';
 
 /** What a token of usual text has; for a guess. */

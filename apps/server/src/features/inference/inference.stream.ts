@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import {
   type Event,
   type Frame,
-  type Protocol,
   objectOf,
+  type Protocol,
   SseReader,
   type Usage,
   type Value,
@@ -30,7 +30,7 @@ export interface Wanted {
   /** A refusal without a word is the client's, not another lane's. */
   passesRefusal?: boolean;
   /** Sees a whole response before its client does. */
-  onLast?(response: Value): Promise<void>;
+  onLast?: (response: Value) => Promise<void>;
   /** Headers of the answer. */
   head: Readonly<Record<string, string>>;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { Lane } from './inference.providers.ts';
+import type { Lane } from '../providers/index.ts';
 
 const lookEveryMs = 1_000;
 

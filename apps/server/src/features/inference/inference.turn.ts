@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import { type Event, type Protocol, type Reply, ReplyReader, SseReader, type Usage, wires } from '@svc/inference';
+import type { Choice, Lane } from '../providers/index.ts';
 import { LaneFailure } from './inference.attempt.ts';
-import type { Choice } from './inference.lanes.ts';
 import type { Bill, Closing } from './inference.meter.ts';
-import type { Lane } from './inference.providers.ts';
 import { isContentEvent } from './inference.stream.ts';
 import type { Timers } from './inference.timers.ts';
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   countOf,
   duplicateName,
@@ -9,22 +10,13 @@ import {
   type Usage,
   type Value,
 } from '@svc/inference';
-import { isUtf8 } from 'node:buffer';
 import { WebSocket } from 'ws';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest, toApiError } from '../../kernel/http/errors.ts';
 import { JsonScanner } from '../../kernel/http/json.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import {
-  allFailed,
-  type Bill,
-  checkModels,
-  type Choice,
-  headersFor,
-  type Inference,
-  LaneFailure,
-  type Most,
-} from '../inference/index.ts';
+import { allFailed, type Bill, checkModels, headersFor, type Inference, LaneFailure } from '../inference/index.ts';
+import { type Choice, type Most } from '../providers/index.ts';
 import { carry, close, keepAlive, type Message, whenClosed } from './realtime.relay.ts';
 
 /** One message of a client: to read one takes time that all others wait. Sound goes in parts. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { noUsage } from '@svc/inference';
-import { updatePrices } from './inference.prices.commands.ts';
-import { costOf, PriceBook, pricesPath } from './inference.prices.ts';
-import { replies, TestProvider } from './inference.testing.ts';
+import { replies, TestProvider } from '../inference/inference.testing.ts';
+import { updatePrices } from './providers.prices.commands.ts';
+import { costOf, PriceBook, pricesPath } from './providers.prices.ts';
 
 const dataDir = () => {
   const path = mkdtempSync(join(tmpdir(), 'svc-prices-'));

@@ -98,7 +98,7 @@ export function parsePrices(text: string): PriceFile {
   throw new Error(`prices: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is malformed'}`);
 }
 
-const published = new URL('inference.prices.json', import.meta.url);
+const published = new URL('providers.prices.json', import.meta.url);
 
 /** The prices of this release, and over them those of the data dir. A file of the data dir that is none is told of. */
 export class PriceBook {

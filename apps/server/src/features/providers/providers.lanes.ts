@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import {
   changeOf,
   followProviders,
@@ -8,26 +8,17 @@ import {
   providersPath,
   readProvidersText,
 } from '../../kernel/providers.ts';
-import { LaneHealth } from './inference.health.ts';
-import { PriceBook, pricesPath } from './inference.prices.ts';
 import {
   type AliasEntry,
+  type Choice,
   entryOf,
-  type Lane,
   type LaneModel,
   parseRegistry,
   type Registry,
   type RegistryParts,
-} from './inference.providers.ts';
-
-/** A lane, and the name that it wants for the model at hand. */
-export interface Choice {
-  lane: Lane;
-  /** What the lane is asked for. */
-  model: string;
-  /** Asked only when this lane says that a request is too long for it, or refuses its content. */
-  after?: { lane: string; reason: 'context' | 'content' };
-}
+} from './providers.file.ts';
+import { LaneHealth } from './providers.health.ts';
+import { PriceBook, pricesPath } from './providers.prices.ts';
 
 /** Model aliases that are always there (document 1, Health records). */
 export const aliases = ['svc', 'svc-fast', 'svc-embed'];
@@ -148,3 +139,7 @@ function modelFor(models: readonly LaneModel[], alias: string): string | undefin
 /** What the lane calls a model that is named by either name. */
 const asOf = (models: readonly LaneModel[], model: string): string =>
   models.find(({ name }) => name === model)?.as ?? model;
+
+/** Lanes without a key now, and why. */
+export const findLanesOff = (place: ProvidersPlace): { id: string; reason: string }[] =>
+  readRegistry(place).lanes.flatMap(({ id, key: { fault: reason } }) => (reason === undefined ? [] : [{ id, reason }]));

@@ -1,11 +1,17 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { LaneFailure } from './inference.attempt.ts';
-import type { Choice } from './inference.lanes.ts';
+import type { Choice } from './providers.file.ts';
 
 /** Of so many streams of one model by one route, so many that were cut leave it alone for a while. */
 const watched = 10;
 const mostCut = 3;
 const cutMs = 60_000;
+
+/** How far a failure reaches, and for how long. */
+interface Fault {
+  coolMs: number;
+  /** All of the lane is out of order, not what was asked of one model by one route. */
+  isOfLane: boolean;
+}
 
 /** What lanes of this process are left alone for now, and how their answers end. */
 export class LaneHealth {
@@ -29,7 +35,7 @@ export class LaneHealth {
   }
 
   /** It did not answer. */
-  failed(choice: Choice, route: string, { coolMs, isOfLane }: LaneFailure): void {
+  failed(choice: Choice, route: string, { coolMs, isOfLane }: Fault): void {
     this.#tell(choice, 'failed');
     this.#cool(isOfLane ? choice.lane.id : placeOf(choice, route), coolMs);
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommandError } from '../../kernel/commands.ts';
-import { writeWhole } from './inference.files.ts';
-import { parsePrices, PriceBook, type PriceFile, pricesPath } from './inference.prices.ts';
+import { writeWhole } from './providers.files.ts';
+import { PriceBook, type PriceFile, parsePrices, pricesPath } from './providers.prices.ts';
 
 const timeoutMs = 20_000;
 const mostBytes = 4 * 1024 * 1024;

@@ -1,9 +1,9 @@
-import { type Dialect, dialectOf, type Protocol } from '@svc/inference';
 import { wordsFor } from '@svc/contract';
+import { type Dialect, dialectOf, type Protocol } from '@svc/inference';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
-import { freePrice, type Price, PriceBook, priceRow, toPrice } from './inference.prices.ts';
-import { LaneKey } from './inference.secrets.ts';
+import { freePrice, type Price, PriceBook, priceRow, toPrice } from './providers.prices.ts';
+import { LaneKey } from './providers.secrets.ts';
 
 /** Protocols of lanes by the `kind` that the file gives them, and where each is without a `base_url`. */
 const kinds: Readonly<Record<string, { protocol: Protocol; baseUrl: string }>> = {
@@ -80,11 +80,20 @@ export interface Lane {
   /** What runs on or stands at its provider, and may be used all the same. */
   allow: readonly ('background' | 'stored')[];
   /** What a model of it takes, by the lane's name of it. */
-  dialectOf(model: string): Dialect;
+  dialectOf: (model: string) => Dialect;
   /** The file says which name of the limit its models know. */
   namesLimit: boolean;
   /** What a model of it costs, by the lane's name of it; undefined when nobody says. */
-  priceOf(model: string): Price | undefined;
+  priceOf: (model: string) => Price | undefined;
+}
+
+/** A lane, and the name that it wants for the model at hand. */
+export interface Choice {
+  lane: Lane;
+  /** What the lane is asked for. */
+  model: string;
+  /** Asked only when this lane says that a request is too long for it, or refuses its content. */
+  after?: { lane: string; reason: 'context' | 'content' };
 }
 
 /** A lane that an alias leads to, and which of its models, where the alias says so. */
@@ -173,7 +182,5 @@ function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryP
 
 function written(given: z.output<typeof dialect> | undefined): Partial<Dialect> {
   const { forced_tools: forcedTools, ...rest } = given ?? {};
-  return Object.fromEntries(
-    Object.entries({ ...rest, forcedTools }).filter(([, value]) => value !== undefined),
-  ) as Partial<Dialect>;
+  return Object.fromEntries(Object.entries({ ...rest, forcedTools }).filter(([, value]) => value !== undefined));
 }
