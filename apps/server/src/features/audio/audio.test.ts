@@ -162,4 +162,21 @@ describe('audio, and tokens for it', () => {
     for (const ttl of [29, 3_601, 60.5]) assert.equal((await mint('audio', ttl)).status, 400);
     assert.equal((await mint('chat')).status, 400);
   });
+
+  test('tokens of sound that are no whole number harm no receipt', async () => {
+    provider.script = replies({ text: 'Da.', usage: { type: 'tokens', input_tokens: 14.5, output_tokens: 1e30 } });
+    const form = new FormData();
+    form.set('model', 'voice-1');
+    form.set('file', new File([Buffer.alloc(2_000)], 'a.wav'));
+    const headers = { authorization: `Bearer ${account.key}`, 'x-request-id': 'sound-1' };
+    const answer = await fetch(`${gateway.url}/v1/audio/transcriptions`, { method: 'POST', headers, body: form });
+    assert.equal(answer.status, 200);
+    const path = '/v1/receipt?trace_id=sound-1';
+    await until(async () => {
+      clock.advance(1_000);
+      return (await http(gateway.url, path, { key: account.key })).status === 200;
+    });
+    const { usage } = (await http(gateway.url, path, { key: account.key })).body;
+    assert.deepEqual([usage.input_tokens, usage.output_tokens], [15, 1_000_000_000]);
+  });
 });

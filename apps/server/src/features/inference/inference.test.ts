@@ -330,6 +330,33 @@ describe('models', () => {
     );
   });
 
+  test('whatever a provider counts, receipts of all accounts are written', async () => {
+    const receipt = async (key: string, trace: string) => {
+      await until(async () => {
+        await settled();
+        return (await http(gateway.url, `/v1/receipt?trace_id=${trace}`, { key })).status === 200;
+      });
+      return (await http(gateway.url, `/v1/receipt?trace_id=${trace}`, { key })).body.usage;
+    };
+    const stranger = await createAccount(gateway);
+    const counts = [1e30, -5, 14.5, '7', null];
+    for (const [at, count] of counts.entries()) {
+      const usage = { prompt_tokens: count, completion_tokens: count, prompt_tokens_details: { cached_tokens: count } };
+      first.script = replies({ ...answers.chat.whole, usage });
+      assert.equal((await chat({}, { 'x-request-id': `odd-${at}` })).status, 200);
+    }
+    first.script = speaks;
+    await http(gateway.url, '/v1/chat/completions', {
+      key: stranger.key,
+      headers: { 'x-request-id': 'even' },
+      body: ask,
+    });
+    assert.equal((await receipt(stranger.key, 'even')).input_tokens, 20);
+    const seen = [];
+    for (const at of counts.keys()) seen.push((await receipt(account.key, `odd-${at}`)).input_tokens);
+    assert.deepEqual(seen, [1_000_000_000, 0, 15, 0, 0]);
+  });
+
   test('two hundred requests at once over two gateways pass a spend cap by one of them at most, and leave nothing reserved', async () => {
     const cap = 1_000;
     const body = { name: 'capped', spend_cap_micro_usd: cap };
