@@ -3,10 +3,14 @@ import { idAs } from './ids.ts';
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
+/** A search of the provider; opening a page, or looking in one, has no price. */
+const isSearch = ({ type, action }: Value): boolean =>
+  type === 'web_search_call' && (textOf(objectOf(action)['type']) ?? 'search') === 'search';
+
 /** Usage as a response tells it; undefined for none. */
 export function readResponsesUsage({ usage, output }: Value): Usage | undefined {
   if (!isObject(usage)) return undefined;
-  const searches = objectsOf(output).filter(({ type }) => type === 'web_search_call').length;
+  const searches = objectsOf(output).filter(isSearch).length;
   return {
     ...noUsage,
     input: countOf(usage['input_tokens']),
