@@ -104,6 +104,7 @@ describe('svc accounts delete', () => {
       values (${id}, decode(md5(${id}), 'hex'), ${any}, now() + interval '1 hour')`;
     await sql`insert into metering.buckets values (${id}, now(), 1, 1, 1, 1, now())`;
     await sql`insert into keys.reservations (account_id, key_id, cost_micro_usd, lease_until) values (${id}, ${any}, 1, now())`;
+    await sql`insert into inference.stored (account_id, id, lane, created_at) values (${id}, '\\x01', 'l', now())`;
     await sql`insert into inference.requests (account_id, key_id, trace_id, model, lane, input_tokens, output_tokens,
       cached_tokens, cost_micro_usd, priced, estimated, created_at)
       values (${id}, ${any}, 't', 'm', 'l', 1, 1, 0, 1, true, false, now())`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, type TestAccount } from '../../testing.ts';
-import { answers, openModels, pathOf, type Script } from './inference.testing.ts';
+import { answers, openModels, pathOf, type Script, streams } from './inference.testing.ts';
 
 /** Micro-USD a token that is read, and that is said. */
 const [read, said] = [1, 10];
@@ -138,6 +138,20 @@ describe('spend caps', () => {
     const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
     await limits(key, pathOf.messages, { model: 'messages-1', ...text, max_tokens: 9, tools });
     assert.deepEqual(provider().taken.at(-1)?.body['tools'], [{ ...tools[0], max_uses: 5 }]);
+  });
+
+  test('turns of an answer with tools of ours have the limit that is reserved for each', async () => {
+    provider().script = streams(...answers.chat.stream);
+    const limitOf = async (by: string, more: object = {}) => {
+      const body = { model: 'chat-1', ...text, tools: [{ type: 'exec_python' }], ...more };
+      assert.equal((await http(gateway.url, pathOf.chat, { key: by, body })).status, 200);
+      const { max_completion_tokens: newer, max_tokens: older } = provider().taken.at(-1)?.body ?? {};
+      return [newer, older];
+    };
+    const key = await capped(10_000_000);
+    assert.deepEqual(await limitOf(key), [8_192, undefined]);
+    assert.deepEqual(await limitOf(key, { max_tokens: 70 }), [undefined, 70]);
+    assert.deepEqual(await limitOf(account.key), [undefined, undefined]);
   });
 
   test('a key with a cap may not ask for what has no bound, or twice by one name', async () => {

@@ -40,7 +40,8 @@ describe('svc providers', () => {
   };
 
   test('add writes a file that works, with what the provider lists and aliases for it', async () => {
-    await addProvider(place(), 'openai', withKey('right'));
+    const said = await addProvider(place(), 'openai', withKey('right'));
+    assert.match((said as { unpriced: string }).unpriced, /^small-1, embed-1: keys with a spend cap/);
     const file = join(dataDir, 'providers.json');
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const written = JSON.parse(readFileSync(file, 'utf8'));
