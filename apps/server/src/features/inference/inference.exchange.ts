@@ -78,7 +78,10 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   const { dropped, sent } = isSame
     ? { dropped: [], sent: sameRequest(prepared, choice) }
     : translated(translate(protocol, body, targetOf(choice)));
-  const headers = { ...(await headersFor(lane, isSame, context.headers)), ...scopedKey(kernel, context) };
+  const headers = {
+    ...(await headersFor(lane, isSame, context.headers)),
+    ...(isSame && scopedKey(kernel, context, choice)),
+  };
   const keeps = isSame && protocol === 'responses' && body['store'] !== false;
   const keep = async (response: Value): Promise<void> => {
     if (keeps) await keepStored(kernel, context.actor, lane.id, response);
@@ -123,7 +126,7 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
 /** Asks a lane for vectors; nothing is translated. */
 export async function exchangeVectors({ kernel, context, choice, timers, bill }: Exchange): Promise<void> {
   const { lane, model } = choice;
-  const headers = { ...(await headersFor(lane, true, context.headers)), ...scopedKey(kernel, context) };
+  const headers = { ...(await headersFor(lane, true, context.headers)), ...scopedKey(kernel, context, choice) };
   const request = { path: '/embeddings', headers, body: spliceJson(context.bodyBytes, { model }) };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const { bytes, body: said } = await readAnswer(answer, timers, 'data');
@@ -170,12 +173,15 @@ function refuseEmpty({ lane, after }: Choice, said: Value): void {
   if (finish === 'refusal' && plainText(blocks) === '') throw refusedEmpty();
 }
 
-/** The client's idempotency key as its provider gets it: two accounts that choose the same one share no answer. */
-function scopedKey({ keyring }: Kernel, { actor, headers }: Context): Record<string, string> {
+/**
+ * The client's idempotency key as its provider gets it: two accounts that choose the same one share no answer, and a lane
+ * that steps in for another one is asked for itself.
+ */
+function scopedKey({ keyring }: Kernel, { actor, headers }: Context, { lane, model }: Choice): Record<string, string> {
   const { 'idempotency-key': given } = headers;
   if (typeof given !== 'string') return {};
-  const key = keyring.mac('upstream-idempotency', `${actor.accountId} ${given}`).toString('hex');
-  return { 'idempotency-key': key };
+  const key = keyring.mac('upstream-idempotency', JSON.stringify([actor.accountId, lane.id, model, given]));
+  return { 'idempotency-key': key.toString('hex') };
 }
 
 /** Sends an answer that is whole. */
