@@ -42,17 +42,8 @@ describe('what a client of the protocol can make the gateway do', () => {
     }
   });
 
-  test('arguments of tools stand where every client finds them, and an answer stands once', async () => {
+  test('an argument that is wrong is named in the tool’s answer', async () => {
     await using mcp = await connectMcp(t.gateway, t.account.key);
-    const { tools } = await mcp.client.listTools();
-    assert.doesNotMatch(JSON.stringify(tools), /\$ref|\$defs/);
-    const create = tools.find(({ name }) => name === 'sandbox_create');
-    assert.ok(Object.keys(create?.inputSchema.properties ?? {}).includes('template'));
-    const called = await mcp.client.callTool({ name: 'prompts_list', arguments: {} });
-    assert.deepEqual(
-      [called.structuredContent, JSON.parse((called.content as never)[0]['text']).prompts],
-      [undefined, []],
-    );
     const faulty = await mcp.call('prompts_list', { limit: 'many' });
     assert.match(faulty.text, /bad_request.*limit/);
   });

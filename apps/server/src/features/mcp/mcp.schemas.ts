@@ -16,6 +16,7 @@ function inlined(schema: unknown, defs: Readonly<Record<string, unknown>>): unkn
   if (typeof schema !== 'object' || schema === null) return schema;
   const { $ref: ref, ...own } = schema as Json;
   const whole = typeof ref === 'string' ? { ...(defs[ref.replace('#/$defs/', '')] as Json), ...own } : own;
-  delete whole['id'];
+  // Its name in the contract; an argument of that name is no text.
+  if (typeof whole['id'] === 'string') delete whole['id'];
   return Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, inlined(value, defs)]));
 }
