@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
 import { providersFile, TestProvider } from '../apps/server/src/features/inference/inference.testing.ts';
@@ -27,6 +31,52 @@ function commandOf(pid: string): string {
   } catch {
     return '';
   }
+}
+
+/** A way to a gateway on which a daemon can be killed before or after one of its requests. */
+async function startLine(target: () => string) {
+  let armed: { moment: string; kill: () => Promise<unknown>; done: () => void } | undefined;
+  const strike = async (moment: string): Promise<boolean> => {
+    if (armed?.moment !== moment) return false;
+    const { kill, done } = armed;
+    armed = undefined;
+    await kill();
+    done();
+    return true;
+  };
+  const nameOf = (url: string, body: string): string =>
+    url.endsWith('/ack') ? 'ack' : (['turn_start', 'turn_end'].find((type) => body.includes(`"${type}"`)) ?? 'other');
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = Buffer.concat(chunks);
+      const what = nameOf(request.url ?? '', body.toString());
+      if (await strike(`before ${what}`)) throw new Error('killed');
+      const { host: _host, 'content-length': _length, ...headers } = request.headers;
+      const sent = httpRequest(`${target()}${request.url}`, { method: request.method, headers });
+      response.on('close', () => sent.destroy());
+      sent.end(body);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      if (await strike(`after ${what}`)) throw new Error('killed');
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      await pipeline(answer, response);
+    })().catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    killAt(moment: string, kill: () => Promise<unknown>): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      armed = { moment, kill, done: resolve };
+      return promise;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
 }
 
 const task = 'Write a file named done.txt in the project that says which tests of the importer fail and why they do';
@@ -163,9 +213,11 @@ describe('a prompt over two gateways and a daemon', () => {
     await daemon.end('SIGKILL');
     const params = { id };
     await client.sessions.sendControl({ params, body: { type: 'send', text: 'Waits', target_device_id: box } });
+    /** Ends of turns that began; what a machine refuses ends without a begin. */
     const ends = async () => {
       const { events } = await client.sessions.events({ params, query: { limit: 200 } });
-      return events.filter(({ type }) => type === 'turn_end');
+      const begun = new Set(events.flatMap(({ type, turn_id }) => (type === 'turn_start' ? [turn_id] : [])));
+      return events.filter(({ type, turn_id }) => type === 'turn_end' && begun.has(turn_id));
     };
     daemon = await startDaemon(0);
     await eventually(async () => (await ends()).length === 1);
@@ -201,7 +253,7 @@ describe('a prompt over two gateways and a daemon', () => {
     const { events } = await client.sessions.events({ params, query: { limit: 200 } });
     assert.deepEqual(
       events.flatMap(({ turn_id, type }) => (turn_id === waits ? [type] : [])),
-      ['message'],
+      ['message', 'turn_end'],
     );
     // What runs when the account is suspended ends at once, and is told of when it may run again.
     await client.sessions.sendControl({ params, body: { type: 'send', text: 'Hangs last', target_device_id: box } });
@@ -282,11 +334,84 @@ describe('a prompt over two gateways and a daemon', () => {
     const { events } = await client.sessions.events({ params: { id } });
     assert.deepEqual(
       events.map(({ type, role }) => [type, role]),
-      [['message', 'system']],
+      [
+        ['message', 'system'],
+        ['turn_end', undefined],
+      ],
     );
     assert.match(events[0]?.text ?? '', /did not run the prompt: it asks about each prompt/);
     assert.notEqual(readFileSync(join(project, 'prompt.txt'), 'utf8'), 'Not this');
     await writeFile(policyPath, JSON.stringify(policy));
+  });
+
+  test('a control that the daemon does not know is answered in its session', async () => {
+    const client = phoneOn(0);
+    const { id } = await client.sessions.create({ body: {} });
+    await client.sessions.sendControl({ params: { id }, body: { type: 'dance', target_device_id: box } });
+    await eventually(async () => (await client.sessions.get({ params: { id } })).seq > 0);
+    const { events } = await client.sessions.events({ params: { id } });
+    assert.match(events[0]?.text ?? '', /does not know the control dance/);
+    assert.equal(events[0]?.data?.['ok'], false);
+  });
+
+  test('a prompt runs once and is answered, or never starts once it is dismissed, whenever its daemon is killed -9', {
+    timeout: 600_000,
+  }, async () => {
+    await daemon.end();
+    const client = phoneOn(0);
+    const policyPath = join(folder.path, 'host', 'host.json');
+    const policy = JSON.parse(readFileSync(policyPath, 'utf8'));
+    const agent = ['/bin/sh', '-c', 'read -r name; echo started >> "starts-$name"; echo ok'];
+    await writeFile(policyPath, JSON.stringify({ ...policy, agent: { command: agent } }));
+    const starts = (name: string): number =>
+      existsSync(join(project, `starts-${name}`))
+        ? readFileSync(join(project, `starts-${name}`), 'utf8')
+            .trim()
+            .split('\n').length
+        : 0;
+    /** Between the daemon and its gateway: `step` names what is about to be sent, or was answered, and may end the daemon. */
+    const line = await startLine(() => gateways[0]?.url ?? '');
+    const startOn = async (url: string): Promise<Running> => {
+      const running = start(
+        ['host', 'run', '--state-dir', join(folder.path, 'host'), '--name', 'box', '--roots', project],
+        { SVC_API_KEY: key, SVC_BASE_URL: url },
+      );
+      await running.printed(/connected as box/);
+      return running;
+    };
+    const moments = ['ack', 'turn_start', 'turn_end'].flatMap((what) => [`before ${what}`, `after ${what}`]);
+    for (const moment of moments) {
+      for (const isDismissed of [false, true]) {
+        const name = `${moment.replace(' ', '-')}-${isDismissed}`;
+        const first = await startOn(line.url);
+        const killed = line.killAt(moment, () => first.end('SIGKILL'));
+        const { id } = await client.prompts.create({ body: { prompt: `${name}\n`, source: 'test' } });
+        await client.prompts.launch({ params: { id }, body: { target_device_id: box } });
+        await killed;
+        const before = starts(name);
+        if (isDismissed) await client.prompts.update({ params: { id }, body: { status: 'dismissed' } });
+        const second = await startOn(gateways[0]?.url ?? '');
+        if (isDismissed) {
+          // A prompt behind it has run: this one would have by then.
+          const { id: mark } = await client.prompts.create({ body: { prompt: `mark-${name}\n`, source: 'test' } });
+          await client.prompts.launch({ params: { id: mark }, body: { target_device_id: box } });
+          await eventually(
+            async () => (await client.prompts.get({ params: { id: mark } })).prompt.status === 'answered',
+          );
+          assert.equal(starts(name), before, `${name}: started after it was dismissed`);
+        } else {
+          await eventually(async () => (await client.prompts.get({ params: { id } })).prompt.status === 'answered');
+          assert.equal(starts(name), 1, name);
+        }
+        await second.end();
+        const third = await startOn(gateways[0]?.url ?? '');
+        await third.end();
+        assert.equal(starts(name), isDismissed ? before : 1, `${name}: started again`);
+      }
+    }
+    await line.close();
+    await writeFile(policyPath, JSON.stringify(policy));
+    daemon = await startDaemon(1);
   });
 
   test('svc session lists, shows and follows sessions, and sends a prompt to a device by its name', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
 import { z } from 'zod';
 import { settingRows } from '../apps/server/src/config.ts';
+import { type LaunchMove, launchMoves } from '../apps/server/src/features/prompts/prompts.runs.ts';
 import { type PromptMove, promptMoves } from '../apps/server/src/features/prompts/prompts.states.ts';
 import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
@@ -98,10 +99,13 @@ const routeRows = Object.entries(contract).map(([feature, verbs]) => [
 ]);
 files['packages/sdk/src/routes.json'] = `${JSON.stringify(Object.fromEntries(routeRows), undefined, 2)}\n`;
 
-/** A README of a feature, with its table of moves between the markers. */
-function withMoves(feature: string, [head = [], ...rows]: string[][]): [path: string, text: string] {
+/** A README of a feature, with its tables of moves between the markers. */
+function withMoves(feature: string, tables: string[][][]): [path: string, text: string] {
   const path = `apps/server/src/features/${feature}/README.md`;
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  const lines = tables.flatMap((rows, nth) => [
+    ...(nth === 0 ? [] : ['']),
+    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+  ]);
   const block = `<!-- generated: moves -->\n${lines.join('\n')}\n<!-- end -->`;
   return [path, readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block)];
 }
@@ -134,18 +138,23 @@ function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
   return [name, from.join(', ') || '(none)', to, condition, effects.filter(Boolean).join('; ')];
 }
 
-function promptLine([name, { from, to, guard, says = '' }]: [string, PromptMove<never>]): string[] {
+function promptLine([name, move]: [string, PromptMove<never> | LaunchMove<never>]): string[] {
+  const { from, to, says = '' } = move;
+  const guard = 'guard' in move ? move.guard : undefined;
   return [name, from.join(', ') || '(none)', to, guard?.says ?? '', says];
 }
 
 const head = ['move', 'from', 'to', 'if', 'changes'];
 const tables = {
-  scheduler: Object.entries<Move<never, never>>(runMoves).flatMap(runLines),
-  sandboxes: Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine),
-  prompts: Object.entries<PromptMove<never>>(promptMoves).map(promptLine),
+  scheduler: [Object.entries<Move<never, never>>(runMoves).flatMap(runLines)],
+  sandboxes: [Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine)],
+  prompts: [
+    Object.entries<PromptMove<never>>(promptMoves).map(promptLine),
+    Object.entries<LaunchMove<never>>(launchMoves).map(promptLine),
+  ],
 };
 for (const [feature, lines] of Object.entries(tables)) {
-  const [path, text] = withMoves(feature, [head, ...lines]);
+  const [path, text] = withMoves(feature, lines);
   files[path] = text;
 }
 

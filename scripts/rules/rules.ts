@@ -254,6 +254,7 @@ export function checkUrls(paths: Readonly<Record<string, string>>): Violation[] 
 const machines = [
   { table: 'scheduler.runs', moves: 'apps/server/src/features/scheduler/scheduler.states.ts' },
   { table: 'prompts.prompts', moves: 'apps/server/src/features/prompts/prompts.states.ts' },
+  { table: 'prompts.runs', moves: 'apps/server/src/features/prompts/prompts.runs.ts' },
   { table: 'sandboxes.sandboxes', moves: 'apps/server/src/features/sandboxes/sandboxes.moves.ts' },
 ];
 

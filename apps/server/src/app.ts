@@ -77,7 +77,11 @@ function sessionFeatures(kernel: Kernel, inference: Inference): { sessions: Feat
   const sessions = new Sessions(kernel);
   const prompts = new Prompts(kernel, sessions);
   return {
-    sessions: sessionsFeature(kernel, sessions, (tx, turn) => prompts.onTurn(tx, turn)),
+    sessions: sessionsFeature(kernel, sessions, {
+      turn: (tx, turn) => prompts.onTurn(tx, turn),
+      control: (tx, control) => prompts.onControl(tx, control),
+      gone: (tx, sessionId) => prompts.onGone(tx, sessionId),
+    }),
     prompts: promptsFeature(kernel, prompts, { sessions, inference }),
   };
 }

@@ -94,7 +94,7 @@ export { defaultKeyName, key, scope } from './keys.ts';
 export { notification } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
-export { prompt, promptReport, promptStates } from './prompts.ts';
+export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export * from './route.ts';
 export {
   artifact,

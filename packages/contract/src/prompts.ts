@@ -25,6 +25,15 @@ export const promptReport = z
   })
   .meta({ id: 'PromptReport' });
 
+/** What a turn came to, as the `data` of its `turn_end` says (additive). */
+export const turnOutcome = z
+  .object({
+    ok: z.boolean(),
+    exit_code: z.int().optional(),
+    error: z.string().optional().describe('Why it failed, or why a device did not run it'),
+  })
+  .meta({ id: 'PromptTurn' });
+
 /** A prompt for a later chat (document 1, Pending prompt). */
 export const prompt = z
   .object({
@@ -40,6 +49,11 @@ export const prompt = z
     match_ref: z.string().optional().describe('Session whose turn matched'),
     match_turn_id: z.string().optional(),
     run_session_id: uuid.optional().describe('Session that the launch opened'),
+    waiting_for: z
+      .string()
+      .optional()
+      .describe('What a launch waits for: `no device with an agent`, or the device that has not begun (additive)'),
+    last_turn: turnOutcome.optional().describe('What the last turn came to, where its device says so (additive)'),
     report: promptReport.optional(),
     created_at: dateTime,
     updated_at: dateTime,
@@ -85,6 +99,7 @@ export const promptErrors = {
   prompt_closed: { status: 409, type: 'conflict_error' },
 } as const satisfies Record<string, ErrorKind>;
 
+const stop = z.boolean().describe('`true`: what runs of it is asked to end; else it goes on (additive)');
 const byId = z.object({ id: uuid });
 const one = json(z.object({ prompt }));
 const kept = z.object({ created: z.boolean(), id: uuid, prompt });
@@ -111,6 +126,7 @@ export const prompts = {
     path: '/v1/prompts',
     summary: 'Keep a prompt for later; one that is kept already answers 200 with `created: false`',
     auth: 'key',
+    idempotent: true,
     takes: json(
       z.object({
         prompt: text(100_000).refine((value) => value.trim() !== '', 'must not be blank'),
@@ -143,6 +159,7 @@ export const prompts = {
     path: '/v1/prompts/verify',
     summary: 'Judge every active prompt that has a session, or those in `ids`',
     auth: 'key',
+    idempotent: true,
     metered: true,
     takes: json(
       z
@@ -187,8 +204,11 @@ export const prompts = {
           status: z.enum(['open', 'done', 'dismissed']).optional(),
           auto_run: resettable(z.boolean()),
           target_device_id: resettable(uuid),
+          stop: stop.optional(),
         })
-        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+        .refine((body) => Object.entries(body).some(([name, value]) => name !== 'stop' && value !== undefined), {
+          message: 'at least one field is required besides stop',
+        }),
     ),
     answers: one,
     errors: ['prompt_closed'],
@@ -199,6 +219,12 @@ export const prompts = {
     summary: 'Delete a prompt; its text may be kept anew',
     auth: 'key',
     params: byId,
+    query: z.object({
+      stop: z
+        .enum(['true', 'false'])
+        .default('false')
+        .describe('`true`: what runs of it is asked to end; else it goes on (additive)'),
+    }),
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
   launch: route({
@@ -208,9 +234,20 @@ export const prompts = {
     auth: 'key',
     idempotent: true,
     params: byId,
-    takes: json(z.object({ target_device_id: uuid.optional() })),
+    takes: json(
+      z.object({
+        target_device_id: uuid.optional(),
+        force: z
+          .boolean()
+          .optional()
+          .describe(
+            '`true`: launch it anew though a launch waits or runs; what no device began is taken back (additive)',
+          ),
+        stop: stop.optional(),
+      }),
+    ),
     answers: one,
-    errors: ['prompt_closed', 'host_offline'],
+    errors: ['prompt_closed'],
   }),
   match: route({
     method: 'POST',
@@ -227,6 +264,7 @@ export const prompts = {
     path: '/v1/prompts/{id}/verify',
     summary: 'Let a model judge by transcript, diff and files whether the work is done',
     auth: 'key',
+    idempotent: true,
     metered: true,
     params: byId,
     takes: json(z.object(evidence)),

@@ -56,10 +56,15 @@ export const sessionControl = z
     session_id: uuid,
     type: z.string(),
     text: z.string().optional(),
-    target_device_id: uuid,
+    target_device_id: uuid
+      .optional()
+      .describe('Absent: it waits for the next desktop or Android device of the account that listens'),
     from_device_id: uuid.optional(),
     created_at: dateTime,
     acked_at: dateTime.optional().describe('When the target took it'),
+    withdrawn_at: dateTime
+      .optional()
+      .describe('When it was taken back: its target begins nothing of it any more (additive)'),
   })
   .meta({ id: 'SessionControl' });
 
@@ -67,6 +72,8 @@ export const sessionControl = z
 export const sessionErrors = {
   lease_held: { status: 409, type: 'conflict_error' },
   seq_conflict: { status: 409, type: 'conflict_error' },
+  /** A turn whose `turn_id` is a control that was taken back (additive). */
+  control_withdrawn: { status: 409, type: 'conflict_error' },
 } as const satisfies Record<string, ErrorKind>;
 
 const byId = z.object({ id: uuid });
@@ -175,7 +182,7 @@ export const sessions = {
       }),
     ),
     answers: json(z.object({ seq: z.int().describe('Of the last of these events') })),
-    errors: ['lease_held', 'seq_conflict'],
+    errors: ['lease_held', 'seq_conflict', 'control_withdrawn'],
   }),
   events: route({
     method: 'GET',
@@ -224,6 +231,14 @@ export const sessions = {
         }),
     ),
     answers: json(sessionControl, 201),
+  }),
+  withdrawControl: route({
+    method: 'DELETE',
+    path: '/v1/sessions/{id}/controls/{control_id}',
+    summary: 'Take a control back: what its device has not begun, it does not begin (additive)',
+    auth: 'key',
+    params: z.object({ id: uuid, control_id: uuid }),
+    answers: json(sessionControl),
   }),
   ackControl: route({
     method: 'POST',

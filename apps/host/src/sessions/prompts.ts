@@ -39,6 +39,8 @@ export class PromptRunner {
   readonly #seen = new Set<string>();
   /** What ends those that run or wait, by session. */
   readonly #endings = new Map<string, Set<AbortController>>();
+  /** What ends those that have not begun, by control. */
+  readonly #unbegun = new Map<string, AbortController>();
   readonly #running = new Set<AbortController>();
   /** Prompts that run, and those that wait for a place. */
   #places = 0;
@@ -56,12 +58,13 @@ export class PromptRunner {
     for (const entry of await this.#options.taken.list()) {
       this.#seen.add(entry.id);
       if (entry.started) this.#line(entry.session_id, () => this.#interrupted(entry));
-      else this.#queue(entry.session_id, (ending) => this.#run(entry, ending));
+      else this.#queue(entry, (ending) => this.#acknowledged(entry, ending));
     }
   }
 
   /** Does what a control asks for. Never throws. */
-  take({ id, session_id, type, text = '' }: Control): void {
+  take({ id, session_id, type, text = '', withdrawn_at }: Control): void {
+    if (withdrawn_at !== undefined) return this.#unbegun.get(id)?.abort('it was taken back');
     if (this.#seen.has(id) || this.#isStopped) return;
     this.#seen.add(id);
     // Long acknowledged: the oldest comes first.
@@ -69,8 +72,8 @@ export class PromptRunner {
       if (this.#seen.size > mostSeen) this.#seen.delete(old);
       else break;
     if (type === 'send') {
-      this.#queue(session_id, async (ending) => {
-        const entry = { id, session_id, text, started: false };
+      const entry = { id, session_id, text, started: false };
+      this.#queue(entry, async (ending) => {
         try {
           await this.#options.taken.keep(entry);
         } catch (error) {
@@ -78,13 +81,29 @@ export class PromptRunner {
           this.#seen.delete(id);
           throw error;
         }
-        if (await this.#acknowledge(entry)) await this.#run(entry, ending);
-        else await this.#options.taken.forget(id);
+        await this.#acknowledged(entry, ending);
       });
       return;
     }
     if (type === 'stop') for (const ending of this.#endings.get(session_id) ?? []) ending.abort('stopped');
-    void this.#acknowledge({ id, session_id }).catch(() => this.#seen.delete(id));
+    const done = type === 'stop' ? this.#acknowledge({ id, session_id }) : this.#unknown({ id, session_id }, type);
+    void done.catch(() => this.#seen.delete(id));
+  }
+
+  /** Answers a control that this daemon does not know, so that its sender hears of it. */
+  async #unknown(control: Pick<Taken, 'id' | 'session_id'>, type: string): Promise<void> {
+    const { id, session_id } = control;
+    const error = `this host does not know the control ${type}`;
+    const text = `This host did nothing: it does not know the control ${type}`;
+    const event = { type: 'message' as const, turn_id: id, id: `${id}:unknown`, role: 'system', text };
+    const writer = this.#writer(session_id);
+    try {
+      await writer.append([{ ...event, data: { ok: false, error } }]);
+      await writer.release().catch(() => {});
+    } catch (failure) {
+      if (!(failure instanceof SessionOver)) throw failure;
+    }
+    await this.#acknowledge(control);
   }
 
   /** The gateway refuses this machine, as its account is suspended or its key revoked: what runs ends, and none begins. */
@@ -108,15 +127,17 @@ export class PromptRunner {
   }
 
   /** Puts work at the end of its session's line; from now on a `stop` reaches it. */
-  #queue(session: string, work: (ending: AbortController) => Promise<void>): void {
+  #queue({ id, session_id: session }: Taken, work: (ending: AbortController) => Promise<void>): void {
     const ending = new AbortController();
     const endings = this.#endings.get(session) ?? new Set();
     this.#endings.set(session, endings.add(ending));
+    this.#unbegun.set(id, ending);
     this.#line(session, async () => {
       try {
         await work(ending);
       } finally {
         endings.delete(ending);
+        this.#unbegun.delete(id);
         if (endings.size === 0 && this.#endings.get(session) === endings) this.#endings.delete(session);
       }
     });
@@ -148,6 +169,12 @@ export class PromptRunner {
     }
   }
 
+  /** Runs a prompt once the gateway knows that it is here; one that was taken back meanwhile is forgotten. */
+  async #acknowledged(entry: Taken, ending: AbortController): Promise<void> {
+    if (await this.#acknowledge(entry)) await this.#run(entry, ending);
+    else await this.#options.taken.forget(entry.id);
+  }
+
   async #run(entry: Taken, ending: AbortController): Promise<void> {
     // What was taken and not begun is for the next daemon.
     if (this.#isStopped) return;
@@ -162,7 +189,11 @@ export class PromptRunner {
       else {
         const text = `This host did not run the prompt: ${refusal}`;
         const event = { type: 'message' as const, turn_id: entry.id, id: `${entry.id}:refused`, role: 'system', text };
-        await writer.append([{ ...event, data: { ok: false, error: refusal } }]);
+        const data = { ok: false, error: refusal };
+        await writer.append([
+          { ...event, data },
+          { type: 'turn_end', turn_id: entry.id, data },
+        ]);
       }
     } catch (error) {
       if (!(error instanceof SessionOver)) throw error;
@@ -192,6 +223,9 @@ export class PromptRunner {
     this.#running.add(ending);
     const report = new TurnReport(entry.id, entry.text, writer, () => ending.abort('its session is over'));
     try {
+      // The gateway decides here: a prompt that was taken back before does not start.
+      await report.begin();
+      this.#unbegun.delete(entry.id);
       const outcome = await runPrompt(
         { id: entry.id, attempt: 1 },
         {
@@ -205,6 +239,10 @@ export class PromptRunner {
         { SVC_SESSION_ID: entry.session_id },
       ).catch((error: unknown) => ({ ok: false, error: toOpError(error).message }));
       await report.end(outcome);
+    } catch (error) {
+      if (!(error instanceof SessionOver && error.isWithdrawn)) throw error;
+      // An earlier daemon may have begun the turn.
+      await report.end({ ok: false, error: 'it was taken back' });
     } finally {
       clearTimeout(timer);
       this.#running.delete(ending);
@@ -222,6 +260,10 @@ export class PromptRunner {
     const writer = this.#writer(entry.session_id);
     try {
       const report = new TurnReport(entry.id, entry.text, writer);
+      // It is there, unless an older daemon wrote the journal.
+      await report.begin().catch((error: unknown) => {
+        if (!(error instanceof SessionOver && error.isWithdrawn)) throw error;
+      });
       await report.end({ ok: false, error: 'the daemon of this host was ended' });
     } catch (error) {
       if (!(error instanceof SessionOver)) throw error;

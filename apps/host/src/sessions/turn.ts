@@ -13,23 +13,29 @@ const renewMs = 5_000;
 /** Reports what an agent says in one turn, as it comes, in the order in which it came. */
 export class TurnReport {
   readonly #id: string;
+  readonly #prompt: string;
   readonly #writer: SessionWriter;
   #text = '';
   #sent = 0;
   #total = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #renewal: NodeJS.Timeout;
+  #renewal: NodeJS.Timeout | undefined;
   /** One append at a time. */
-  #last: Promise<void>;
+  #last: Promise<void> = Promise.resolve();
   #failure: unknown;
   readonly #onFailure: () => void;
 
-  /** Begins the turn; `onFailure` is called when nothing more of it can be stored. */
+  /** `onFailure` is called when nothing more of the turn can be stored. */
   constructor(id: string, text: string, writer: SessionWriter, onFailure: () => void = () => {}) {
     this.#id = id;
+    this.#prompt = text;
     this.#writer = writer;
     this.#onFailure = onFailure;
-    this.#last = this.#append([{ type: 'turn_start', turn_id: id, role: 'user', text }]);
+  }
+
+  /** Begins the turn: only then may its command start. Throws `SessionOver` when the gateway refuses it. */
+  async begin(): Promise<void> {
+    await this.#writer.append([{ type: 'turn_start', turn_id: this.#id, role: 'user', text: this.#prompt }]);
     this.#renewal = setInterval(() => void this.#renew(), renewMs).unref();
   }
 

@@ -9,6 +9,13 @@ export type NewEvent = RouteInput<typeof contract.sessions.append>['body']['even
 /** The session is gone, or takes no more. */
 export class SessionOver extends Error {
   override name = 'SessionOver';
+  /** The prompt was taken back; the session takes other events. */
+  readonly isWithdrawn: boolean;
+
+  constructor(cause: unknown) {
+    super((cause as Error).message, { cause });
+    this.isWithdrawn = isSvcError(cause, 'control_withdrawn');
+  }
 }
 
 /** How a writer reaches the gateway. */
@@ -69,7 +76,7 @@ export class SessionWriter {
         if (signal.aborted) throw error;
         if (isSvcError(error, 'seq_conflict')) this.#seq = Number(error.details?.['seq']);
         else if (isSvcError(error, 'lease_held')) await sleep(leaseWaitMs, undefined, { signal });
-        else if (isFinal(error)) throw new SessionOver((error as Error).message);
+        else if (isFinal(error)) throw new SessionOver(error);
         else await sleep(backoff.next(), undefined, { signal });
       }
     }

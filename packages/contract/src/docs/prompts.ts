@@ -68,17 +68,22 @@ export const promptsDocs = {
   update: {
     description:
       'A new `not_before` arms one more reminder, null makes it due. What is active can be set to `done` or `dismissed`; a ' +
-      'closed prompt cannot be opened again and answers 409 `prompt_closed`.',
+      'closed prompt cannot be opened again and answers 409 `prompt_closed`. What was launched and no device has begun is taken ' +
+      'back when the prompt is closed; what runs goes on, unless `stop` is `true`.',
     example: { params: byId, body: { status: 'done' }, response: { prompt: { ...open, status: 'done' } } },
   },
   remove: {
-    description: 'Its session and what was said there stay.',
-    example: { params: byId, response: { deleted: true, id: samples.prompt } },
+    description:
+      'Its session and what was said there stay. What was launched and no device has begun is taken back; what runs goes on, ' +
+      'unless `stop` is `true`.',
+    example: { params: byId, query: { stop: 'true' }, response: { deleted: true, id: samples.prompt } },
   },
   launch: {
     description:
       'The text goes to the device as a `send`, which waits until it is there: the one given here, the one of the prompt, or ' +
-      'the desktop or Android device that was seen last. Without any the answer is 409 `host_offline`.',
+      'the desktop or Android device that was seen last. Without any it waits for the next such device that listens, and ' +
+      '`waiting_for` says so. While a launch waits or runs, another one answers it; one for another device takes back what no ' +
+      'device took, `force` what no device has begun. The account is told when it ends: `prompt.answered`, `prompt.failed`.',
     example: { params: byId, body: { target_device_id: samples.device }, response: { prompt: launched } },
   },
   match: {

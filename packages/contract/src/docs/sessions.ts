@@ -122,6 +122,15 @@ export const sessionsDocs = {
       response: control,
     },
   },
+  withdrawControl: {
+    description:
+      'One that nobody took is not delivered any more. One that its device took and has not begun is not begun: a turn with its ' +
+      'id answers 409 `control_withdrawn`. What runs goes on; `stop` ends it. A repeat answers the same.',
+    example: {
+      params: { id: samples.session, control_id: samples.control },
+      response: { ...control, withdrawn_at: '2026-11-02T09:00:00.000Z' },
+    },
+  },
   ackControl: {
     description: 'A repeat answers the same, with the first `acked_at`. Only its target may do that; others get 404.',
     example: {

@@ -687,6 +687,10 @@ class Sessions:
         """Ask a device to send a prompt, to stop, or for something that its client knows."""
         return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/controls", body=body, idempotent=True, options=options)
 
+    def withdraw_control(self, id: str, control_id: str, *, options: Optional[CallOptions] = None) -> types.SessionControl:
+        """Take a control back: what its device has not begun, it does not begin (additive)."""
+        return self._transport.json("DELETE", f"/v1/sessions/{quote(id, safe='')}/controls/{quote(control_id, safe='')}", options=options)
+
     def ack_control(self, id: str, control_id: str, *, options: Optional[CallOptions] = None) -> types.SessionControl:
         """Say that the calling device took a control; it is not delivered again."""
         return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/controls/{quote(control_id, safe='')}/ack", options=options)
@@ -712,7 +716,7 @@ class Prompts:
 
     def create(self, body: types.PromptsCreateBody, *, options: Optional[CallOptions] = None) -> types.PromptsCreateAnswer:
         """Keep a prompt for later; one that is kept already answers 200 with `created: false`."""
-        return self._transport.json("POST", "/v1/prompts", body=body, options=options)
+        return self._transport.json("POST", "/v1/prompts", body=body, idempotent=True, options=options)
 
     def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Changes of the account's prompts. Yields until the stream is closed."""
@@ -720,7 +724,7 @@ class Prompts:
 
     def verify_all(self, body: Optional[types.PromptsVerifyAllBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsVerifyAllAnswer:
         """Judge every active prompt that has a session, or those in `ids`."""
-        return self._transport.json("POST", "/v1/prompts/verify", body=body or {}, options=options)
+        return self._transport.json("POST", "/v1/prompts/verify", body=body or {}, idempotent=True, options=options)
 
     def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.PromptsGetAnswer:
         """One prompt."""
@@ -730,9 +734,9 @@ class Prompts:
         """Snooze a prompt, mark it done or dismissed, or change how it will be launched."""
         return self._transport.json("PATCH", f"/v1/prompts/{quote(id, safe='')}", body=body or {}, options=options)
 
-    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.PromptsRemoveAnswer:
+    def remove(self, id: str, *, stop: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> types.PromptsRemoveAnswer:
         """Delete a prompt; its text may be kept anew."""
-        return self._transport.json("DELETE", f"/v1/prompts/{quote(id, safe='')}", options=options)
+        return self._transport.json("DELETE", f"/v1/prompts/{quote(id, safe='')}", query={"stop": stop}, options=options)
 
     def launch(self, id: str, body: Optional[types.PromptsLaunchBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsLaunchAnswer:
         """Open a session for a prompt and send it to a device."""
@@ -744,7 +748,7 @@ class Prompts:
 
     def verify(self, id: str, body: Optional[types.PromptsVerifyBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsVerifyAnswer:
         """Let a model judge by transcript, diff and files whether the work is done."""
-        return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/verify", body=body or {}, options=options)
+        return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/verify", body=body or {}, idempotent=True, options=options)
 
 
 class Tools:

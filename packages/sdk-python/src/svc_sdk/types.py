@@ -546,6 +546,8 @@ class Prompt(_Prompt, total=False):
     match_ref: str
     match_turn_id: str
     run_session_id: str
+    waiting_for: str
+    last_turn: PromptTurn
     report: PromptReport
     launched_at: str
     sent_at: str
@@ -555,6 +557,14 @@ class Prompt(_Prompt, total=False):
 
 
 PromptReport = TypedDict("PromptReport", {"verdict": "Literal[\"done\", \"partial\", \"not_started\"]", "summary": "str", "changed": "str", "remaining": "str"})
+
+
+_PromptTurn = TypedDict("_PromptTurn", {"ok": "bool"})
+
+
+class PromptTurn(_PromptTurn, total=False):
+    exit_code: int
+    error: str
 
 
 Readiness = TypedDict("Readiness", {"ok": "bool", "checks": "ReadinessChecks", "s1": "ReadinessS1"})
@@ -759,13 +769,15 @@ class Session(_Session, total=False):
     lease: SessionLease
 
 
-_SessionControl = TypedDict("_SessionControl", {"id": "str", "session_id": "str", "type": "str", "target_device_id": "str", "created_at": "str"})
+_SessionControl = TypedDict("_SessionControl", {"id": "str", "session_id": "str", "type": "str", "created_at": "str"})
 
 
 class SessionControl(_SessionControl, total=False):
     text: str
+    target_device_id: str
     from_device_id: str
     acked_at: str
+    withdrawn_at: str
 
 
 _SessionEvent = TypedDict("_SessionEvent", {"seq": "int", "type": "Literal[\"turn_start\", \"delta\", \"turn_end\", \"message\", \"tool\"]", "turn_id": "str", "device_id": "str", "at": "str"})
@@ -1436,7 +1448,7 @@ PromptsVerifyAllAnswerResultsItemError = TypedDict("PromptsVerifyAllAnswerResult
 PromptsGetAnswer = TypedDict("PromptsGetAnswer", {"prompt": "Prompt"})
 
 
-PromptsUpdateBody = TypedDict("PromptsUpdateBody", {"not_before": "Union[str, None]", "status": "Union[Literal[\"open\", \"done\", \"dismissed\"], None]", "auto_run": "Union[Union[bool, None], None]", "target_device_id": "Union[str, None]"}, total=False)
+PromptsUpdateBody = TypedDict("PromptsUpdateBody", {"not_before": "Union[str, None]", "status": "Union[Literal[\"open\", \"done\", \"dismissed\"], None]", "auto_run": "Union[Union[bool, None], None]", "target_device_id": "Union[str, None]", "stop": "Union[bool, None]"}, total=False)
 
 
 PromptsUpdateAnswer = TypedDict("PromptsUpdateAnswer", {"prompt": "Prompt"})
@@ -1445,7 +1457,7 @@ PromptsUpdateAnswer = TypedDict("PromptsUpdateAnswer", {"prompt": "Prompt"})
 PromptsRemoveAnswer = TypedDict("PromptsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
 
 
-PromptsLaunchBody = TypedDict("PromptsLaunchBody", {"target_device_id": "Union[str, None]"}, total=False)
+PromptsLaunchBody = TypedDict("PromptsLaunchBody", {"target_device_id": "Union[str, None]", "force": "Union[bool, None]", "stop": "Union[bool, None]"}, total=False)
 
 
 PromptsLaunchAnswer = TypedDict("PromptsLaunchAnswer", {"prompt": "Prompt"})

@@ -2,4 +2,4 @@ import type { AccountData } from '../../kernel/deletion.ts';
 export { Prompts } from './prompts.book.ts';
 
 /** What it keeps of an account. */
-export const promptsData: AccountData = { name: 'prompts', tables: ['prompts.prompts'] };
+export const promptsData: AccountData = { name: 'prompts', tables: ['prompts.runs', 'prompts.prompts'] };

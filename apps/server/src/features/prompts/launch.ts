@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Prompts } from './prompts.book.ts';
 import { toPrompt } from './prompts.view.ts';
@@ -6,7 +7,12 @@ import { toPrompt } from './prompts.view.ts';
 export const launch = (prompts: Prompts): Operation =>
   operation(contract.prompts.launch, (context, { params, body }) =>
     context.transaction(async (tx) => {
-      const row = await prompts.lock(tx, context.actor.accountId, params.id);
-      return { prompt: toPrompt(await prompts.launch(tx, row, body.target_device_id)) };
+      const { accountId, keyId } = context.actor;
+      const { target_device_id: target, force, stop } = body;
+      const row = await prompts.lock(tx, accountId, params.id);
+      const launched = await prompts.launch(tx, row, { target, force, stop, keyId });
+      const details = { session: launched.run_session_id, device: launched.run?.device };
+      await writeAct(tx, { accountId, by: context.by, action: 'prompts.launch', subject: row.id, details });
+      return { prompt: toPrompt(launched) };
     }),
   );

@@ -5,17 +5,20 @@ import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { findDevices, findFreshest } from '../devices/index.ts';
-import type { Sessions, Turn } from '../sessions/index.ts';
+import { type ControlRow, type Sessions, type Turn, workPlatforms } from '../sessions/index.ts';
 import { findMatch, hashesOf, keepWords } from './prompts.match.ts';
+import { isTurnOf, Launches, outcomeOf } from './prompts.runs.ts';
+import { findBySession, type RunRow } from './prompts.runs.sql.ts';
 import {
   changePrompt,
+  deletePrompt,
   findByText,
   findPrompt,
   insertPrompt,
   lockGoal,
+  lockOfTurn,
   lockOlderOfGoal,
   lockPrompt,
-  lockSentBy,
   promptBytesQuota,
   type PromptRow,
   promptsQuota,
@@ -34,19 +37,29 @@ export interface PromptTerms {
   target?: string | undefined;
 }
 
-/** What a launch is for, where nothing is said: devices that a person works at. */
-const launchPlatforms = ['desktop', 'android'];
-const mostTitle = 120;
+/** How a prompt is launched. */
+export interface LaunchOptions {
+  /** Unset: the prompt's device, else the freshest one that a person works at, else the next such one that listens. */
+  target?: string | undefined;
+  /** Anew, though a launch waits or runs. */
+  force?: boolean | undefined;
+  /** With `force`: what runs is asked to end. */
+  stop?: boolean | undefined;
+  /** The key that asks; unset: the prompt launches itself. */
+  keyId?: string | undefined;
+}
 
 /** Prompts, as the routes and other features use them. */
 export class Prompts {
   readonly streams: PromptStreams;
   readonly #kernel: Kernel;
   readonly #sessions: Sessions;
+  readonly #launches: Launches;
 
   constructor(kernel: Kernel, sessions: Sessions) {
     this.#kernel = kernel;
     this.#sessions = sessions;
+    this.#launches = new Launches(kernel, sessions);
     this.streams = new PromptStreams(kernel);
   }
 
@@ -104,8 +117,16 @@ export class Prompts {
     return row;
   }
 
-  /** Marks a prompt; throws 409 `prompt_closed` for one that is closed. */
-  async mark(tx: Db, row: PromptRow, status: 'open' | 'done' | 'dismissed'): Promise<PromptRow> {
+  /**
+   * Marks a prompt. What was launched and has not begun is taken back when it is closed; what runs goes on, unless `stop`.
+   * Throws 409 `prompt_closed` for one that is closed.
+   */
+  async mark(
+    tx: Db,
+    row: PromptRow,
+    status: 'open' | 'done' | 'dismissed',
+    { stop = false }: { stop?: boolean | undefined } = {},
+  ): Promise<PromptRow> {
     if (isClosed(row.state)) throw closed(row);
     if (status === 'open') {
       if (row.state === 'open') return row;
@@ -114,7 +135,16 @@ export class Prompts {
       });
     }
     const now = await readNow(tx, this.#kernel.clock);
+    await this.#launches.withdrawAll(tx, now, row, { stop });
     return this.#move(tx, now, row, status === 'done' ? 'finish' : 'dismiss', {});
+  }
+
+  /** Deletes a prompt; its launches end as when it is closed. Throws 404. */
+  async remove(tx: Db, accountId: string, id: string, { stop }: { stop: boolean }): Promise<void> {
+    const row = await this.lock(tx, accountId, id);
+    await this.#launches.withdrawAll(tx, await readNow(tx, this.#kernel.clock), row, { stop });
+    await deletePrompt(tx, id);
+    await this.streams.publish(tx, { accountId, id, op: 'delete' });
   }
 
   /** Puts a prompt off, or with null makes it due at once; it is reminded of once more. */
@@ -149,28 +179,33 @@ export class Prompts {
   }
 
   /**
-   * Opens a session and asks a device to send the prompt in it: the one that is given, the prompt's, or the freshest desktop
-   * or Android device. Throws 409 `prompt_closed`, 409 `host_offline` when there is no such device, 429.
+   * Opens a session and asks a device to send the prompt in it; without any device the launch waits for the next one. While
+   * a launch waits or runs, that one is answered, unless another device is named and none took it, or with `force`. Throws
+   * 409 `prompt_closed`, 400 for a foreign device, 429.
    */
-  async launch(tx: Db, row: PromptRow, given?: string): Promise<PromptRow> {
+  async launch(
+    tx: Db,
+    row: PromptRow,
+    { target: given, force, stop = false, keyId }: LaunchOptions,
+  ): Promise<PromptRow> {
     if (isClosed(row.state)) throw closed(row);
-    const accountId = row.account_id;
-    const own = row.target_device_id;
-    // One that was forgotten meanwhile is none.
-    const isThere = own !== null && (await findDevices(tx, accountId, [own])).length > 0;
-    const target = given ?? (isThere ? own : await findFreshest(tx, accountId, launchPlatforms));
-    if (target === undefined) {
-      throw new ApiError('host_offline', 'this account has no desktop or Android device; name one in target_device_id');
-    }
-    const [title = ''] = row.prompt.trim().split('\n', 1);
-    const metadata = { prompt_id: row.id };
-    const session = await this.#sessions.open(tx, accountId, {
-      title: title.slice(0, mostTitle).toWellFormed(),
-      metadata,
-    });
-    await this.#sessions.control(tx, { accountId, sessionId: session.id, type: 'send', text: row.prompt, target });
+    if (given !== undefined) await this.#checkDevice(tx, row.account_id, given);
     const now = await readNow(tx, this.#kernel.clock);
-    return this.#move(tx, now, row, 'launch', { sessionId: session.id });
+    const current = await this.#launches.current(tx, row.id);
+    if (current && !force) {
+      const isElsewhere = given !== undefined && given !== current.device_id;
+      if (!isElsewhere || !(await this.#launches.withdrawWaiting(tx, now, current))) return row;
+    }
+    if (force) await this.#launches.withdrawAll(tx, now, row, { stop });
+    const target = given ?? (await this.#targetOf(tx, row));
+    const sessionId = await this.#launches.begin(tx, now, row, { target, keyId });
+    return this.#move(tx, now, row, 'launch', { sessionId });
+  }
+
+  /** The prompt's device, unless it was forgotten, else the freshest; null: none. */
+  async #targetOf(tx: Db, { account_id: accountId, target_device_id: own }: PromptRow): Promise<string | null> {
+    if (own !== null && (await findDevices(tx, accountId, [own])).length > 0) return own;
+    return (await findFreshest(tx, accountId, workPlatforms)) ?? null;
   }
 
   /**
@@ -189,22 +224,60 @@ export class Prompts {
   async #answerEnded(tx: Db, now: Instant, sent: PromptRow, turn: { ref: string; turnId: string }): Promise<PromptRow> {
     const { account_id: accountId } = sent;
     const { success, data: sessionId } = uuid.safeParse(turn.ref);
-    if (!success || !(await this.#sessions.hasEnded(tx, { accountId, sessionId, turnId: turn.turnId }))) return sent;
-    return (await this.#tryMove(tx, now, sent, 'answer', turn)) ?? sent;
+    const end = success && (await this.#sessions.endOf(tx, { accountId, sessionId, turnId: turn.turnId }));
+    if (!end) return sent;
+    return (await this.#tryMove(tx, now, sent, 'answer', { ...turn, outcome: outcomeOf(end.data) })) ?? sent;
   }
 
   /** A turn of a session began or ended; in a transaction of its own. */
-  async onTurn(tx: Db, { accountId, sessionId, turnId, type, text }: Turn): Promise<void> {
+  async onTurn(tx: Db, turn: Turn): Promise<void> {
     const now = await readNow(tx, this.#kernel.clock);
-    const turn = { ref: sessionId, turnId };
-    if (type === 'turn_start') {
-      const id = await findMatch(tx, accountId, text);
-      const row = id === undefined ? undefined : await lockPrompt(tx, accountId, id);
-      const sent = row && (await this.#tryMove(tx, now, row, 'match', turn));
-      if (sent) await this.#answerEnded(tx, now, sent, turn);
-    } else {
-      for (const row of await lockSentBy(tx, { accountId, ...turn })) await this.#tryMove(tx, now, row, 'answer', turn);
+    await (turn.type === 'turn_start' ? this.#onBegin(tx, now, turn) : this.#onEnd(tx, now, turn));
+  }
+
+  async #onBegin(tx: Db, now: Instant, turn: Turn): Promise<void> {
+    const { accountId, sessionId, turnId } = turn;
+    const run = await findBySession(tx, accountId, sessionId);
+    const isOwn = run !== undefined && isTurnOf(run, turn);
+    const id = isOwn ? run.prompt_id : await findMatch(tx, accountId, turn.text);
+    const row = id === undefined ? undefined : await lockPrompt(tx, accountId, id);
+    if (!row) return;
+    if (isOwn) await this.#launches.onBegin(tx, now, turn);
+    const at = { ref: sessionId, turnId };
+    const sent = await this.#tryMove(tx, now, row, 'match', at);
+    if (sent) await this.#answerEnded(tx, now, sent, at);
+    const end = isOwn && (await this.#sessions.endOf(tx, { accountId, sessionId, turnId }));
+    const over = end ? await this.#launches.onEnd(tx, now, { ...turn, data: end.data }) : undefined;
+    if (over && !isClosed(row.state)) await this.#launches.tell(tx, row, over);
+  }
+
+  async #onEnd(tx: Db, now: Instant, turn: Turn): Promise<void> {
+    const { accountId, sessionId: ref, turnId } = turn;
+    const launched = (await findBySession(tx, accountId, ref))?.prompt_id ?? null;
+    const rows = await lockOfTurn(tx, { accountId, ref, turnId, launched });
+    const over = await this.#launches.onEnd(tx, now, turn);
+    const outcome = outcomeOf(turn.data);
+    for (const row of rows) {
+      const answered = await this.#tryMove(tx, now, row, 'answer', { ref, turnId, outcome });
+      const isOver = over?.prompt_id === row.id && row.run_session_id === ref;
+      // The device did not begin it.
+      if (!answered && isOver && outcome?.ok === false) await this.#tryMove(tx, now, row, 'refuse', { outcome });
+      if (isOver && !isClosed(row.state)) await this.#launches.tell(tx, row, over);
     }
+  }
+
+  /** A device took the control of a launch, or it got its device. */
+  async onControl(tx: Db, control: ControlRow): Promise<void> {
+    await this.#publishRun(tx, await this.#launches.onControl(tx, control));
+  }
+
+  /** The session of a launch is deleted. */
+  async onGone(tx: Db, sessionId: string): Promise<void> {
+    await this.#publishRun(tx, await this.#launches.onGone(tx, sessionId));
+  }
+
+  async #publishRun(tx: Db, run: RunRow | undefined): Promise<void> {
+    if (run) await this.streams.publish(tx, { accountId: run.account_id, id: run.prompt_id, op: 'update' });
   }
 
   /** Moves a prompt, or leaves it; undefined when the table says no. */

@@ -106,11 +106,15 @@ describe('prompts as a model', () => {
         /** Turns of the session that have begun and not ended, and the one that the prompt is in. */
         let begun: string | undefined;
         let carries: string | undefined;
+        /** A launch waits: nobody takes it here, so another one changes nothing. */
+        let waits = false;
         for (const { what, at } of given) {
           const device = at === 0 ? here : there;
           const path = `/v1/prompts/${id}`;
           let next = table[state]?.[what];
           let status = 200;
+          if (what === 'launch' && waits && next !== undefined) next = state;
+          if (what === 'launch' && next !== undefined) waits = true;
           if (what === 'turn' || what === 'start') {
             const turnId = `turn-${(turns += 1)}`;
             await reportTurn(device, session, text, { turnId, ends: what === 'turn' });

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
+import type { Outcome, RunState } from './prompts.runs.sql.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
@@ -33,6 +34,9 @@ export interface PromptRow {
   match_ref: string | null;
   match_turn_id: string | null;
   run_session_id: string | null;
+  /** Its newest launch, as far as it is a reason to wait. */
+  run: { state: RunState; device: string | null } | null;
+  last_turn: Outcome | null;
   report: Report | null;
   superseded_by: string | null;
   created_at: string;
@@ -44,12 +48,15 @@ export interface PromptRow {
 }
 
 /** Columns that change. */
-export type PromptChange = Partial<Omit<PromptRow, 'id' | 'order_no' | 'account_id' | 'prompt' | 'text_hash'>>;
+export type PromptChange = Partial<Omit<PromptRow, 'id' | 'order_no' | 'account_id' | 'prompt' | 'text_hash' | 'run'>>;
 
 const columns = (db: Db) => db`
   id, order_no, account_id, prompt, text_hash, source, goal_key, not_before, auto_run, target_device_id, state, armed_at,
-  reminds, match_ref, match_turn_id, run_session_id, report, superseded_by, created_at, updated_at, launched_at, sent_at,
-  answered_at, verified_at`;
+  reminds, match_ref, match_turn_id, run_session_id, last_turn, report, superseded_by, created_at, updated_at, launched_at,
+  sent_at, answered_at, verified_at, (
+    select json_build_object('state', r.state, 'device', r.device_id) from prompts.runs r where r.prompt_id = prompts.id
+    order by r.order_no desc limit 1
+  ) as run`;
 
 /** What an account may have. */
 export const promptsQuota: Quota = {
@@ -189,19 +196,20 @@ export async function changePrompt(db: Db, now: string, id: string, change: Prom
   return row as PromptRow;
 }
 
-/** Deletes a prompt of the account; answers whether there was one. */
-export async function deletePrompt(db: Db, accountId: string, id: string): Promise<boolean> {
-  return (await db`delete from prompts.prompts where id = ${id} and account_id = ${accountId} returning 1`).length > 0;
+/** Deletes a locked prompt. */
+export async function deletePrompt(db: Db, id: string): Promise<void> {
+  await db`delete from prompts.prompts where id = ${id}`;
 }
 
-/** The prompt that a turn carries, if it was sent and not answered yet, locked. */
-export async function lockSentBy(
+/** Prompts that a turn carries and that were sent and not answered yet, and the one of a launch, locked. */
+export async function lockOfTurn(
   db: Db,
-  { accountId, ref, turnId }: { accountId: string; ref: string; turnId: string },
+  { accountId, ref, turnId, launched }: { accountId: string; ref: string; turnId: string; launched: string | null },
 ): Promise<PromptRow[]> {
   return db<PromptRow[]>`
     select ${columns(db)} from prompts.prompts
-    where account_id = ${accountId} and match_ref = ${ref} and match_turn_id = ${turnId} and state = 'sent'
+    where account_id = ${accountId}
+      and (match_ref = ${ref} and match_turn_id = ${turnId} and state = 'sent' or id = ${launched}::uuid)
     order by id for update`;
 }
 

@@ -2,6 +2,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
 import { keepWords } from './prompts.match.ts';
 import { forgetWords } from './prompts.match.sql.ts';
+import type { Outcome } from './prompts.runs.sql.ts';
 import {
   changePrompt,
   type PromptChange,
@@ -29,6 +30,15 @@ const every = [...unclosed, 'done', 'dismissed', 'superseded'] as const;
 
 /** Nothing is done by itself any more. */
 const disarmed: PromptChange = { armed_at: null, reminds: false };
+/** What an earlier launch or match led to says nothing of this one. */
+const unmatched: PromptChange = {
+  match_ref: null,
+  match_turn_id: null,
+  sent_at: null,
+  answered_at: null,
+  verified_at: null,
+  last_turn: null,
+};
 const row = <G>(given: PromptMove<G>): PromptMove<G> => given;
 
 /** Every move of a prompt (document 1, States and transitions). Nothing else sets its state; README.md shows this table. */
@@ -49,30 +59,37 @@ export const promptMoves = {
   launch: row<{ sessionId: string }>({
     from: unclosed,
     to: 'launched',
-    says: 'its session, launched now',
-    columns: ({ sessionId }, now) => ({ run_session_id: sessionId, launched_at: now, ...disarmed }),
+    says: 'its session, launched now, no match, turn or answer of before',
+    columns: ({ sessionId }, now) => ({ run_session_id: sessionId, launched_at: now, ...unmatched, ...disarmed }),
+  }),
+  refuse: row<{ outcome: Outcome }>({
+    from: ['launched'],
+    to: 'launched',
+    says: 'last turn',
+    columns: ({ outcome }) => ({ last_turn: outcome }),
   }),
   match: row<{ ref: string; turnId: string }>({
     from: active,
     to: 'sent',
-    says: 'session and turn, sent now, not answered',
+    says: 'session and turn, sent now, not answered, no last turn',
     columns: ({ ref, turnId }, now) => ({
       match_ref: ref,
       match_turn_id: turnId,
       sent_at: now,
       answered_at: null,
+      last_turn: null,
       ...disarmed,
     }),
   }),
-  answer: row<{ ref: string; turnId: string }>({
+  answer: row<{ ref: string; turnId: string; outcome: Outcome | null }>({
     from: ['sent'],
     to: 'answered',
     guard: {
       says: 'the turn is the one that matched',
       holds: (prompt, { ref, turnId }) => prompt.match_ref === ref && prompt.match_turn_id === turnId,
     },
-    says: 'answered now',
-    columns: (_, now) => ({ answered_at: now }),
+    says: 'last turn, answered now',
+    columns: ({ outcome }, now) => ({ last_turn: outcome, answered_at: now }),
   }),
   verify: row<{ report: Report }>({
     from: every,

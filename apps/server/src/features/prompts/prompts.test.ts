@@ -281,20 +281,6 @@ describe('prompts', () => {
     assert.ok(due.includes(theirs) && due.indexOf(theirs) < due.indexOf(second));
   });
 
-  test('without a device to work at a launch is refused, and what launches itself tells why', async () => {
-    const other = await createAccount(gateway);
-    const watch = await openDevice(gateway, other, { platform: 'watch' });
-    const { id } = (await keep('Now', {}, watch)).body;
-    assert.deepEqual(codeOf(await watch.ask('POST', `/v1/prompts/${id}/launch`)), [409, 'host_offline']);
-    await keep('By itself', { auto_run: true, not_before: new Date(clock.now() + 1_000).toISOString() }, watch);
-    await until(
-      async () => (clock.advance(1_000), (await watch.ask('GET', '/v1/notifications')).body.notifications.length > 0),
-    );
-    const [told] = (await watch.ask('GET', '/v1/notifications')).body.notifications;
-    assert.match(told.body, /not launched: this account has no desktop/);
-    assert.deepEqual((await watch.ask('GET', '/v1/sessions')).body.sessions, []);
-  });
-
   test('auto_run launches at once when nothing is to be waited for, and when the instant passes', async () => {
     const now = (await keep('At once', { auto_run: true })).body.id;
     const later = (await keep('Tomorrow', { auto_run: true, not_before: new Date(clock.now() + day).toISOString() }))
@@ -407,11 +393,6 @@ describe('prompts', () => {
       sessions.map((one: { id: string }) => one.id),
       [other],
     );
-    const watch = await openDevice(gateway, await createAccount(gateway), { platform: 'watch' });
-    await keep('At once by itself', { auto_run: true }, watch);
-    const told = async () => (await watch.ask('GET', '/v1/notifications')).body.notifications;
-    await until(async () => (clock.advance(500), (await told()).length > 0));
-    assert.match((await told())[0].body, /not launched: this account has no desktop/);
   });
 
   test('what is closed stays closed', async () => {

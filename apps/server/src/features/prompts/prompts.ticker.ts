@@ -1,9 +1,11 @@
+import { bySystem, writeAct } from '../../kernel/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { deepLink, notify } from '../notifications/index.ts';
 import type { Prompts } from './prompts.book.ts';
+import { titleOf } from './prompts.runs.ts';
 import { changePrompt, listDue, lockDue } from './prompts.sql.ts';
 
 const lookEveryMs = 1_000;
@@ -73,15 +75,18 @@ export class Ticker {
       const row = await lockDue(tx, clock, id);
       if (!row) return false;
       const told = await changePrompt(tx, row.updated_at, id, { armed_at: null, reminds: false });
-      if (row.auto_run && failure === undefined) await this.#prompts.launch(tx, told);
+      if (row.auto_run && failure === undefined) {
+        const { run_session_id: session, run } = await this.#prompts.launch(tx, told, {});
+        const details = { session, device: run?.device };
+        await writeAct(tx, { accountId: row.account_id, by: bySystem, action: 'prompts.launch', subject: id, details });
+      }
       // What launches at once has no reminder: it is told of when it does not.
       if (!row.reminds && failure === undefined) return true;
-      const [title = ''] = row.prompt.trim().split('\n', 1);
       await notify(this.#kernel, tx, {
         accountId: row.account_id,
         dedupeKey: `prompt.due:${id}:${row.not_before ?? row.armed_at}`,
         type: 'prompt.due',
-        title: `Due: ${title}`,
+        title: `Due: ${titleOf(row)}`,
         body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : `It was not launched: ${failure}`,
         url: deepLink(config, 'prompts', id),
         severity: 'info',

@@ -12,6 +12,8 @@ export function toPrompt(row: PromptRow): z.input<typeof record> {
     match_ref: row.match_ref,
     match_turn_id: row.match_turn_id,
     run_session_id: row.run_session_id,
+    waiting_for: waitingFor(row),
+    last_turn: row.last_turn,
     report: row.report,
     launched_at: row.launched_at,
     sent_at: row.sent_at,
@@ -31,4 +33,12 @@ export function toPrompt(row: PromptRow): z.input<typeof record> {
     updated_at,
     ...given,
   };
+}
+
+/** What a launch waits for; null: for nothing. */
+function waitingFor({ state, run }: PromptRow): string | null {
+  if (state !== 'launched' || run === null) return null;
+  if (run.state === 'waiting' && run.device === null) return 'no device with an agent';
+  if (run.state === 'waiting') return `device ${run.device}: it has not taken the prompt`;
+  return run.state === 'taken' ? `device ${run.device}: it took the prompt and has not begun` : null;
 }

@@ -1,15 +1,15 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Prompts } from './prompts.book.ts';
-import { deletePrompt } from './prompts.sql.ts';
 
-export const remove = ({ streams }: Prompts): Operation =>
-  operation(contract.prompts.remove, (context, { params: { id } }) =>
+export const remove = (prompts: Prompts): Operation =>
+  operation(contract.prompts.remove, (context, { params: { id }, query }) =>
     context.transaction(async (tx) => {
       const { accountId } = context.actor;
-      if (!(await deletePrompt(tx, accountId, id))) throw notFound('prompt');
-      await streams.publish(tx, { accountId, id, op: 'delete' });
+      const stop = query.stop === 'true';
+      await prompts.remove(tx, accountId, id, { stop });
+      await writeAct(tx, { accountId, by: context.by, action: 'prompts.remove', subject: id, details: { stop } });
       return { deleted: true as const, id };
     }),
   );

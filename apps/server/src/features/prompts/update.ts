@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Prompts } from './prompts.book.ts';
 import { toPrompt } from './prompts.view.ts';
@@ -7,12 +8,16 @@ import { toPrompt } from './prompts.view.ts';
 export const update = (prompts: Prompts): Operation =>
   operation(contract.prompts.update, (context, { params, body }) =>
     context.transaction(async (tx) => {
-      const { not_before: notBefore, status, target_device_id: target } = body;
+      const { not_before: notBefore, status, target_device_id: target, stop } = body;
       const autoRun = body.auto_run === null ? false : body.auto_run;
       let row = await prompts.lock(tx, context.actor.accountId, params.id);
       if (autoRun !== undefined || target !== undefined) row = await prompts.rearrange(tx, row, { autoRun, target });
       if (notBefore !== undefined) row = await prompts.snooze(tx, row, notBefore);
-      if (status !== undefined) row = await prompts.mark(tx, row, status);
+      if (status !== undefined) row = await prompts.mark(tx, row, status, { stop });
+      if (status === 'done' || status === 'dismissed') {
+        const act = { accountId: row.account_id, by: context.by, action: 'prompts.update', subject: row.id };
+        await writeAct(tx, { ...act, details: { status, stop } });
+      }
       return { prompt: toPrompt(row) };
     }),
   );

@@ -12,32 +12,34 @@ import { remove } from './remove.ts';
 import { sendControl } from './sendControl.ts';
 import type { Sessions } from './sessions.book.ts';
 import { sessionBytesQuota, sessionsQuota } from './sessions.sql.ts';
-import { type OnTurn, TurnTeller } from './sessions.turns.ts';
+import { type SessionListener, TurnTeller } from './sessions.turns.ts';
 import { stream } from './stream.ts';
 import { takeLease } from './takeLease.ts';
 import { transcript } from './transcript.ts';
 import { update } from './update.ts';
+import { withdrawControl } from './withdrawControl.ts';
 
-/** Sessions that the devices of an account share; `onTurn` hears of each turn that begins or ends. */
-export function sessionsFeature(kernel: Kernel, sessions: Sessions, onTurn: OnTurn): Feature {
-  const teller = new TurnTeller(kernel, onTurn);
+/** Sessions that the devices of an account share; `listener` is told of their turns and controls. */
+export function sessionsFeature(kernel: Kernel, sessions: Sessions, listener: SessionListener): Feature {
+  const teller = new TurnTeller(kernel, listener.turn);
   return {
     name: 'sessions',
     quotas: [sessionsQuota, sessionBytesQuota],
     operations: {
       list,
       create: create(sessions),
-      stream: stream(sessions),
+      stream: stream(sessions, listener),
       get: get(sessions),
       update: update(sessions),
-      remove: remove(sessions),
+      remove: remove(sessions, listener),
       takeLease: takeLease(sessions),
       dropLease: dropLease(sessions),
       append: append(sessions),
       events: events(sessions),
       follow: follow(sessions),
       sendControl: sendControl(sessions),
-      ackControl: ackControl(sessions),
+      withdrawControl: withdrawControl(sessions),
+      ackControl: ackControl(sessions, listener),
       transcript: transcript(sessions),
     },
     async start(_kernel, { works }) {

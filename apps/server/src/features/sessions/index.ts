@@ -1,6 +1,7 @@
 import type { AccountData } from '../../kernel/deletion.ts';
-export { Sessions } from './sessions.book.ts';
-export type { OnTurn } from './sessions.turns.ts';
+export { Sessions, workPlatforms } from './sessions.book.ts';
+export type { ControlRow } from './sessions.controls.sql.ts';
+export type { SessionListener } from './sessions.turns.ts';
 export type { Turn } from './sessions.turns.sql.ts';
 
 /** What it keeps of an account. */

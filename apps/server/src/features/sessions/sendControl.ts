@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.book.ts';
 import { toControl } from './sessions.view.ts';
@@ -9,6 +10,9 @@ export const sendControl = (sessions: Sessions): Operation =>
       const { type, text, target_device_id: target } = body;
       const { accountId } = context.actor;
       const control = { accountId, sessionId: params.id, type, text, target, from: context.deviceId };
-      return toControl(await sessions.control(tx, control));
+      const row = await sessions.control(tx, control);
+      const details = { session: params.id, type, device: row.target_device_id };
+      await writeAct(tx, { accountId, by: context.by, action: 'sessions.sendControl', subject: row.id, details });
+      return toControl(row);
     }),
   );

@@ -3,7 +3,15 @@ import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { findDevices } from '../devices/index.ts';
-import { type ControlRow, countWaiting, insertControl } from './sessions.controls.sql.ts';
+import {
+  adoptControls,
+  type ControlRow,
+  countWaiting,
+  insertControl,
+  listWithdrawn,
+  lockControl,
+  withdrawControl,
+} from './sessions.controls.sql.ts';
 import {
   blockBytes,
   bytesOf,
@@ -29,7 +37,8 @@ import {
   type SessionTerms,
 } from './sessions.sql.ts';
 import { controlChange, SessionStreams } from './sessions.streams.ts';
-import { hasEnded } from './sessions.turns.sql.ts';
+import type { SessionListener } from './sessions.turns.ts';
+import { findEnd, hasBegun, type Turn } from './sessions.turns.sql.ts';
 import { leaseOf } from './sessions.view.ts';
 
 /** Bytes of a transcript's texts that are read at once. */
@@ -37,14 +46,17 @@ const readBytes = 1024 * 1024;
 /** A transcript has at most so many UTF-16 units; of a longer one the end is kept. */
 const mostTranscript = 1_000_000;
 
+/** Devices that a person works at: what names no device is for them. */
+export const workPlatforms: readonly string[] = ['desktop', 'android'];
+
 /** Where something is meant for. */
 export interface Control {
   accountId: string;
   sessionId: string;
   type: string;
   text?: string | undefined;
-  /** Unset: the device that writes, or wrote last. */
-  target?: string | undefined;
+  /** Unset: the device that writes, or wrote last. Null: the account's next desktop or Android device that listens. */
+  target?: string | null | undefined;
   from?: string | undefined;
 }
 
@@ -92,6 +104,7 @@ export class Sessions {
   ): Promise<number> {
     const { clock } = this.#kernel;
     const session = await this.lock(tx, accountId, id);
+    await this.#checkWithdrawn(tx, id, events);
     const isBehind = expected < session.seq;
     const given = events.reduce((sum, event) => sum + bytesOf(event), 0);
     const plan = planAppend({
@@ -124,6 +137,14 @@ export class Sessions {
     return after.seq;
   }
 
+  /** A control that was taken back is not begun: a device asks here last, and a repeat of its question is refused too. */
+  async #checkWithdrawn(tx: Db, sessionId: string, events: readonly GivenEvent[]): Promise<void> {
+    const begins = events.flatMap(({ type, turn_id }) => (type === 'turn_start' ? [turn_id] : []));
+    const [withdrawn] = begins.length === 0 ? [] : await listWithdrawn(tx, sessionId, begins);
+    if (withdrawn === undefined) return;
+    throw new ApiError('control_withdrawn', `the control ${withdrawn} was taken back; do not begin it`);
+  }
+
   async #checkRoom(tx: Db, session: SessionRow, events: number, bytes: number): Promise<void> {
     if (session.seq + events > mostEvents) {
       const message = `a session has ${mostEvents} events at most; go on in another one`;
@@ -138,12 +159,14 @@ export class Sessions {
   async control(tx: Db, { accountId, sessionId, type, text, target, from }: Control): Promise<ControlRow> {
     const { clock } = this.#kernel;
     const session = await this.lock(tx, accountId, sessionId);
-    const device = target ?? session.writer_id ?? undefined;
+    const device = target === undefined ? (session.writer_id ?? undefined) : target;
     const refuse = (why: string) => badRequest(`target_device_id: ${why}`, { target_device_id: [why] });
     if (device === undefined) throw refuse('is required, as no device has written to this session');
-    if ((await findDevices(tx, accountId, [device])).length === 0) throw refuse('is no device of this account');
+    if (device !== null && (await findDevices(tx, accountId, [device])).length === 0)
+      throw refuse('is no device of this account');
     if ((await countWaiting(tx, accountId, device, mostWaiting)) >= mostWaiting) {
-      const message = `${mostWaiting} controls wait for this device; it has to acknowledge some first`;
+      const whose = device === null ? 'the next device' : 'this device';
+      const message = `${mostWaiting} controls wait for ${whose}; it has to acknowledge some first`;
       throw new ApiError('quota_exceeded', message, { headers: { 'retry-after': '60' } });
     }
     const control = {
@@ -160,9 +183,49 @@ export class Sessions {
     return row;
   }
 
-  /** Whether a turn of a session of the account has ended. */
-  hasEnded(db: Db, turn: { accountId: string; sessionId: string; turnId: string }): Promise<boolean> {
-    return hasEnded(db, turn);
+  /**
+   * Takes a control back: what its device has not begun, it does not begin. With `onlyWaiting` one that a device took stays as
+   * it is. Undefined when there is no such control.
+   */
+  async withdraw(
+    tx: Db,
+    { accountId, sessionId, id }: { accountId: string; sessionId: string; id: string },
+    { onlyWaiting = false } = {},
+  ): Promise<{ control: ControlRow; isFirst: boolean; hasBegun: boolean } | undefined> {
+    const { clock } = this.#kernel;
+    // Locked, as an append is: a turn begins before this or not at all.
+    if (!(await lockSession(tx, clock, accountId, sessionId))) return undefined;
+    const control = await lockControl(tx, sessionId, id);
+    if (!control) return undefined;
+    const begun = await hasBegun(tx, sessionId, id);
+    const isFirst = control.withdrawn_at === null && !(onlyWaiting && (control.acked_at !== null || begun));
+    if (!isFirst) return { control, isFirst, hasBegun: begun };
+    const withdrawn = await withdrawControl(tx, clock, id);
+    await this.streams.publish(tx, { sessionId, control: controlChange(withdrawn) });
+    return { control: withdrawn, isFirst, hasBegun: begun };
+  }
+
+  /** Gives a desktop or Android device what waits for the account's next one. */
+  async adopt(
+    tx: Db,
+    { accountId, deviceId }: { accountId: string; deviceId: string },
+    listener: Pick<SessionListener, 'control'>,
+  ): Promise<void> {
+    const [device] = await findDevices(tx, accountId, [deviceId]);
+    if (!device || !workPlatforms.includes(device.platform.toLowerCase())) return;
+    const room = mostWaiting - (await countWaiting(tx, accountId, deviceId, mostWaiting));
+    for (const control of await adoptControls(tx, accountId, deviceId, room)) {
+      await listener.control(tx, control);
+      await this.streams.publish(tx, { sessionId: control.session_id, control: controlChange(control) });
+    }
+  }
+
+  /** The end of a turn of a session of the account, with what it came to; undefined: it has not ended. */
+  endOf(
+    db: Db,
+    turn: { accountId: string; sessionId: string; turnId: string },
+  ): Promise<Pick<Turn, 'data'> | undefined> {
+    return findEnd(db, turn);
   }
 
   /**

@@ -12,10 +12,12 @@ export interface ControlRow {
   account_id: string;
   type: string;
   text: string | null;
-  target_device_id: string;
+  /** Null: the next desktop or Android device that listens. */
+  target_device_id: string | null;
   from_device_id: string | null;
   created_at: string;
   acked_at: string | null;
+  withdrawn_at: string | null;
 }
 
 /** A control that is to be stored. */
@@ -25,7 +27,7 @@ export type NewControl = Pick<
 >;
 
 const columns = (db: Db) => db`
-  id, order_no, session_id, account_id, type, text, target_device_id, from_device_id, created_at, acked_at`;
+  id, order_no, session_id, account_id, type, text, target_device_id, from_device_id, created_at, acked_at, withdrawn_at`;
 
 /** Whether a device was asked for something in a session. */
 export async function wasAsked(
@@ -38,15 +40,16 @@ export async function wasAsked(
   return rows.length > 0;
 }
 
-/** How many controls wait for a device, `most` at the highest. */
-export async function countWaiting(db: Db, accountId: string, deviceId: string, most: number): Promise<number> {
+/** How many controls wait for a device, or with null for the next one, `most` at the highest. */
+export async function countWaiting(db: Db, accountId: string, deviceId: string | null, most: number): Promise<number> {
   const [row] = await db<{ n: number }[]>`
     select count(*)::int as n from (select 1 from sessions.controls
-      where account_id = ${accountId} and target_device_id = ${deviceId} and acked_at is null limit ${most}) waiting`;
+      where account_id = ${accountId} and target_device_id is not distinct from ${deviceId}::uuid
+        and acked_at is null and withdrawn_at is null limit ${most}) waiting`;
   return row?.n ?? 0;
 }
 
-/** Stores a control in a locked session; of those of it that were acknowledged only the newest `kept` stay. */
+/** Stores a control in a locked session; of those of it that wait no more only the newest `kept` stay. */
 export async function insertControl(db: Db, time: Time, control: NewControl, kept: number): Promise<ControlRow> {
   const { session_id: session, account_id, type, text, target_device_id: target, from_device_id: from } = control;
   const [row] = await db<ControlRow[]>`
@@ -56,7 +59,8 @@ export async function insertControl(db: Db, time: Time, control: NewControl, kep
     returning ${columns(db)}`;
   await db`
     with gone as (
-      delete from sessions.controls where session_id = ${session} and acked_at is not null and order_no <= (
+      delete from sessions.controls
+      where session_id = ${session} and (acked_at is not null or withdrawn_at is not null) and order_no <= (
         select order_no from sessions.controls where session_id = ${session} order by order_no desc offset ${kept} limit 1)
       returning text
     ), freed as (
@@ -81,11 +85,12 @@ export async function listWaiting(
 ): Promise<ControlRow[]> {
   return db<ControlRow[]>`
     select ${columns(db)} from sessions.controls
-    where account_id = ${accountId} and target_device_id = ${deviceId} and acked_at is null and order_no > ${after}
+    where account_id = ${accountId} and target_device_id = ${deviceId} and acked_at is null and withdrawn_at is null
+      and order_no > ${after}
     order by order_no limit ${limit}`;
 }
 
-/** Notes that the target took a control, the first time; undefined when there is none for it. */
+/** Notes that the target took a control, the first time; undefined when there is none for it, or it was taken back. */
 export async function ackControl(
   db: Db,
   time: Time,
@@ -95,11 +100,45 @@ export async function ackControl(
     with before as (
       select id, acked_at from sessions.controls
       where id = ${id} and session_id = ${sessionId} and account_id = ${accountId} and target_device_id = ${deviceId}
+        and withdrawn_at is null
       for update
     )
     update sessions.controls c set acked_at = coalesce(c.acked_at, ${nowOf(db, time)})
     from before where c.id = before.id
     returning c.id, c.order_no, c.session_id, c.account_id, c.type, c.text, c.target_device_id, c.from_device_id,
-      c.created_at, c.acked_at, before.acked_at is null as is_first`;
+      c.created_at, c.acked_at, c.withdrawn_at, before.acked_at is null as is_first`;
   return row;
+}
+
+/** A control of a session, locked until the transaction ends. */
+export async function lockControl(db: Db, sessionId: string, id: string): Promise<ControlRow | undefined> {
+  const [row] = await db<ControlRow[]>`
+    select ${columns(db)} from sessions.controls where id = ${id} and session_id = ${sessionId} for update`;
+  return row;
+}
+
+/** Takes a locked control back. */
+export async function withdrawControl(db: Db, time: Time, id: string): Promise<ControlRow> {
+  const [row] = await db<ControlRow[]>`
+    update sessions.controls set withdrawn_at = ${nowOf(db, time)} where id = ${id} returning ${columns(db)}`;
+  return row as ControlRow;
+}
+
+/** Which of these ids are controls of a session that were taken back. */
+export async function listWithdrawn(db: Db, sessionId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from sessions.controls
+    where session_id = ${sessionId} and id::text = any(${[...ids]}::text[]) and withdrawn_at is not null`;
+  return rows.map(({ id }) => id);
+}
+
+/** Gives a device the controls of an account that wait for the next one, `most` of them, oldest first. */
+export async function adoptControls(db: Db, accountId: string, deviceId: string, most: number): Promise<ControlRow[]> {
+  return db<ControlRow[]>`
+    update sessions.controls set target_device_id = ${deviceId}
+    where id in (
+      select id from sessions.controls
+      where account_id = ${accountId} and target_device_id is null and acked_at is null and withdrawn_at is null
+      order by order_no limit ${most} for update skip locked)
+    returning ${columns(db)}`;
 }

@@ -29,8 +29,8 @@ interface Follower {
   at: number;
 }
 
-/** Whose controls a stream gets. */
-const inboxOf = (accountId: string, deviceId: string): string => `${accountId} ${deviceId}`;
+/** Whose controls a stream gets; of no device: what waits for the account's next one. */
+const inboxOf = (accountId: string, deviceId: string | null): string => `${accountId} ${deviceId ?? 'next'}`;
 
 /** The open streams of this gateway: those that follow a session, and those of devices that wait for controls. */
 export class SessionStreams {
@@ -38,6 +38,8 @@ export class SessionStreams {
   /** By session, or by account and device. */
   readonly #broadcast;
   readonly #followers = new Map<string, Set<Follower>>();
+  /** What gives the devices that listen here what waits for the next one, by account. */
+  readonly #adopters = new Map<string, Set<() => Promise<void>>>();
   /** Sessions that are being read, and whether there is more since. */
   readonly #reading = new Map<string, boolean>();
 
@@ -78,9 +80,23 @@ export class SessionStreams {
     if (!(await findSession(this.#kernel.sql, this.#kernel.clock, session.account_id, id))) stream.end();
   }
 
-  /** Sends what waits for a device, and then what comes; a control may come twice, under one id. */
-  async followDevice(accountId: string, deviceId: string, stream: EventStream): Promise<void> {
+  /**
+   * Sends what waits for a device, and then what comes; a control may come twice, under one id. `adopt` gives the device what
+   * waits for the account's next one.
+   */
+  async followDevice(
+    { accountId, deviceId, adopt }: { accountId: string; deviceId: string; adopt: () => Promise<void> },
+    stream: EventStream,
+  ): Promise<void> {
     this.#broadcast.follow(inboxOf(accountId, deviceId), stream);
+    const next = inboxOf(accountId, null);
+    const adopters = this.#adopters.get(next) ?? new Set();
+    this.#adopters.set(next, adopters.add(adopt));
+    stream.onClose(() => {
+      adopters.delete(adopt);
+      if (adopters.size === 0 && this.#adopters.get(next) === adopters) this.#adopters.delete(next);
+    });
+    await adopt();
     for (let after = 0; !stream.closed; ) {
       const rows = await listWaiting(this.#kernel.sql, { accountId, deviceId }, { after, limit: 20 });
       for (const row of rows) stream.send('control', toControl(row));
@@ -97,12 +113,15 @@ export class SessionStreams {
     if (lease !== undefined) this.#broadcast.send(sessionId, 'lease', lease === null ? {} : { lease });
     if (gone) this.#broadcast.end(sessionId);
     if (!control) return;
+    // The first device that gets there has it.
+    for (const adopt of this.#adopters.get(control.device) ?? []) await adopt();
     const here = [sessionId, control.device].filter((key) => this.#broadcast.isFollowed(key));
     if (here.length === 0) return;
     const [row] = await findControls(sql, [control.id]);
     if (!row) return;
     for (const key of here)
-      if (key === sessionId || row.acked_at === null) this.#broadcast.send(key, 'control', toControl(row));
+      if (key === sessionId || row.acked_at === null || row.withdrawn_at !== null)
+        this.#broadcast.send(key, 'control', toControl(row));
   }
 
   /** Reads what a session has more than its followers here, once for all of them. */

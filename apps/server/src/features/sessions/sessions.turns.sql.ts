@@ -11,6 +11,10 @@ export interface Turn {
   type: 'turn_start' | 'turn_end';
   /** What the turn begins with; empty when its client says nothing. */
   text: string;
+  /** Of the event: what the turn came to, when its client says so. */
+  data: Record<string, unknown> | null;
+  /** The device that reported it. */
+  deviceId: string;
 }
 
 /** A turn that is to be told. */
@@ -45,7 +49,7 @@ export async function takeTurn(
 ): Promise<TurnRow | undefined> {
   const [row] = await db<TurnRow[]>`
     select t.account_id as "accountId", t.session_id as "sessionId", t.seq, t.attempts, e.turn_id as "turnId", e.type,
-      coalesce(e.text, '') as text
+      coalesce(e.text, '') as text, e.data, e.device_id as "deviceId"
     from sessions.turns t join sessions.events e on e.session_id = t.session_id and e.seq = t.seq
     where t.session_id = ${session_id} and t.seq = ${seq} for update of t skip locked`;
   return row;
@@ -70,13 +74,20 @@ export async function postponeTurn(
   return row?.attempts ?? 0;
 }
 
-/** Whether a turn of a session of the account has ended. */
-export async function hasEnded(
+/** The end of a turn of a session of the account. */
+export async function findEnd(
   db: Db,
   { accountId, sessionId, turnId }: { accountId: string; sessionId: string; turnId: string },
-): Promise<boolean> {
-  const rows = await db`
-    select 1 from sessions.events e join sessions.sessions s on s.id = e.session_id
+): Promise<Pick<Turn, 'data'> | undefined> {
+  const [row] = await db<Pick<Turn, 'data'>[]>`
+    select e.data from sessions.events e join sessions.sessions s on s.id = e.session_id
     where s.id = ${sessionId} and s.account_id = ${accountId} and e.turn_id = ${turnId} and e.type = 'turn_end'`;
+  return row;
+}
+
+/** Whether a turn of a session has begun. */
+export async function hasBegun(db: Db, sessionId: string, turnId: string): Promise<boolean> {
+  const rows = await db`
+    select 1 from sessions.events where session_id = ${sessionId} and turn_id = ${turnId} and type = 'turn_start'`;
   return rows.length > 0;
 }

@@ -1,10 +1,18 @@
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
+import type { ControlRow } from './sessions.controls.sql.ts';
 import { deleteTurn, listDueTurns, postponeTurn, takeTurn, type Turn } from './sessions.turns.sql.ts';
 
-/** Told of each turn that begins or ends, in a transaction of its own; what it throws is tried again. */
-export type OnTurn = (db: Db, turn: Turn) => Promise<void>;
+/** What another feature is told of sessions. */
+export interface SessionListener {
+  /** Each turn that begins or ends, in a transaction of its own; what it throws is tried again. */
+  turn: (db: Db, turn: Turn) => Promise<void>;
+  /** A control that a device took, or that got its device, in the transaction of that. */
+  control: (db: Db, control: ControlRow) => Promise<void>;
+  /** A session that is deleted, in the transaction of that. */
+  gone: (db: Db, sessionId: string) => Promise<void>;
+}
 
 const lookEveryMs = 1_000;
 /** Accounts whose turns are told at the same time: none waits for another one's. */
@@ -19,10 +27,10 @@ const retrySeconds = [1, 5, 30, 300];
  */
 export class TurnTeller {
   readonly #kernel: Kernel;
-  readonly #onTurn: OnTurn;
+  readonly #onTurn: SessionListener['turn'];
   #loop: Loop | undefined;
 
-  constructor(kernel: Kernel, onTurn: OnTurn) {
+  constructor(kernel: Kernel, onTurn: SessionListener['turn']) {
     this.#kernel = kernel;
     this.#onTurn = onTurn;
   }

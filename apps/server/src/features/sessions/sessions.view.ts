@@ -44,15 +44,16 @@ export function toEvent(row: StoredEvent): z.input<typeof sessionEvent> {
 
 /** A control as it is answered. */
 export function toControl(row: ControlRow): z.input<typeof sessionControl> {
-  const { id, session_id, type, text, target_device_id, from_device_id, created_at, acked_at } = row;
+  const { id, session_id, type, text, target_device_id, from_device_id, created_at, acked_at, withdrawn_at } = row;
   return {
     id,
     session_id,
     type,
     ...(text !== null && { text }),
-    target_device_id,
+    ...(target_device_id !== null && { target_device_id }),
     ...(from_device_id !== null && { from_device_id }),
     created_at,
     ...(acked_at !== null && { acked_at }),
+    ...(withdrawn_at !== null && { withdrawn_at }),
   };
 }

@@ -2,11 +2,14 @@ import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.book.ts';
 import { checkServing } from './sessions.serving.ts';
+import type { SessionListener } from './sessions.turns.ts';
 
 /** Controls for the calling device. */
-export const stream = ({ streams }: Sessions): Operation =>
+export const stream = (sessions: Sessions, listener: SessionListener): Operation =>
   operation(contract.sessions.stream, async (context, { headers }) => {
     const deviceId = headers['x-svc-device'];
     await checkServing(context, deviceId);
-    await streams.followDevice(context.actor.accountId, deviceId, context.openEvents());
+    const { accountId } = context.actor;
+    const adopt = () => context.transaction((tx) => sessions.adopt(tx, { accountId, deviceId }, listener));
+    await sessions.streams.followDevice({ accountId, deviceId, adopt }, context.openEvents());
   });
