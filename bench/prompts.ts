@@ -1,9 +1,10 @@
 // Prompts and sessions: which of 10,000 open prompts a turn is, beside reading and comparing all of them; events appended a
 // second; how long an event takes to 200 followers of its session.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOverlap, normalized, wordsOf } from '@svc/matching';
-import { findMatch } from '../apps/server/src/features/prompts/prompts.match.ts';
+import { Matching } from '../apps/server/src/features/prompts/prompts.match.ts';
 import { inTransaction, openDatabase, type Sql } from '../apps/server/src/kernel/db/db.ts';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 import { Connection, openEvents, requestText } from './lib/client.ts';
@@ -31,6 +32,8 @@ await bench('prompts', defaults, async ({ prompts, longest, turns, scans, second
   const account = row?.account_id ?? '';
   const given = turnsOf(random, texts, turns, longest);
   const found = await match(sql, account, given);
+  say('ten turns of 99 kB');
+  const longOnes = await matchLong(sql, random);
   say(`${scans} scans of all`);
   const scanned = await scan(sql, account, given.slice(0, scans));
   say(`appends for ${seconds} s`);
@@ -43,12 +46,14 @@ await bench('prompts', defaults, async ({ prompts, longest, turns, scans, second
       rowOf(`kept (${prompts})`, kept),
       rowOf(`turns that are a prompt (${found.hits.length})`, found.hits),
       rowOf(`turns that are none (${found.misses.length})`, found.misses),
+      { ...rowOf('turns of 99 kB among 200 such prompts', longOnes.latencies), 'thread held ms': longOnes.heldMs },
       rowOf(`the same by comparing all (${scanned.length})`, scanned),
       { ...rowOf('appends, 16 sessions', appends.latencies), 'a second': Math.round(appends.perSecond) },
       { ...rowOf(`an event to ${followers} followers`, fanOut.latencies), lost: fanOut.lost },
     ],
     targets: [
       atMost('match p99 ms', percentile([...found.hits, ...found.misses], 0.99), 20),
+      atMost('thread held by a turn of 99 kB, ms', longOnes.heldMs, 50),
       { what: 'turns on the wrong side', measured: found.wrong, asked: '0', met: found.wrong === 0 },
       atLeast('appends/s', appends.perSecond, 500),
       atMost('events lost by followers', fanOut.lost, 0),
@@ -114,14 +119,41 @@ function turnsOf(random: () => number, texts: readonly string[], count: number, 
 
 async function match(sql: Sql, account: string, turns: readonly Turn[]) {
   const [hits, misses]: [number[], number[]] = [[], []];
+  const matching = new Matching();
   let wrong = 0;
   for (const { text, isPrompt } of turns) {
     const began = performance.now();
-    const found = await inTransaction(sql, (tx) => findMatch(tx, account, text));
+    const found = await inTransaction(sql, (tx) => matching.find(tx, account, text));
     (isPrompt ? hits : misses).push(performance.now() - began);
     if ((found !== undefined) !== isPrompt) wrong += 1;
   }
+  await matching.close();
   return { hits, misses, wrong };
+}
+
+/** Long turns that are like many long prompts, and how long they hold the thread that serves requests. */
+async function matchLong(sql: Sql, random: () => number): Promise<{ latencies: number[]; heldMs: number }> {
+  const [account, matching] = [randomUUID(), new Matching()];
+  const base = textOf(random, 98_000);
+  const latencies: number[] = [];
+  for (let n = 0; n < 200; n++) {
+    const prompt = `${base} number ${n}`;
+    const [row] = await sql<{ id: string; order_no: number }[]>`
+      insert into prompts.prompts (account_id, prompt, bytes, text_hash, source, auto_run, state, created_at, updated_at)
+      values (${account}, ${prompt}, ${prompt.length}, ${randomBytes(32)}, 'bench', false, 'open', now(), now())
+      returning id, order_no`;
+    if (row) await matching.keep(sql, { ...row, account_id: account, prompt });
+  }
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  for (let n = 0; n < 10; n++) {
+    const began = performance.now();
+    await inTransaction(sql, (tx) => matching.find(tx, account, `${base} number ${n} of many`));
+    latencies.push(performance.now() - began);
+  }
+  delay.disable();
+  await matching.close();
+  return { latencies, heldMs: Math.round(delay.max / 1e6) };
 }
 
 /** What there would be without a search: every open prompt is read and compared. */

@@ -6,13 +6,18 @@ export const sketchBits = 8_192;
 /** A set of bits, one for each word of a text; a word's third occurrence has another one than its second. */
 export type Sketch = Uint8Array;
 
+/** A hash for each occurrence of a word in a text. */
+export function* occurrences(word: string, count: number): Iterable<number> {
+  const start = hashOf(word);
+  for (let nth = 0; nth < count; nth += 1) yield mixed(start + Math.imul(nth, 0x9e3779b9));
+}
+
 /** The sketch of a text's words. */
 export function sketchOf({ counts }: Words): Sketch {
   const sketch = new Uint8Array(sketchBits / 8);
   for (const [word, count] of counts) {
-    const start = hashOf(word);
-    for (let nth = 0; nth < count; nth += 1) {
-      const bit = mixed(start + Math.imul(nth, 0x9e3779b9)) % sketchBits;
+    for (const hash of occurrences(word, count)) {
+      const bit = hash % sketchBits;
       sketch[bit >> 3] = (sketch[bit >> 3] as number) | (0x80 >> (bit & 7));
     }
   }

@@ -12,11 +12,24 @@ export interface Words {
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
 /** Words of a text in NFC and lower case: runs of letters and digits. */
-export function wordsOf(text: string): Words {
+export const wordsOf = (text: string): Words => countsOf(text, (found) => found);
+
+/** Pairs of words that follow each other. */
+export function pairsOf(text: string): Words {
+  let before = '';
+  return countsOf(text, (found) => {
+    const pair = `${before} ${found}`;
+    before = found;
+    return pair;
+  });
+}
+
+function countsOf(text: string, what: (found: string) => string): Words {
   const counts = new Map<string, number>();
   let total = 0;
   for (const [found] of text.normalize('NFC').toLowerCase().matchAll(word)) {
-    counts.set(found, (counts.get(found) ?? 0) + 1);
+    const counted = what(found);
+    counts.set(counted, (counts.get(counted) ?? 0) + 1);
     total += 1;
   }
   return { counts, total };

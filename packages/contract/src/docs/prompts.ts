@@ -20,6 +20,7 @@ const launched: z.output<typeof prompt> = {
   ...open,
   status: 'launched',
   run_session_id: samples.session,
+  waiting_for: `device ${samples.device}: it has not taken the prompt`,
   launched_at: '2026-11-02T09:00:00.000Z',
 };
 const report = {

@@ -45,7 +45,12 @@ export function promptsFeature(
         return prompts.streams.send(change);
       });
       if (works) ticker.start();
-      return { stop: () => ticker.stop() };
+      return {
+        async stop() {
+          await ticker.stop();
+          await prompts.stop();
+        },
+      };
     },
   };
 }

@@ -6,7 +6,8 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { findDevices, findFreshest } from '../devices/index.ts';
 import { type ControlRow, type Sessions, type Turn, workPlatforms } from '../sessions/index.ts';
-import { findMatch, hashesOf, keepWords } from './prompts.match.ts';
+import { Matching } from './prompts.match.ts';
+import { forgetWords, insertWords } from './prompts.match.sql.ts';
 import { isTurnOf, Launches, outcomeOf } from './prompts.runs.ts';
 import { findBySession, type RunRow } from './prompts.runs.sql.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type PromptRow,
   promptsQuota,
 } from './prompts.sql.ts';
-import { firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.states.ts';
+import { activeStates, firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.states.ts';
 import { PromptStreams } from './prompts.streams.ts';
 
 /** What a person or a feature says of a new prompt. */
@@ -55,6 +56,7 @@ export class Prompts {
   readonly #kernel: Kernel;
   readonly #sessions: Sessions;
   readonly #launches: Launches;
+  readonly #matching = new Matching();
 
   constructor(kernel: Kernel, sessions: Sessions) {
     this.#kernel = kernel;
@@ -68,7 +70,9 @@ export class Prompts {
    * 400 for a device that the account has not, 429 when it may have no more.
    */
   async create(tx: Db, accountId: string, terms: PromptTerms): Promise<{ created: boolean; row: PromptRow }> {
-    const hashes = hashesOf(terms.prompt);
+    const described = await this.#matching.describe(terms.prompt);
+    const [textHash, prefixHash] = [described.textHash, described.prefixHash].map((hash) => hash && Buffer.from(hash));
+    const hashes = { textHash: textHash as Buffer, prefixHash: prefixHash ?? null };
     const before = await findByText(tx, accountId, hashes.textHash);
     if (before) return { created: false, row: before };
     const { config, clock } = this.#kernel;
@@ -95,7 +99,7 @@ export class Prompts {
       if (other) return { created: false, row: other };
       throw new ApiError('unavailable', 'the prompt was deleted while it was kept anew; try again');
     }
-    await keepWords(tx, row);
+    if (described.total > 0) await insertWords(tx, row, described);
     await this.streams.publish(tx, { accountId, id: row.id, op: 'create', armed: row.armed_at !== null });
     if (goalKey !== undefined) {
       for (const older of await lockOlderOfGoal(tx, row)) await this.#move(tx, now, older, 'supersede', { by: row.id });
@@ -239,7 +243,7 @@ export class Prompts {
     const { accountId, sessionId, turnId } = turn;
     const run = await findBySession(tx, accountId, sessionId);
     const isOwn = run !== undefined && isTurnOf(run, turn);
-    const id = isOwn ? run.prompt_id : await findMatch(tx, accountId, turn.text);
+    const id = isOwn ? run.prompt_id : await this.#matching.find(tx, accountId, turn.text, launchOf(run));
     const row = id === undefined ? undefined : await lockPrompt(tx, accountId, id);
     if (!row) return;
     if (isOwn) await this.#launches.onBegin(tx, now, turn);
@@ -289,8 +293,18 @@ export class Prompts {
     given: Parameters<typeof movePrompt<N>>[4],
   ): Promise<PromptRow | undefined> {
     const moved = await movePrompt(tx, now, row, name, given);
-    if (moved) await this.#publish(tx, moved);
+    if (!moved) return undefined;
+    // What is active no more matches no turn.
+    const [was, is] = [row, moved].map(({ state }) => activeStates.includes(state));
+    if (was && !is) await forgetWords(tx, row.id);
+    if (is && !was) await this.#matching.keep(tx, row);
+    await this.#publish(tx, moved);
     return moved;
+  }
+
+  /** Ends what compares texts. */
+  stop(): Promise<void> {
+    return this.#matching.close();
   }
 
   /** The same; throws 409 `prompt_closed`. */
@@ -326,6 +340,9 @@ export class Prompts {
     throw badRequest(`target_device_id: ${why}`, { target_device_id: [why] });
   }
 }
+
+/** The launch that opened a session, as a match asks for it. */
+const launchOf = (run: RunRow | undefined) => run && { promptId: run.prompt_id, hasTurn: run.turn_id !== null };
 
 /** When something is to be done by itself: at its instant, or at once for what launches itself. */
 function armed(now: Instant, notBefore: string | null, autoRun: boolean) {

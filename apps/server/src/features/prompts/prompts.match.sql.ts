@@ -6,11 +6,11 @@ import type { PromptRow } from './prompts.sql.ts';
 export async function insertWords(
   db: Db,
   { id, account_id, order_no }: Pick<PromptRow, 'id' | 'account_id' | 'order_no'>,
-  words: { total: number; sketch: Sketch },
+  words: { total: number; sketch: Sketch; hashes: Uint8Array },
 ): Promise<void> {
   await db`
-    insert into prompts.words (prompt_id, account_id, order_no, total, sketch, ones)
-    select ${id}, ${account_id}, ${order_no}, ${words.total}, bits, bit_count(bits)
+    insert into prompts.words (prompt_id, account_id, order_no, total, hashes, sketch, ones)
+    select ${id}, ${account_id}, ${order_no}, ${words.total}, ${Buffer.from(words.hashes)}, bits, bit_count(bits)
     from (select ${bitsOf(words.sketch)}::text::bit(8192) as bits) given`;
 }
 
@@ -26,21 +26,28 @@ export async function forgetWords(db: Db, id: string): Promise<void> {
 export interface Candidate {
   id: string;
   order_no: number;
+  /** Its words. */
+  total: number;
 }
 
-/** The newest active prompt of an account with this text, or with this beginning. */
-export async function findSame(
+/** Prompts of one beginning that are compared. */
+const mostPrefixes = 200;
+
+/** The active prompt of an account with this text, and those with this beginning, newest first. */
+export async function findKin(
   db: Db,
   accountId: string,
-  { textHash, prefixHash }: { textHash: Buffer; prefixHash: Buffer | null },
-): Promise<Candidate | undefined> {
-  const [row] = await db<Candidate[]>`
-    select id, order_no from (
-      select id, order_no, state from prompts.prompts where account_id = ${accountId} and text_hash = ${textHash}
+  { textHash, prefixHash }: { textHash: Uint8Array; prefixHash: Uint8Array | null },
+): Promise<{ same: Candidate | undefined; prefix: Candidate[] }> {
+  const rows = await db<(Candidate & { is_same: boolean })[]>`
+    select id, order_no, is_same, coalesce((select total from prompts.words w where w.prompt_id = id), 0) as total from (
+      select id, order_no, state, true as is_same from prompts.prompts
+      where account_id = ${accountId} and text_hash = ${Buffer.from(textHash)}
       union all
-      select id, order_no, state from prompts.prompts where account_id = ${accountId} and prefix_hash = ${prefixHash}
-    ) same where state in ('open', 'launched', 'sent', 'answered') order by order_no desc limit 1`;
-  return row;
+      select id, order_no, state, false from prompts.prompts
+      where account_id = ${accountId} and prefix_hash = ${prefixHash && Buffer.from(prefixHash)}
+    ) kin where state in ('open', 'launched', 'sent', 'answered') order by is_same desc, order_no desc limit ${mostPrefixes}`;
+  return { same: rows.find(({ is_same }) => is_same), prefix: rows.filter(({ is_same }) => !is_same) };
 }
 
 /** What is searched for. */
@@ -62,20 +69,42 @@ export const searchOf = (db: Db, { accountId, sketch, total, least, most }: Word
   with given as materialized (
     select bits, bit_count(bits) as ones from (select ${bitsOf(sketch)}::text::bit(8192) as bits) one
   )
-  select prompt_id as id, order_no
+  select prompt_id as id, order_no, total
   from given, prompts.words, lateral (select (85 * greatest(total, ${total}::int) + 99) / 100 as words) need
   where account_id = ${accountId} and total between ${least} and ${most}
     and bit_count(given.bits & sketch) >= need.words + greatest(given.ones - ${total}::int, words.ones - total)
-  order by order_no desc limit 2000`;
+  order by bit_count(given.bits & sketch)::float8 / greatest(total, ${total}::int) desc, order_no desc limit 2000`;
 
 /**
- * Active prompts of an account whose words may overlap, newest first. In a transaction: where one account has most of the
+ * Active prompts of an account whose words may overlap, those that are likely to share most first. In a transaction: where one account has most of the
  * prompts the planner would rather read all of the table. Sent at once, which saves two ways to the server and back.
  */
 export async function searchWords(tx: Db, search: WordSearch): Promise<Candidate[]> {
   const set = (to: 'on' | 'off') => tx`select set_config('enable_seqscan', ${to}, true)`;
   const [, rows] = await Promise.all([set('off'), tx<Candidate[]>`${searchOf(tx, search)}`, set('on')]);
   return rows;
+}
+
+/** Hashes of words by prompt; null for one that was kept before there were any. */
+export async function listHashes(db: Db, ids: readonly string[]): Promise<{ id: string; hashes: Buffer | null }[]> {
+  return db<{ id: string; hashes: Buffer | null }[]>`
+    select prompt_id as id, hashes from prompts.words where prompt_id = any(${[...ids]}::uuid[])`;
+}
+
+/** The lowest hashes of prompts, so many bytes of each. */
+export async function listLows(
+  db: Db,
+  ids: readonly string[],
+  bytes: number,
+): Promise<{ id: string; low: Buffer | null }[]> {
+  return db<{ id: string; low: Buffer | null }[]>`
+    select prompt_id as id, substring(hashes from 1 for ${bytes}) as low from prompts.words
+    where prompt_id = any(${[...ids]}::uuid[])`;
+}
+
+/** Keeps the hashes of a prompt that has none. */
+export async function setHashes(db: Db, id: string, hashes: Buffer): Promise<void> {
+  await db`update prompts.words set hashes = ${hashes} where prompt_id = ${id}`;
 }
 
 /** Texts by id. */

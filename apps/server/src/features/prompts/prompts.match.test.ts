@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, test } from 'node:test';
-import { sketchOf, wordsOf } from '@svc/matching';
+import { after, describe, test } from 'node:test';
+import { compare, sketchOf, wordsOf } from '@svc/matching';
 import { testClock } from '../../kernel/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, http, openTest, until } from '../../testing.ts';
 import { openDevice } from '../sessions/sessions.testing.ts';
-import { findMatch } from './prompts.match.ts';
+import { Matching } from './prompts.match.ts';
 import { searchOf } from './prompts.match.sql.ts';
 import { reportTurn } from './prompts.testing.ts';
 
@@ -18,10 +18,19 @@ interface Pair {
   b: string;
 }
 const file = new URL('../../../../../packages/matching/fixtures/pairs.json', import.meta.url);
+const labelled = JSON.parse(
+  readFileSync(new URL('../../../../../packages/matching/fixtures/templates.json', import.meta.url), 'utf8'),
+) as {
+  templates: { prompts: string[] }[];
+  turns: { id: string; template: number; prompt: number | null; kind: string; text: string }[];
+};
+const { templates, turns } = labelled;
 const pairs = JSON.parse(readFileSync(file, 'utf8')) as Pair[];
 
 describe('prompts that turns match', () => {
   const clock = testClock();
+  const matching = new Matching();
+  after(() => matching.close());
   const { gateway, database } = shared(() => openTest({ clock }));
   const keep = async (key: string, prompt: string): Promise<string> =>
     (await http(gateway.url, '/v1/prompts', { key, body: { prompt } })).body.id;
@@ -31,9 +40,57 @@ describe('prompts that turns match', () => {
     for (const { kind, is, a, b } of pairs) {
       const { id, key } = await createAccount(gateway);
       const prompt = await keep(key, a);
-      const found = await inTransaction(sql, (tx) => findMatch(tx, id, b));
+      const found = await inTransaction(sql, (tx) => matching.find(tx, id, b));
       assert.equal(found, is === 'none' ? undefined : prompt, `${kind}: ${b.slice(0, 80)}`);
     }
+  });
+
+  test('of 200 prompts from ten templates no turn is taken for another one, and each that shares 85 % is found', async () => {
+    const { sql } = gateway.kernel;
+    const { id, key } = await createAccount(gateway);
+    const ids = new Map<string, string>();
+    for (const [template, { prompts }] of templates.entries())
+      for (const [nth, text] of prompts.entries()) ids.set(await keep(key, text), `${template} ${nth}`);
+    assert.equal(ids.size, 200);
+    for (const turn of turns) {
+      const found = await inTransaction(sql, (tx) => matching.find(tx, id, turn.text));
+      const which = found === undefined ? undefined : ids.get(found);
+      const wanted = turn.prompt === null ? undefined : `${turn.template} ${turn.prompt}`;
+      const text = templates[turn.template]?.prompts[turn.prompt ?? -1] ?? '';
+      if (turn.kind === 'same') assert.equal(which, wanted, turn.id);
+      // Fewer than 85 % of the words: document 1 says that it is none.
+      else if (wanted !== undefined)
+        assert.equal(which, compare(text, turn.text) === undefined ? undefined : wanted, turn.id);
+      else if (which !== undefined) assert.equal(which.split(' ')[0], String(turn.template), turn.id);
+    }
+  });
+
+  test('200 launches of prompts from ten templates: each turn, in any order, answers its own prompt', async () => {
+    const account = await createAccount(gateway);
+    const laptop = await openDevice(gateway, account, { platform: 'desktop' });
+    const { sql } = gateway.kernel;
+    const runs: { id: string; session: string; text: string }[] = [];
+    for (const text of templates.flatMap(({ prompts }) => prompts)) {
+      const id = await keep(account.key, text);
+      const { prompt } = (await laptop.ask('POST', `/v1/prompts/${id}/launch`)).body;
+      runs.push({ id, session: prompt.run_session_id, text });
+    }
+    // Every third in the order of launching, and the client names the turns: neither order nor name says which it is.
+    for (const [nth] of runs.entries()) {
+      const run = runs[(nth * 67) % runs.length] ?? assert.fail();
+      await reportTurn(laptop, run.session, nth % 2 ? run.text : `${run.text}\nThank you.`);
+    }
+    await until(async () => {
+      clock.advance(100);
+      const [row] = await sql<
+        { n: number }[]
+      >`select count(*)::int as n from sessions.turns where account_id = ${account.id}`;
+      return row?.n === 0;
+    });
+    const rows = await sql<{ id: string; state: string; own: boolean }[]>`
+      select id, state, match_ref = run_session_id::text as own from prompts.prompts where account_id = ${account.id}`;
+    assert.equal(rows.length, 200);
+    for (const row of rows) assert.deepEqual([row.state, row.own], ['answered', true], row.id);
   });
 
   test('among 10,000 open prompts the search reads an index, and finds the one that shares 85 % of its words', async () => {
@@ -68,11 +125,11 @@ describe('prompts that turns match', () => {
       assert.doesNotMatch(text, /Seq Scan/, text);
       assert.match(text, /bit_count\(\(given\.bits & /, 'the bits of the text are made once, in whatever plan');
     });
-    const found = await inTransaction(sql, (tx) => findMatch(tx, id, changed ?? ''));
+    const found = await inTransaction(sql, (tx) => matching.find(tx, id, changed ?? ''));
     const [row] = await sql<{ prompt: string }[]>`select prompt from prompts.prompts where id = ${found ?? null}`;
     assert.equal(row?.prompt, wanted);
     const stranger = await createAccount(gateway);
-    assert.equal(await inTransaction(sql, (tx) => findMatch(tx, stranger.id, wanted)), undefined);
+    assert.equal(await inTransaction(sql, (tx) => matching.find(tx, stranger.id, wanted)), undefined);
     // What is looked up for is kept, and in the next transaction the planner is free again.
     const [setting] = await sql<{ enable_seqscan: string }[]>`show enable_seqscan`;
     assert.equal(setting?.enable_seqscan, 'on');

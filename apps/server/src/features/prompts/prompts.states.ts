@@ -1,7 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
-import { keepWords } from './prompts.match.ts';
-import { forgetWords } from './prompts.match.sql.ts';
 import type { Outcome } from './prompts.runs.sql.ts';
 import {
   changePrompt,
@@ -124,9 +122,6 @@ export async function movePrompt<N extends PromptMoveName>(
   const move = promptMoves[name] as PromptMove<Given<N>>;
   if (!move.from.includes(prompt.state)) return undefined;
   if (move.guard && !move.guard.holds(prompt, given)) return undefined;
-  const [was, is] = [activeStates.includes(prompt.state), activeStates.includes(move.to)];
-  if (was && !is) await forgetWords(tx, prompt.id);
-  if (is && !was) await keepWords(tx, prompt);
   return changePrompt(tx, now.iso, prompt.id, { ...move.columns?.(given, now.iso), state: move.to });
 }
 

@@ -338,16 +338,24 @@ describe('prompts', () => {
     await until(async () => (await get(id)).match_turn_id === next && (await get(id)).status === 'answered');
   });
 
-  test('of several prompts that a turn carries the newest is sent, and closed ones are not', async () => {
+  test('of several prompts that a turn carries the same text is sent, then the one that shares most, and no closed one', async () => {
     const text = 'Plan the garden for spring with tomatoes peppers beans peas onions garlic and a row of flowers';
     const same = (await keep(text)).body.id;
     const overlap = (await keep(`${text} please`)).body.id;
+    const further = (await keep(`${text} with all details`)).body.id;
     const closed = (await keep(`${text} now`)).body.id;
     await change(closed, { status: 'dismissed' });
     const session = (await laptop.ask('POST', '/v1/sessions', {})).body.id;
+    const states = async () => Promise.all([same, overlap, further, closed].map(async (id) => (await get(id)).status));
     await reportTurn(laptop, session, text);
+    await until(async () => (await get(same)).status === 'answered');
+    assert.deepEqual(await states(), ['answered', 'open', 'open', 'dismissed']);
+    await reportTurn(laptop, session, `${text} pleased`);
+    await until(async () => (await get(same)).match_ref === session && (await states()).every((one) => one !== 'sent'));
+    await change(same, { status: 'done' });
+    await reportTurn(laptop, session, `${text} thanks`);
     await until(async () => (await get(overlap)).status === 'answered');
-    assert.deepEqual([(await get(same)).status, (await get(closed)).status], ['open', 'dismissed']);
+    assert.deepEqual(await states(), ['done', 'answered', 'open', 'dismissed']);
   });
 
   test('a client reports a match of its own, to prompts that are active', async () => {
