@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { text } from './fields.ts';
+import { dateTime, text } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** Codes of the tools' own (document 1, Errors). */
@@ -31,10 +31,22 @@ export const searchResult = z
   .object({
     title: z.string(),
     url: z.url().describe('After redirects, without tracking'),
-    snippet: z.string().describe('Stands on the page, word for word'),
+    snippet: z
+      .string()
+      .describe(
+        'Whole sentences of the page, word for word, below what says what they are: a heading, the head of a table',
+      ),
     page_age: z.string().describe('ISO date or instant; empty when unknown'),
     source: z.string().describe('What found it: `index`, or the id of a source'),
     verified: z.boolean().describe('Always true: what could not be verified is left out'),
+    proof: z
+      .object({
+        sha256: z.string().describe('Of the visible text of the page, as UTF-8'),
+        start: z.int().describe('Where its sentences stand in that text, in UTF-16 units'),
+        end: z.int(),
+        at: dateTime.describe('When the page was read'),
+      })
+      .describe('`svc index prove` checks it against the page that is kept (additive)'),
   })
   .meta({ id: 'SearchResult' });
 

@@ -57,6 +57,8 @@ export interface Page {
   readonly blocks: readonly Block[];
   /** All text that a reader of the page sees, a block a line; at most 1,000,000 units. */
   readonly visible: string;
+  /** For each line of `visible` the lines that say what it is (`Visible`); empty where the document says nothing of it. */
+  readonly outline: readonly (readonly number[])[];
   /** The page asks not to be indexed. */
   readonly noIndex: boolean;
 }

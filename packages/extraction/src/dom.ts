@@ -1,4 +1,5 @@
 import { DOMParser } from 'linkedom';
+import { isHiddenBy, isUnseen, type Sheet, sheetOf } from './hidden.ts';
 import type { Tidied } from './tidy.ts';
 
 /** An element that is seen. Depth is at most that of `tidy`, so walks may recurse. */
@@ -57,7 +58,7 @@ const headTags = new Set(['title', 'meta', 'link', 'base']);
 const unseen = new Set(
   (
     'script style noscript template datalist object embed param source track iframe svg canvas audio video progress ' +
-    'meter textarea'
+    'meter textarea del s strike'
   ).split(' '),
 );
 const kept = new Set(
@@ -68,10 +69,10 @@ const kept = new Set(
 );
 
 /** Reads HTML into a tree, and takes what is not seen out of the document as well. */
-export function treeOf({ html }: Tidied): Tree {
+export function treeOf({ html, styles }: Tidied): Tree {
   const text = `<!doctype html><html><head></head><body>${html}</body></html>`;
   const document = new DOMParser().parseFromString(text, 'text/html') as unknown as DomDocument;
-  const builder = new Builder();
+  const builder = new Builder(sheetOf(styles));
   builder.walk(document.body);
   for (const node of builder.hidden) node.remove();
   const { root, elements, head, navigation, nodes } = builder;
@@ -85,6 +86,11 @@ class Builder {
   readonly navigation: DomNode[] = [];
   nodes = 0;
   readonly root = this.make('body', undefined, {});
+  private readonly sheet: Sheet;
+
+  constructor(sheet: Sheet) {
+    this.sheet = sheet;
+  }
 
   /** Walks without recursion: the parser may nest deeper than `tidy` foresaw. */
   walk(body: DomNode): void {
@@ -134,7 +140,7 @@ class Builder {
       this.hidden.push(node);
       return undefined;
     }
-    if (unseen.has(tag) || isHidden(tag, attributes)) {
+    if (unseen.has(tag) || isHidden(tag, attributes) || isHiddenBy(this.sheet, tag, attributes)) {
       this.hidden.push(node);
       return undefined;
     }
@@ -179,7 +185,7 @@ function isHidden(tag: string, attributes: Readonly<Record<string, string>>): bo
   const { hidden, style } = attributes;
   if (hidden !== undefined && hidden.toLowerCase() !== 'until-found') return true;
   if (attributes['aria-hidden']?.toLowerCase() === 'true') return true;
-  return style !== undefined && /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(style.slice(0, 2000));
+  return style !== undefined && isUnseen(style);
 }
 
 /** Text and link lengths, from the last element to the first: children come after their parents. Returns `textWork`. */

@@ -11,7 +11,7 @@ describe('figures that a tag raises, lowers or strikes', () => {
       ['10<sup>6</sup> atoms', '10^6 atoms'],
       ['since 1990<sup>3</sup>.', 'since 1990^3.'],
       ['x 5<sub>2</sub> y', 'x 5_2 y'],
-      ['<del>100</del><ins>80</ins> lei', '100 80 lei'],
+      ['<del>100</del><ins>80</ins> lei', '80 lei'],
       ['the 3<sup>rd</sup> H<sub>2</sub>O <b>1</b>2', 'the 3rd H2O 12'],
       ['m<sup>2</sup> and 7', 'm2 and 7'],
     ];

@@ -7,7 +7,7 @@ import { baseOf, metadataOf, titleElement } from './metadata.ts';
 import { readPdf } from './pdf.ts';
 import { cut, oneLine } from './text.ts';
 import { tidy } from './tidy.ts';
-import { visibleText } from './visible.ts';
+import { visibleOf } from './visible.ts';
 
 const mostHtml = 3 * 1024 * 1024;
 const nothing = {
@@ -18,6 +18,7 @@ const nothing = {
   lang: '',
   publishedAt: '',
   noIndex: false,
+  outline: [],
 } as const;
 
 /**
@@ -42,12 +43,12 @@ function htmlPage({ contentType, text }: Sniffed, url: string): Page {
   const tidied = tidy(text.slice(0, mostHtml));
   const tree = treeOf(tidied);
   const base = baseOf(tree.head, url);
-  const visible = visibleText(tree.root);
+  const { text: visible, outline } = visibleOf(tree.root);
   // For Readability, which strips the site's name from it.
   tree.document.title = oneLine(titleElement(tree), 500);
   const article: Article = articleOf(tree, base);
   const metadata = metadataOf(tree, { jsonLd: tidied.jsonLd, rootTag: tidied.rootTag, base }, article);
-  return { ...metadata, kind: 'html', contentType, blocks: article.blocks, visible };
+  return { ...metadata, kind: 'html', contentType, blocks: article.blocks, visible, outline };
 }
 
 function feedPage({ contentType, text }: Sniffed, url: string): Page {

@@ -1,3 +1,4 @@
+import { mostStyle } from './hidden.ts';
 /** Bounds of what the parser is given. Its stack is an array shifted at every tag, so depth costs squared time. */
 const mostDepth = 256;
 const mostElements = 100_000;
@@ -11,6 +12,8 @@ export interface Tidied {
   readonly html: string;
   /** Texts of the JSON-LD scripts. */
   readonly jsonLd: readonly string[];
+  /** Texts of style sheets. */
+  readonly styles: readonly string[];
   /** Attributes of `<html>`, as written. */
   readonly rootTag: string;
   readonly elements: number;
@@ -60,6 +63,7 @@ export function tidy(html: string): Tidied {
   return {
     html: pass.out.join(''),
     jsonLd: pass.jsonLd,
+    styles: pass.styles,
     rootTag: pass.rootTag,
     elements: pass.elements,
     bounded: pass.bounded,
@@ -71,6 +75,8 @@ const isLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code
 class Pass {
   readonly out: string[] = [];
   readonly jsonLd: string[] = [];
+  readonly styles: string[] = [];
+  private styleUnits = 0;
   rootTag = '';
   elements = 0;
   bounded = false;
@@ -198,6 +204,7 @@ class Pass {
     ) {
       if (this.jsonLd.length < 20 && close - end < 500_000) this.jsonLd.push(html.slice(end, close));
     }
+    if (name === 'style' && (this.styleUnits += close - end) <= mostStyle) this.styles.push(html.slice(end, close));
     const stop = html.indexOf('>', close);
     return this.drop(at, stop === -1 ? html.length : stop + 1, inline.has(name) ? '' : ' ');
   }

@@ -53,7 +53,7 @@ export class Matcher {
       });
       ended.catch(() => {});
       const answered = once(worker, 'message', { signal: over.signal });
-      worker.postMessage(question);
+      worker.postMessage(question, []);
       const [answer] = (await Promise.race([answered, ended])) as [unknown];
       over.abort();
       return answer;

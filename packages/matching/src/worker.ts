@@ -9,5 +9,5 @@ export interface Question {
 
 parentPort?.on('message', ({ name, given }: Question) => {
   const does = work[name] as (...words: readonly unknown[]) => unknown;
-  parentPort?.postMessage(does(...given));
+  parentPort?.postMessage(does(...given), []);
 });

@@ -1,12 +1,6 @@
-import { type PageIndex, type Span, textAt } from './page.ts';
+import { type Answer, answerAt } from './answers.ts';
+import { type PageIndex, sentencesIn, type Span } from './page.ts';
 import { rootOf } from './words.ts';
-
-/** A part of a page that answers a question. */
-export interface Passage {
-  /** The page's own words, in one line. */
-  readonly text: string;
-  readonly span: Span;
-}
 
 /** How a page relates to a question: what ranking needs of it. */
 export interface Relevance {
@@ -58,7 +52,7 @@ const mustHold = (words: number): number => (words <= 2 ? words : Math.ceil((wor
  * The part of a page, of one to three sentences, that answers a question best by BM25. Undefined when none holds enough of
  * its words (design: tools, Search).
  */
-export function bestPassage(page: PageIndex, words: readonly string[]): Passage | undefined {
+export function bestPassage(page: PageIndex, words: readonly string[]): Answer | undefined {
   if (words.length === 0) return undefined;
   const hits = hitsOf(page, words);
   if (new Set(hits.values()).size < mustHold(words.length)) return undefined;
@@ -67,7 +61,7 @@ export function bestPassage(page: PageIndex, words: readonly string[]): Passage 
   const best =
     bestOf(page, windowsOf(page, sentences, false), hits, words.length) ??
     bestOf(page, windowsOf(page, sentences, true), hits, words.length);
-  return best && { text: textAt(page, best), span: best };
+  return best && answerAt(page, best);
 }
 
 function bestOf(
@@ -137,22 +131,17 @@ function windowsOf(page: PageIndex, sentences: readonly Window[], crossesLines: 
 const isNewLine = ({ text, tokens }: PageIndex, at: number): boolean =>
   text.slice(tokens[at - 1]?.end ?? 0, tokens[at]?.start ?? 0).includes('\n');
 
-/** Ends of sentences: a stop before white space, or the end of a line that was not wrapped. */
-const sentenceEnd = /\n+(?!\p{Ll})|[.!?…]+["”’»)\]]*(?=\s)/gu;
-
 function sentencesOf(page: PageIndex): Window[] {
   const sentences: Window[] = [];
-  let start = 0;
   let first = 0;
-  const close = (end: number): void => {
-    let past = first;
-    while ((page.tokens[past]?.start ?? Infinity) < end) past += 1;
-    if (past > first) sentences.push(...cut(page, { span: { start, end }, first, past }));
-    start = end;
-    first = past;
-  };
-  for (const match of page.text.matchAll(sentenceEnd)) close(match.index + match[0].length);
-  close(page.text.length);
+  for (const block of page.blocks) {
+    for (const span of sentencesIn(page, block)) {
+      let past = first;
+      while ((page.tokens[past]?.start ?? Infinity) < span.end) past += 1;
+      if (past > first) sentences.push(...cut(page, { span, first, past }));
+      first = past;
+    }
+  }
   return sentences;
 }
 

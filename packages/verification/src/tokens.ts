@@ -54,24 +54,18 @@ export const isNumeric = (token: string): boolean => /^\p{N}/u.test(token);
 /** Whether a token is a sign that belongs to a number. */
 export const isSign = (token: string): boolean => /^[-\p{Sc}%‰°±+<>=≤≥≠≈~×÷]$/u.test(token);
 
-const negations = new Set(
+/** Words that turn what they belong to, in English and Romanian: they matter only where a sentence is too long to be shown whole. */
+const turning = new Set(
   (
-    "not no never nobody none nothing neither nor without cannot can't nowhere hardly barely deny denies refuse refuses " +
-    'refused refusing forbidden prohibited banned fail fails failed ' +
-    'nu n nici niciodată niciun nicio nimeni nimic fără nicidecum nicăieri neagă dezminte refuză refuzat ' +
-    'interzis interzisă interzise interziși interzice'
+    'not no never nobody none nothing neither nor without cannot hardly barely but however although though unless except if ' +
+    'only until provided false untrue denied denies deny refused banned prohibited forbidden ' +
+    'nu n nici niciodată niciun nicio nimeni nimic fără dar însă totuși deși decât dacă numai doar până exceptând afară fals ' +
+    'falsă neagă negat dezminte dezmințit interzis interzisă'
   ).split(' '),
 );
-const denials = new Set(
-  'false falsely untrue incorrect denied fals falsă neadevărat neadevărată negat dezmințit dezmințită'.split(' '),
-);
 
-/** Whether a word says of its whole sentence that it is not so: what is cut out before it says the opposite. */
-export const isDenial = (token: string): boolean => denials.has(token);
-
-/** Whether a word turns what follows it into its opposite, in English or Romanian. */
-export const isNegation = (token: string): boolean =>
-  negations.has(token) || denials.has(token) || token.endsWith("n't");
+/** Whether a word may turn what it belongs to into something else. */
+export const isTurning = (token: string): boolean => turning.has(token) || token.endsWith("n't");
 
 const multipliers = new Set(
   (

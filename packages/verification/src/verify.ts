@@ -1,51 +1,52 @@
-import { indexPage, isParted, type PageIndex, type Span, textAt, withPunctuation } from './page.ts';
-import { isDenial, isMultiplier, isNegation, isNumeric, isSign, type Token, tokensOf } from './tokens.ts';
-
-/** A snippet that stands on its page. */
-export interface Verified {
-  /** The page's own words; fragments are joined by ` … `. */
-  readonly text: string;
-  readonly spans: readonly Span[];
-}
+import { type Answer, answerAt } from './answers.ts';
+import { blockAt, indexPage, type Outline, type PageIndex, sentencesIn, type Span } from './page.ts';
+import { isMultiplier, isNumeric, isSign, type Token, tokensOf } from './tokens.ts';
 
 /** A longer snippet is none; engines send 300 characters or so. */
 const mostSnippetChars = 2_000;
-/** A shorter fragment is found anywhere, and proves nothing. */
-const leastTokens = 4;
-/** One fragment at least has so many tokens in a row (design: tools, Search). */
-const leastRun = 8;
-/** How far from a fragment a negation of its sentence is looked for; longer sentences are lists. */
-const sentenceReach = 60;
+/** A shorter snippet is found anywhere, and says nothing. */
+const leastTokens = 3;
+/** A fragment of a snippet from several places stands for it when it has so many tokens. */
+const leastAlone = 8;
+/** A shorter fragment beside others may be a label: a site's name, a date. */
+const leastFragment = 3;
 
 /**
- * Whether a snippet says what its page says, and where. Each fragment between ellipses must stand there token by token, in
- * the page's order, so no number, date, currency or negation can differ; nor may a fragment begin right after a negation,
- * or cut a number from its sign or its `million`. Undefined: it does not, or it is too short to tell (design: tools, Search).
+ * What a page says where a snippet stands on it: whole sentences, with what belongs to them. Each fragment between ellipses
+ * must stand there token by token, in the page's order and in one block, so no number, date, currency or negation can differ.
+ * Undefined: it does not stand there, or is too short to tell (design: tools, Search).
  */
-export function verifySnippet(page: PageIndex, snippet: string): Verified | undefined {
+export function verifySnippet(page: PageIndex, snippet: string): Answer | undefined {
   if (snippet.length > mostSnippetChars) return undefined;
   const fragments = fragmentsOf(snippet);
-  const spans: Span[] = [];
-  let from = 0;
-  let longest = 0;
-  for (const fragment of fragments) {
-    if (fragment.tokens.length < leastTokens) {
-      if (mayBeLeftOut(page, fragment)) continue;
-      return undefined;
-    }
-    const found = find(page, fragment, from);
-    if (!found) return undefined;
-    spans.push(found.span);
-    from = found.last + 1;
-    longest = Math.max(longest, found.last - found.first + 1);
+  const telling = fragments.filter((fragment) => !isLabel(page, fragment));
+  const isShort = telling.reduce((sum, { tokens }) => sum + tokens.length, 0) < leastTokens;
+  const whole = answerTo(page, telling, isShort);
+  if (whole || telling.length < 2) return whole;
+  // Parts of several claims: the longest is answered, alone; an answer with all of them would seem to bear out their sum.
+  const places = telling.map((one) => find(page, one, 0));
+  const [longest] = telling.toSorted((one, other) => other.tokens.length - one.tokens.length);
+  if (!longest || longest.tokens.length < leastAlone || places.includes(undefined)) return undefined;
+  const answer = answerTo(page, [longest], false);
+  const isWithin = ({ first }: Found): boolean => {
+    const start = page.tokens[first]?.start ?? 0;
+    return answer !== undefined && start >= answer.span.start && start < answer.span.end;
+  };
+  return places.every((place) => place !== undefined && isWithin(place)) ? undefined : answer;
+}
+
+function answerTo(page: PageIndex, fragments: readonly Fragment[], isShort: boolean): Answer | undefined {
+  for (const first of placesOfFirst(page, fragments)) {
+    const found = findAll(page, fragments, first);
+    const answer = found && (!isShort || isWholeBlock(page, found)) ? answerAt(page, found) : undefined;
+    if (answer) return answer;
   }
-  if (longest < leastRun) return undefined;
-  return { text: spans.map((span) => textAt(page, span)).join(' … '), spans };
+  return undefined;
 }
 
 /** The same for a page that is asked once. */
-export const standsOn = (pageText: string, snippet: string): boolean =>
-  verifySnippet(indexPage(pageText), snippet) !== undefined;
+export const standsOn = (pageText: string, snippet: string, outline?: Outline): boolean =>
+  verifySnippet(indexPage(pageText, outline), snippet) !== undefined;
 
 /** What stands between two ellipses or bars. */
 interface Fragment {
@@ -84,30 +85,92 @@ function withoutDate(part: string): string[] {
   return isDate && tokensOf(match[1]).length <= 4 ? [match[1], match[2]] : [part];
 }
 
-/** A short fragment: on the page as it is, or a label that says nothing which could be wrong. Of a negation more is missing. */
-function mayBeLeftOut(page: PageIndex, { tokens, isLabel }: Fragment): boolean {
-  if (tokens.some(({ text }) => isNegation(text))) return false;
+/** A label that an engine puts beside a text: without a figure, or as the page has it. */
+function isLabel(page: PageIndex, { tokens, isLabel: isBeside }: Fragment): boolean {
+  if (tokens.length >= leastFragment && !isBeside) return false;
+  if (tokens.length >= leastTokens + leastFragment) return false;
   const isPlain = tokens.every(({ text }) => !isNumeric(text) && !isSign(text));
-  if (isLabel && isPlain) return true;
-  return placesOf(page, tokens, tokens.length, 0).next().value !== undefined;
+  return isBeside && (isPlain || placesOf(page, tokens, tokens.length, 0).next().value !== undefined);
 }
 
 interface Found {
-  readonly span: Span;
   readonly first: number;
   readonly last: number;
 }
 
-/** The first place, at or after a token, where a fragment stands and may be cut out. */
+/** Places where the first fragment may stand: another one may have the rest in its block. */
+function* placesOfFirst(page: PageIndex, [first]: readonly Fragment[]): Generator<number> {
+  if (!first) return;
+  let tried = 0;
+  for (const at of placesOf(page, first.tokens, Math.max(1, first.tokens.length - (first.isCut ? 1 : 0)), 0)) {
+    if ((tried += 1) > mostPlaces) return;
+    yield at;
+  }
+}
+const mostPlaces = 50;
+
+/** All fragments from a place on, one behind the other, so that together they are one claim. */
+function findAll(page: PageIndex, fragments: readonly Fragment[], at: number): Span | undefined {
+  let from = at;
+  let whole: Span | undefined;
+  for (const fragment of fragments) {
+    const found = find(page, fragment, from);
+    if (!found || (whole === undefined && found.first !== at)) return undefined;
+    const own = { start: page.tokens[found.first]?.start ?? 0, end: page.tokens[found.last]?.end ?? 0 };
+    if (!isOneBlock(page, own) || (whole && !mayFollow(page, whole, own))) return undefined;
+    whole = { start: whole?.start ?? own.start, end: own.end };
+    from = found.last + 1;
+  }
+  return whole;
+}
+
+/** In one block, or from a sentence or heading into the block that follows it: cells and items beside each other are not one claim. */
+function isOneBlock(page: PageIndex, { start, end }: Span): boolean {
+  const [first, last] = [blockAt(page, start), blockAt(page, end - 1)];
+  for (let at = first; at < last; at += 1) {
+    const own = page.blocks[at];
+    const isHead = page.blocks[at + 1]?.above.includes(at) === true;
+    if (!isHead && !(own && endsSentence(page, own, own.end))) return false;
+  }
+  return true;
+}
+
+/** In the same sentence, or from the end of one to the beginning of another of the same block: other parts are of other claims. */
+function mayFollow(page: PageIndex, before: Span, after: Span): boolean {
+  const [first, last] = [blockAt(page, before.end - 1), blockAt(page, after.start)];
+  const block = page.blocks[first];
+  if (!block) return false;
+  if (first !== last) return page.blocks[last]?.above.includes(first) === true && endsSentence(page, block, before.end);
+  const own = sentencesIn(page, block).find(({ end }) => end >= before.end);
+  if (own && after.end <= own.end) return true;
+  return endsSentence(page, block, before.end) && startsSentence(page, block, after.start);
+}
+
+const isWholeBlock = (page: PageIndex, { start, end }: Span): boolean => {
+  const block = page.blocks[blockAt(page, start)];
+  return (
+    block !== undefined && startsSentence(page, block, start) && /^[\s.:;!?]*$/.test(page.text.slice(end, block.end))
+  );
+};
+
+/** Nothing but signs stands between a place and the end of its sentence. */
+const endsSentence = ({ text }: PageIndex, { end }: Span, at: number): boolean =>
+  /^["”’»)\]]*(?:[.!?…:]|\s*$)/.test(text.slice(at, Math.min(end, at + 8))) ||
+  /[.!?…:]["”’»)\]]*\s*$/.test(text.slice(at - 6, at));
+
+const startsSentence = ({ text }: PageIndex, { start }: Span, at: number): boolean =>
+  /(?:^|[.!?…:]["”’»)\]]*\s+)["“„‘«([]*$/.test(text.slice(Math.max(start, at - 8), at));
+
+/** The first place, at or after a token, where a fragment stands without being cut out of a number. */
 function find(page: PageIndex, { tokens, isCut }: Fragment, from: number): Found | undefined {
   // A word that is cut in two is left out: `the govern…`.
-  const lengths = isCut && tokens.length > leastTokens ? [tokens.length, tokens.length - 1] : [tokens.length];
+  const lengths = isCut && tokens.length > 1 ? [tokens.length, tokens.length - 1] : [tokens.length];
   for (const length of lengths) {
     for (const first of placesOf(page, tokens, length, from)) {
       const last = first + length - 1;
       if (length < tokens.length && !isCutWord(page, tokens.at(-1), last + 1)) continue;
-      if (!mayBegin(page, first) || !mayEnd(page, last)) continue;
-      return { span: spanOf(page, first, last), first, last };
+      if (isInNumber(page, first) || isInNumber(page, last + 1)) continue;
+      return { first, last };
     }
   }
   return undefined;
@@ -140,34 +203,10 @@ function isCutWord(page: PageIndex, cut: Token | undefined, at: number): boolean
   return cut !== undefined && !isNumeric(cut.text) && whole.startsWith(cut.text);
 }
 
-/** No negation stands before it in its sentence, and it does not begin inside of a number. */
-function mayBegin(page: PageIndex, first: number): boolean {
-  const own = page.tokens[first]?.text ?? '';
-  const before = page.tokens[first - 1]?.text ?? '';
-  if (isSign(own) || isNumeric(own)) {
-    if ((isNumeric(before) || isSign(before)) && !isParted(page, first - 1, first)) return false;
-  }
-  if (isMultiplier(own) && isNumeric(before) && !isParted(page, first - 1, first)) return false;
-  for (let at = first - 1; at >= first - sentenceReach && !isParted(page, at, at + 1); at -= 1) {
-    if (isNegation(page.tokens[at]?.text ?? '')) return false;
-  }
-  return true;
-}
-
-/** It does not end inside of a number, nor before a negation, nor where the rest of its sentence denies it. */
-function mayEnd(page: PageIndex, last: number): boolean {
-  if (isParted(page, last, last + 1)) return true;
-  const own = page.tokens[last]?.text ?? '';
-  const after = page.tokens[last + 1]?.text ?? '';
-  if (isNegation(after)) return false;
-  for (let at = last + 1; at <= last + sentenceReach && !isParted(page, at - 1, at); at += 1) {
-    if (isDenial(page.tokens[at]?.text ?? '')) return false;
-  }
-  return !(isNumeric(own) || isSign(own)) || !(isNumeric(after) || isSign(after) || isMultiplier(after));
-}
-
-function spanOf(page: PageIndex, first: number, last: number): Span {
-  const start = page.tokens[first]?.start ?? 0;
-  const end = page.tokens[last]?.end ?? 0;
-  return withPunctuation(page, { start, end });
+/** Whether a number goes on over the place before a token: 1 234 000, −5, 5 million. */
+function isInNumber(page: PageIndex, at: number): boolean {
+  const [before, after] = [page.tokens[at - 1], page.tokens[at]];
+  if (!before || !after || /[.!?;…\n\t]/.test(page.text.slice(before.end, after.start))) return false;
+  const isFigure = (text: string): boolean => isNumeric(text) || isSign(text);
+  return isFigure(before.text) && (isFigure(after.text) || isMultiplier(after.text));
 }

@@ -6,7 +6,7 @@ import { samples } from './samples.ts';
 export const toolsDocs = {
   search: {
     description:
-      'Every snippet stands on its page, which is fetched to see; what does not is left out. An answer comes within 4 seconds with what is verified by then, and `degraded` says what went wrong. 503 `search_unavailable` means that every source is down and the index knows nothing.',
+      'Every snippet is whole sentences of its page, which is fetched to see, with what denies, limits or heads them; what does not stand there is left out, and `proof` says where it stands. An answer comes within 4 seconds with what is verified by then, and `degraded` says what went wrong. 503 `search_unavailable` means that every source is down and the index knows nothing.',
     example: {
       body: { query: 'When was the Widget Works founded?', limit: 3 },
       response: {
@@ -18,6 +18,12 @@ export const toolsDocs = {
             page_age: '2026-01-31',
             source: 'index',
             verified: true,
+            proof: {
+              sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+              start: 17,
+              end: 73,
+              at: '2026-11-02T09:00:00.000Z',
+            },
           },
         ],
         provider: 'index',

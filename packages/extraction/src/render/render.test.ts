@@ -16,6 +16,7 @@ const pageOf = (blocks: readonly Block[]): Page => ({
   blocks,
   visible: '',
   noIndex: false,
+  outline: [],
 });
 const formats = ['text', 'markdown', 'html'] as const;
 

@@ -757,7 +757,10 @@ SearchAnswer = TypedDict("SearchAnswer", {"results": "List[SearchResult]", "prov
 SearchAnswerRerank = TypedDict("SearchAnswerRerank", {"model": "str", "ms": "int", "n": "int"})
 
 
-SearchResult = TypedDict("SearchResult", {"title": "str", "url": "str", "snippet": "str", "page_age": "str", "source": "str", "verified": "bool"})
+SearchResult = TypedDict("SearchResult", {"title": "str", "url": "str", "snippet": "str", "page_age": "str", "source": "str", "verified": "bool", "proof": "SearchResultProof"})
+
+
+SearchResultProof = TypedDict("SearchResultProof", {"sha256": "str", "start": "int", "end": "int", "at": "str"})
 
 
 _Session = TypedDict("_Session", {"id": "str", "seq": "int", "created_at": "str", "updated_at": "str"})

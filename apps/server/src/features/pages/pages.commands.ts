@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { z } from 'zod';
 import { byCommand, writeAct } from '../../kernel/audit.ts';
 import { type Admin, CommandError, type Commands } from '../../kernel/commands.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { countQueue, countShared, enqueue, listFailed, mostQueued } from './pages.queue.sql.ts';
-import { dropShared, ofOperator } from './pages.sql.ts';
+import { dropShared, listVisible, ofOperator } from './pages.sql.ts';
 
 /** `svc index …`: pages that every account's searches may find (design: tools, Search). */
 export const pagesCommands: Commands = (program, run) => {
@@ -19,6 +23,11 @@ export const pagesCommands: Commands = (program, run) => {
     .description('take a page, or all pages of a site, out of the index')
     .argument('<url-or-host>', 'address of a page, or a host name')
     .action(run(remove));
+  index
+    .command('prove')
+    .description('check that the snippet of a search result stands on the page that is kept')
+    .argument('<file>', 'JSON: a result of a search, or a whole answer')
+    .action(run(prove));
 };
 
 async function add(admin: Admin, urls: string[], { sitemap }: { sitemap?: string }) {
@@ -71,4 +80,50 @@ async function remove(admin: Admin, what: string) {
 function checkAddress(url: string): void {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || url.length > 4_096)
     throw new CommandError(`"${url}" must be an address such as https://example.com/page`);
+}
+
+const proven = z.object({
+  url: z.string(),
+  snippet: z.string(),
+  proof: z.object({ sha256: z.string(), start: z.int().min(0), end: z.int().min(0) }),
+});
+const proofFile = z.union([
+  proven.transform((one) => [one]),
+  z.object({ results: z.array(proven).min(1) }).transform(({ results }) => results),
+]);
+
+/** Fails when one of the results is not borne out by a kept page. */
+async function prove({ sql }: Admin, file: string) {
+  const parsed = proofFile.safeParse(await readJson(file));
+  if (!parsed.success) throw new CommandError(`${file} holds no result of a search with its proof`);
+  const results = [];
+  for (const { url, snippet, proof } of parsed.data) {
+    if (!URL.canParse(url)) throw new CommandError(`"${url}" is no address`);
+    const texts = (await listVisible(sql, url)).map((visible) => gunzipSync(visible).toString());
+    const text = texts.find((one) => createHash('sha256').update(one).digest('hex') === proof.sha256);
+    if (text === undefined) {
+      const why = texts.length === 0 ? 'no copy of it is kept' : 'the copy that is kept has another text';
+      throw new CommandError(`${url} is not proven: ${why}`);
+    }
+    if (!stands(text, snippet, proof))
+      throw new CommandError(`${url} is not proven: its text does not hold the snippet there`);
+    results.push({ url, proven: true });
+  }
+  return { results };
+}
+
+/** The snippet ends with the sentences at the place; what it has before them stands on the page too. */
+function stands(text: string, snippet: string, { start, end }: { start: number; end: number }): boolean {
+  const bare = (part: string): string => part.replaceAll('…', ' ').replace(/\s+/g, ' ').trim();
+  const own = bare(text.slice(start, end));
+  const whole = bare(text);
+  return own !== '' && bare(snippet).endsWith(own) && snippet.split(' … ').every((part) => whole.includes(bare(part)));
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
+  }
 }

@@ -52,6 +52,8 @@ export interface Read<T> {
     content_type: string;
     truncated: boolean;
     last_modified: string;
+    /** When it was read; undefined: now, and it is not kept. */
+    fetched_at?: string;
   };
   readonly cached: boolean;
   readonly result: T;
@@ -120,8 +122,8 @@ export class Pages {
       asked: { question },
       of: ({ found }) => found as Found,
       ofStored: async ({ id }, owner, signal) => {
-        const visible = await readVisible(this.#kernel.sql, id);
-        return visible && this.pool.do(owner, { kind: 'check', visible: new Uint8Array(visible), question }, signal);
+        const kept = await readVisible(this.#kernel.sql, id);
+        return kept && this.pool.do(owner, { kind: 'check', ...kept, question }, signal);
       },
     };
   }
@@ -202,6 +204,7 @@ export class Pages {
       facts,
       blocks: read.blocks,
       visible: read.visible,
+      outline: read.outline,
       indexed: isHidden ? undefined : read.indexed,
       truncated: answer.truncated,
       etag: header(answer, 'etag'),

@@ -37,6 +37,7 @@ export interface NewPage {
   facts: PageFacts;
   blocks: Uint8Array;
   visible: Uint8Array;
+  outline: Uint8Array;
   /** Undefined: it asks not to be indexed. */
   indexed: string | undefined;
   truncated: boolean;
@@ -85,10 +86,24 @@ export async function readBlocks(db: Db, id: number): Promise<Uint8Array | undef
   return row?.blocks;
 }
 
-/** The visible text of a page, gzipped; undefined when it went in the meantime. */
-export async function readVisible(db: Db, id: number): Promise<Uint8Array | undefined> {
-  const [row] = await db<{ visible: Buffer }[]>`select visible from pages.pages where id = ${id}`;
-  return row?.visible;
+/** The visible text of a page with its outline, gzipped; undefined when it went in the meantime. */
+export async function readVisible(
+  db: Db,
+  id: number,
+): Promise<{ visible: Uint8Array; outline?: Uint8Array } | undefined> {
+  const [row] = await db<{ visible: Buffer; outline: Buffer | null }[]>`
+    select visible, outline from pages.pages where id = ${id}`;
+  // Kept before there were outlines: none.
+  const outline = row?.outline;
+  return row && { visible: new Uint8Array(row.visible), ...(outline && { outline: new Uint8Array(outline) }) };
+}
+
+/** Visible texts, gzipped, of the copies of a page that are kept, whoever keeps them. */
+export async function listVisible(db: Db, address: string): Promise<Uint8Array[]> {
+  const hash = addressHash(address);
+  const rows = await db<{ visible: Buffer }[]>`
+    select visible from pages.pages where address_hash = ${hash} or url_hash = ${hash} order by fetched_at desc limit 100`;
+  return rows.map(({ visible }) => visible);
 }
 
 /** Keeps a page in place of the owner's older copy; drops the account's oldest past its bounds. */
@@ -102,15 +117,15 @@ export async function keepPage(db: Db, clock: Time, page: NewPage): Promise<Stor
           to_tsvector(${dictionary}::regconfig, ${page.indexed}) || array_to_tsvector(array[${ownerWord(owner)}])`;
   const [row] = await db<StoredPage[]>`
     insert into pages.pages as old (account_id, address, address_hash, url, url_hash, host, title, byline, description, canonical, lang,
-      content_type, published_at, blocks, visible, truncated, bytes, etag, last_modified, words, fetched_at)
+      content_type, published_at, blocks, visible, outline, truncated, bytes, etag, last_modified, words, fetched_at)
     values (${owner}, ${pageAddress(page.address)}, ${addressHash(page.address)}, ${page.url}, ${addressHash(page.url)}, ${new URL(page.url).hostname}, ${facts.title},
       ${facts.byline}, ${facts.description}, ${facts.canonical}, ${facts.lang}, ${facts.contentType},
-      ${facts.publishedAt}, ${Buffer.from(page.blocks)}, ${Buffer.from(page.visible)}, ${page.truncated},
-      ${page.blocks.length + page.visible.length}, ${page.etag}, ${page.lastModified}, ${words}, ${nowOf(db, clock)})
+      ${facts.publishedAt}, ${Buffer.from(page.blocks)}, ${Buffer.from(page.visible)}, ${Buffer.from(page.outline)}, ${page.truncated},
+      ${page.blocks.length + page.visible.length + page.outline.length}, ${page.etag}, ${page.lastModified}, ${words}, ${nowOf(db, clock)})
     on conflict (account_id, address_hash) do update set url = excluded.url, url_hash = excluded.url_hash, host = excluded.host,
       title = excluded.title, byline = excluded.byline, description = excluded.description,
       canonical = excluded.canonical, lang = excluded.lang, content_type = excluded.content_type,
-      published_at = excluded.published_at, blocks = excluded.blocks, visible = excluded.visible,
+      published_at = excluded.published_at, blocks = excluded.blocks, visible = excluded.visible, outline = excluded.outline,
       truncated = excluded.truncated, bytes = excluded.bytes, etag = excluded.etag,
       last_modified = excluded.last_modified, words = excluded.words, fetched_at = excluded.fetched_at
     returning ${columns(db, clock)}`;

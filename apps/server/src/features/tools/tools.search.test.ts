@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { testClock } from '../../kernel/clock.ts';
+import { svcOf } from '../../testing.commands.ts';
 import { createAccount, type GatewayOptions, http, type OpenTest, openTest, until } from '../../testing.ts';
+import { pagesCommands } from '../pages/index.ts';
 import { article, html, jsonAnswer, openWeb, type Serve, type Web } from './tools.testing.ts';
 
 const founded = 'The Widget Works was founded in 1911 by Ana Pop in Cluj, and made 40,000 widgets in its first year.';
@@ -83,7 +85,8 @@ describe('a search', () => {
           {
             title: 'The Widget Works',
             url: web.url('/about'),
-            snippet: founded,
+            snippet: `${founded} ${sunday}`,
+            proof: body.results[0]?.proof,
             page_age: '2026-01-31T10:00:00Z',
             source: 'searxng',
             verified: true,
@@ -99,8 +102,52 @@ describe('a search', () => {
         rerank: { model: 'bm25', ms: 0, n: 1 },
       },
     );
+    const svc = svcOf(t.gateway, pagesCommands);
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-proof-')), 'proof.json');
+    const prove = async (changed: object): Promise<unknown> => {
+      writeFileSync(file, JSON.stringify({ ...body.results[0], ...changed }));
+      return svc('index', 'prove', file);
+    };
+    assert.deepEqual(await prove({}), { results: [{ url: web.url('/about'), proven: true }] });
+    await assert.rejects(prove({ snippet: `${founded} Never.` }), /does not hold the snippet/);
+    await assert.rejects(prove({ proof: { ...body.results[0].proof, sha256: '0'.repeat(64) } }), /another text/);
+    await assert.rejects(prove({ url: web.url('/other') }), /no copy of it is kept/);
     const again = await ask(t, { query: ' when was the  WIDGET works founded? ' });
     assert.deepEqual([again.body.cached, again.body.results], [true, body.results]);
+  });
+
+  test('ends when enough is verified: a page that never answers does not hold it up, and is no lack', async () => {
+    await using s = await openSearch();
+    const { web, t, clock } = s;
+    let hangs = 0;
+    web.on('/slow', () => void (hangs += 1));
+    for (const n of [1, 2, 3]) web.on(`/page-${n}`, html(article(`Page ${n}`, [`${n}. ${founded}`, sunday])));
+    web.on(
+      '/searxng/search',
+      results(
+        web,
+        ['/slow', '/page-1', '/page-2', '/page-3'].map((path) => ({ path, content: founded })),
+      ),
+    );
+    const answer = ask(t, { query: 'When was the Widget Works founded?', limit: 3 });
+    let done = false;
+    void answer.then(() => (done = true));
+    // Well before the time of the whole search: 300 ms of its clock.
+    await until(() => hangs > 0);
+    for (let turned = 0; !done && turned < 300; turned += 10) {
+      await until(
+        async () =>
+          (
+            await t.gateway.kernel.sql<{ n: number }[]>`
+        select count(*)::int as n from pages.pages`
+          )[0]?.n === 3,
+      );
+      clock.advance(10);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const { body } = await answer;
+    assert.deepEqual([body.results.length, body.degraded], [3, []]);
+    assert.equal((await ask(t, { query: 'When was the Widget Works founded?', limit: 3 })).body.cached, true);
   });
 
   test('a snippet with another number, or without its negation, is replaced by words of the page', async () => {

@@ -78,13 +78,14 @@ export class Search {
     const verification = await this.#verify(candidates, { asked, question, judgement, intent, began }, searcher.signal);
     const { results, rerank, isSkipped } = this.#ranked(verification.pages, began);
     const degraded = [...named.degraded, ...codesOf(verification, isSkipped)].sort();
-    const found = results.slice(0, asked.limit).map(({ url, title, snippet, age, source }) => ({
+    const found = results.slice(0, asked.limit).map(({ url, title, snippet, age, source, proof }) => ({
       title,
       url,
       snippet,
       page_age: age,
       source,
       verified: true,
+      proof,
     }));
     const answer: Answer = {
       results: found,

@@ -1,6 +1,6 @@
 import { bm25, type Relevance } from '@svc/verification';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Found, Pages, Read } from '../pages/index.ts';
+import type { Found, Pages, Read, TextProof } from '../pages/index.ts';
 import { type Fused, reranked } from './tools.fusion.ts';
 
 /** A page that says what its snippet says. */
@@ -8,6 +8,7 @@ export interface Verified {
   readonly url: string;
   readonly title: string;
   readonly snippet: string;
+  readonly proof: TextProof & { readonly at: string };
   readonly age: string;
   readonly source: string;
   readonly relevance: Relevance;
@@ -44,6 +45,8 @@ export interface Verification {
 
 /** Pages of one search at once. */
 const lanes = 8;
+/** For pages that may rank higher than those that are verified, once these are enough. */
+const furtherMs = 200;
 /** Kept copies are looked at in this time, before the deadline. */
 const reserveMs = 400;
 
@@ -69,8 +72,9 @@ export async function verify(
     if (read === 'late') state.isLate = true;
     else if (read) {
       state.isStale ||= read.isStale;
-      const page = verifiedOf(candidate, read.read);
+      const page = verifiedOf(kernel, candidate, read.read);
       if (page && given.isWanted(page)) found.set(candidate, page);
+      settle();
     }
   }
 
@@ -84,12 +88,23 @@ export async function verify(
     }
   }
 
+  // Those that are under way may be better; after a while they are not waited for, which is no lack.
+  const enough = Promise.withResolvers<void>();
+  let cancelEnough = (): void => {};
+  const settle = (): void => {
+    if (found.size < given.enough) return;
+    cancelEnough();
+    const isBest = given.candidates.slice(0, given.enough).every((candidate) => found.has(candidate));
+    if (isBest) enough.resolve();
+    else cancelEnough = clock.after(furtherMs, () => enough.resolve());
+  };
   const waiting = given.candidates.values();
-  const all = Promise.all(Array.from({ length: lanes }, async () => lane(waiting)));
+  const all = Promise.race([Promise.all(Array.from({ length: lanes }, async () => lane(waiting))), enough.promise]);
   try {
     state.isLate = (await before(clock, given.deadline, all)) || state.isLate;
   } finally {
     cancel();
+    cancelEnough();
     late.abort(new Late());
     end();
     given.signal.removeEventListener('abort', end);
@@ -149,13 +164,18 @@ function mayStandIn(error: unknown, signal: AbortSignal): boolean {
   return kind === 'failed' || kind === 'timeout' || (typeof status === 'number' && status >= 500);
 }
 
-function verifiedOf({ sources, age }: Fused, { page, result }: Read<Found>): Verified | undefined {
-  if (result.snippet === undefined) return undefined;
+function verifiedOf(
+  { clock }: Pick<Kernel, 'clock'>,
+  { sources, age }: Fused,
+  { page, result }: Read<Found>,
+): Verified | undefined {
+  if (result.snippet === undefined || result.proof === undefined) return undefined;
   return {
     url: page.url,
     // A source's title is as little to be believed as its snippet.
     title: page.title || page.url,
     snippet: result.snippet,
+    proof: { ...result.proof, at: page.fetched_at ?? new Date(clock.now()).toISOString() },
     age: page.published_at || dateOf(page.last_modified) || age,
     source: sources[0] ?? 'index',
     relevance: result.relevance,
