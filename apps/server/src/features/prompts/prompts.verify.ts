@@ -5,12 +5,13 @@ import { type Inference, targetOf } from '../inference/index.ts';
 import type { Sessions } from '../sessions/index.ts';
 import type { Prompts } from './prompts.book.ts';
 import type { PromptRow } from './prompts.sql.ts';
-import { type Evidence, questionOf, readVerdict } from './prompts.verdict.ts';
+import { type Evidence, hasEvidence, nothingKnown, questionOf, readVerdict } from './prompts.verdict.ts';
 
 /** Document 1: verification uses this alias. */
 const model = 'svc-fast';
 const mostTokens = 2_000;
-const mostTranscript = 200_000;
+/** UTF-16 units; of a longer one the end counts. */
+const mostTranscript = 120_000;
 const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** What verification is made of. */
@@ -22,7 +23,7 @@ export interface VerifyParts {
 
 /**
  * Lets a model judge the work of a prompt by the transcript of its session and what the client sends, and keeps the report.
- * Throws 404, and 502 when no provider answers or none gives a verdict, after one try to mend it.
+ * Without anything to judge by it is `not_started`, and no model is asked. Throws 404, and 502 when no provider answers or none gives a verdict, after one try to mend it.
  */
 export async function verifyPrompt(
   context: Context,
@@ -33,22 +34,27 @@ export async function verifyPrompt(
   const { accountId } = context.actor;
   const row = await prompts.get(context.db, accountId, id);
   const transcript = await transcriptOf(context, sessions, row);
-  const report = await judge(context, inference, { prompt: row.prompt, transcript, ...given });
+  const evidence = { prompt: row.prompt, transcript, ...given };
+  const report = hasEvidence(evidence) ? await judge(context, inference, evidence) : nothingKnown;
   return context.transaction(async (tx) => prompts.report(tx, await prompts.lock(tx, accountId, id), report));
 }
 
 /** Of the session whose turn matched, or that the launch opened; empty when neither is one of the account's. */
-async function transcriptOf({ db, actor }: Context, sessions: Sessions, row: PromptRow): Promise<string> {
+async function transcriptOf(
+  { db, actor }: Context,
+  sessions: Sessions,
+  row: PromptRow,
+): Promise<Evidence['transcript']> {
   for (const id of [row.match_ref, row.run_session_id]) {
     if (id === null || !isUuid.test(id)) continue;
     try {
       await sessions.get(db, actor.accountId, id);
-      return await sessions.transcript(db, id, mostTranscript);
+      return await sessions.record(db, id, mostTranscript);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
     }
   }
-  return '';
+  return [];
 }
 
 async function judge(context: Context, inference: Inference, evidence: Evidence) {

@@ -1,5 +1,5 @@
 import type { AccountData } from '../../kernel/deletion.ts';
-export { Sessions, workPlatforms } from './sessions.book.ts';
+export { type Said, Sessions, workPlatforms } from './sessions.book.ts';
 export type { ControlRow } from './sessions.controls.sql.ts';
 export type { SessionListener } from './sessions.turns.ts';
 export type { Turn } from './sessions.turns.sql.ts';

@@ -234,25 +234,65 @@ export class Sessions {
    */
   async transcript(db: Db, id: string, most = mostTranscript): Promise<string> {
     let text = '';
-    let speaker = '';
-    // A unit takes at most three bytes: what stands before is not kept.
-    const from = await findSaidFrom(db, id, 3 * most);
-    for (let after = Math.max(0, from - 1); ; ) {
-      const rows = await listSaid(db, id, { after, limit: 500, bytes: readBytes });
-      for (const { type, turn_id, role, text: said } of rows) {
-        const who = role ?? (type === 'turn_start' ? 'user' : type === 'tool' ? 'tool' : 'assistant');
-        const isJoined = type === 'delta' && speaker === `${turn_id} ${who}`;
-        text += isJoined ? said : `${text === '' ? '' : '\n\n'}${who}: ${said}`;
-        speaker = type === 'delta' ? `${turn_id} ${who}` : '';
-      }
-      const last = rows.at(-1);
-      if (!last) break;
-      after = last.seq;
+    let last: Said | undefined;
+    for await (const said of this.#said(db, id, most)) {
+      if (said.text === undefined) continue;
+      text += last && isOneSpeech(last, said) ? said.text : `${text === '' ? '' : '\n\n'}${said.who}: ${said.text}`;
+      last = said;
       if (text.length > 2 * most) text = text.slice(-most);
     }
     return text.length > most ? `…${text.slice(1 - most)}`.toWellFormed() : text;
   }
+
+  /** The same as what it is made of, with what turns came to and what tools answered, at most so many UTF-16 units from the end. */
+  async record(db: Db, id: string, most: number): Promise<Omit<Said, 'type'>[]> {
+    const entries: Said[] = [];
+    for await (const said of this.#said(db, id, most)) {
+      const last = entries.at(-1);
+      if (last && isOneSpeech(last, said)) last.text = (last.text ?? '') + (said.text ?? '');
+      else entries.push({ ...said });
+    }
+    let left = most;
+    const kept = entries.toReversed().flatMap(({ type, ...said }) => {
+      const size = JSON.stringify(said).length;
+      if (left <= 0) return [];
+      left -= size;
+      if (left >= 0 || said.text === undefined) return left >= 0 ? [said] : [];
+      // Data that does not fit goes whole, of a text the end stays.
+      const { data: _, ...rest } = said;
+      return [{ ...rest, text: `…${said.text.slice(left)}`.toWellFormed() }];
+    });
+    return kept.reverse();
+  }
+
+  async *#said(db: Db, id: string, most: number): AsyncGenerator<Said> {
+    // A unit takes at most three bytes: what stands before is not kept.
+    const from = await findSaidFrom(db, id, 3 * most);
+    for (let after = Math.max(0, from - 1); ; ) {
+      const rows = await listSaid(db, id, { after, limit: 500, bytes: readBytes });
+      for (const { type, turn_id: turn, role, text, data } of rows) {
+        const who = role ?? (type === 'turn_start' ? 'user' : type === 'tool' ? 'tool' : 'assistant');
+        yield { type, turn, who, ...(text !== null && { text }), ...(data !== null && { data }) };
+      }
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.seq;
+    }
+  }
 }
+
+/** Something that was said in a session, or what a turn or tool came to. */
+export interface Said {
+  type: string;
+  turn: string;
+  who: string;
+  text?: string;
+  data?: Record<string, unknown>;
+}
+
+/** Deltas of one turn and role are one text. */
+const isOneSpeech = (before: Said, { type, turn, who }: Said): boolean =>
+  type === 'delta' && before.type === 'delta' && before.turn === turn && before.who === who;
 
 /** Throws 409 `lease_held` when another device writes. */
 export function checkLease(session: SessionRow, deviceId: string): void {

@@ -182,25 +182,29 @@ export async function insertEvents(
   return row as SessionRow;
 }
 
-/** Texts of a session for its transcript, oldest first: at most `limit`, and no more once they are over `bytes`. */
+/** What a text and the data of an event take. */
+const saidBytes = (db: Db) => db`(coalesce(octet_length(text), 0) + coalesce(octet_length(data::text), 0))`;
+
+/** Texts and data of a session, oldest first: at most `limit`, and no more once they are over `bytes`. */
 export async function listSaid(
   db: Db,
   id: string,
   { after, limit, bytes }: { after: number; limit: number; bytes: number },
-): Promise<Pick<StoredEvent, 'seq' | 'type' | 'turn_id' | 'role' | 'text'>[]> {
+): Promise<Pick<StoredEvent, 'seq' | 'type' | 'turn_id' | 'role' | 'text' | 'data'>[]> {
   return db<StoredEvent[]>`
-    select seq, type, turn_id, role, text from (
-      select seq, type, turn_id, role, text, sum(octet_length(text)) over (order by seq) - octet_length(text) as before
-      from sessions.events where session_id = ${id} and seq > ${after} and text is not null order by seq limit ${limit}
+    select seq, type, turn_id, role, text, data from (
+      select seq, type, turn_id, role, text, data, sum(${saidBytes(db)}) over (order by seq) - ${saidBytes(db)} as before
+      from sessions.events where session_id = ${id} and seq > ${after} and (text is not null or data is not null)
+      order by seq limit ${limit}
     ) page where before < ${bytes} order by seq`;
 }
 
-/** The last event from which on the texts of a session take at least `bytes`; 0 when they take less. */
+/** The last event from which on the texts and data of a session take at least `bytes`; 0 when they take less. */
 export async function findSaidFrom(db: Db, id: string, bytes: number): Promise<number> {
   const [row] = await db<{ seq: number }[]>`
     select seq from (
-      select seq, sum(octet_length(text)) over (order by seq desc) as behind
-      from sessions.events where session_id = ${id} and text is not null
+      select seq, sum(${saidBytes(db)}) over (order by seq desc) as behind
+      from sessions.events where session_id = ${id} and (text is not null or data is not null)
     ) said where behind >= ${bytes} order by seq desc limit 1`;
   return row?.seq ?? 0;
 }
