@@ -63,7 +63,7 @@ export class Crawler {
     const { sql, clock, log } = this.#kernel;
     let pauseMs = firstPauseMs / 60;
     try {
-      const manners = await mannersOf(this.#kernel, new URL(queued.url));
+      const manners = await mannersOf(this.#kernel, this.#pages.pool, new URL(queued.url));
       ({ pauseMs } = manners);
       await this.#visit(queued, manners);
       await unqueue(sql, queued);

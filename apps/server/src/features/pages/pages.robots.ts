@@ -1,7 +1,8 @@
-import parser from 'robots-parser';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { mayFetch } from './pages.manners.ts';
+import { type Pool, UnreadableError } from './pages.pool.ts';
 import { keepRobots, readRobots } from './pages.queue.sql.ts';
 
 /** What crawlers call themselves in robots.txt. */
@@ -12,15 +13,8 @@ const keptMs = 24 * 3_600_000;
 /** A site may ask for longer pauses; longer ones than this are cut. */
 const longestPauseMs = 60_000;
 const pauseMs = 1_000;
-
-/** The library's types name a default export; it has none. */
-const robotsParser = parser as unknown as (
-  url: string,
-  text: string,
-) => {
-  isAllowed(url: string, agent: string): boolean | undefined;
-  getCrawlDelay(agent: string): number | undefined;
-};
+/** Of the operator's work among accounts that take turns. */
+const owner = 'operator';
 
 /** What a site asks of crawlers. */
 export interface Manners {
@@ -34,17 +28,17 @@ export class RobotsUnknown extends Error {
   override name = 'RobotsUnknown';
 }
 
-/** A site's robots.txt, at most a day old; throws `RobotsUnknown`. */
+/** A site's robots.txt, at most a day old, read in a worker; throws `RobotsUnknown`. */
 export async function mannersOf(
   { sql, clock, outbound }: { sql: Db; clock: Clock; outbound: Kernel['outbound'] },
+  pool: Pool,
   url: URL,
 ): Promise<Manners> {
   const kept = await readRobots(sql, clock, url.host);
-  const robotsUrl = new URL('/robots.txt', url).href;
-  if (kept && kept.robots !== null && kept.age_ms < keptMs) return toManners(robotsUrl, kept.robots);
-  const text = await fetchRobots(outbound, robotsUrl);
+  if (kept && kept.robots !== null && kept.age_ms < keptMs) return read(pool, kept.robots);
+  const text = await fetchRobots(outbound, new URL('/robots.txt', url).href);
   await keepRobots(sql, clock, url.host, text);
-  return toManners(robotsUrl, text);
+  return read(pool, text);
 }
 
 async function fetchRobots(outbound: Kernel['outbound'], url: string): Promise<string> {
@@ -58,11 +52,17 @@ async function fetchRobots(outbound: Kernel['outbound'], url: string): Promise<s
   }
 }
 
-function toManners(url: string, text: string): Manners {
-  const robots = robotsParser(url, text);
-  const asked = (robots.getCrawlDelay(agentName) ?? 0) * 1000;
-  return {
-    mayFetch: (page) => robots.isAllowed(page, agentName) !== false,
-    pauseMs: Math.min(Math.max(asked, pauseMs), longestPauseMs),
-  };
+async function read(pool: Pool, text: string): Promise<Manners> {
+  // Most sites have none.
+  if (text === '') return { mayFetch: () => true, pauseMs };
+  try {
+    const rules = await pool.do(owner, { kind: 'robots', text, agent: agentName });
+    return {
+      mayFetch: (page) => mayFetch(rules, new URL(page)),
+      pauseMs: Math.min(Math.max(rules.delay * 1000, pauseMs), longestPauseMs),
+    };
+  } catch (error) {
+    if (error instanceof UnreadableError) throw new RobotsUnknown('robots.txt cannot be read', { cause: error });
+    throw error;
+  }
 }

@@ -12,6 +12,8 @@ import {
   verifySnippet,
 } from '@svc/verification';
 
+import { type RobotsRules, robotsRules } from './pages.manners.ts';
+
 /** How content is to be written, and how much of it. */
 export interface Wanted {
   readonly format: PageFormat;
@@ -84,13 +86,15 @@ export type Work =
       readonly visible: Uint8Array;
       readonly outline?: Uint8Array;
       readonly question: Question;
-    };
+    }
+  | { readonly kind: 'robots'; readonly text: string; readonly agent: string };
 
 /** What each kind of work answers. */
 export interface Results {
   readonly read: ReadBytes;
   readonly render: Rendered;
   readonly check: Found;
+  readonly robots: RobotsRules;
 }
 
 /** Characters of a page that the index holds: the rest of a longer one is not found by its words. */
@@ -99,7 +103,8 @@ const mostIndexed = 100_000;
 const mostUnpacked = 32 * 1024 * 1024;
 
 /** Does the work; runs in a worker, which is ended when it takes too long or too much memory. */
-export async function doWork(work: Work): Promise<ReadBytes | Rendered | Found> {
+export async function doWork(work: Work): Promise<Results[keyof Results]> {
+  if (work.kind === 'robots') return robotsRules(work.text, work.agent);
   if (work.kind === 'read') return read(work);
   if (work.kind === 'render')
     return renderPage({ blocks: unpacked(work.blocks) as Block[] }, work.wanted.format, work.wanted.maxChars);
