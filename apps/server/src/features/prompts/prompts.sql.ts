@@ -213,23 +213,34 @@ export async function lockOfTurn(
     order by id for update`;
 }
 
-/** Ids of prompts that are due but for those of `not`, of accounts that may run, one of each account in turn. */
-export async function listDue(db: Db, time: Time, most: number, not: readonly string[]): Promise<{ id: string }[]> {
-  return db<{ id: string }[]>`
-    select id from (
-      select id, armed_at, row_number() over (partition by account_id order by armed_at, id) as nth
+/** A prompt that is due. */
+export interface Due {
+  id: string;
+  auto_run: boolean;
+}
+
+/** Prompts that are due but for those of `not`, of accounts that may run, one of each account in turn. */
+export async function listDue(db: Db, time: Time, most: number, not: readonly string[]): Promise<Due[]> {
+  return db<Due[]>`
+    select id, auto_run from (
+      select id, auto_run, armed_at, row_number() over (partition by account_id order by armed_at, id) as nth
       from prompts.prompts
       where armed_at <= ${nowOf(db, time)} and armed_at is not null and id <> all(${[...not]}::uuid[])
         and exists (select 1 from accounts.standing_view a where a.id = account_id and a.may_run)
     ) due order by nth, armed_at limit ${most}`;
 }
 
-/** One of them, locked; undefined when it is due no more, or at work elsewhere. */
-export async function lockDue(db: Db, time: Time, id: string): Promise<PromptRow | undefined> {
-  const [row] = await db<PromptRow[]>`
+/** Those of them that are due still and not at work elsewhere, locked. */
+export async function lockDue(db: Db, time: Time, ids: readonly string[]): Promise<PromptRow[]> {
+  return db<PromptRow[]>`
     select ${columns(db)} from prompts.prompts
-    where id = ${id} and armed_at <= ${nowOf(db, time)}
+    where id = any(${[...ids]}::uuid[]) and armed_at <= ${nowOf(db, time)}
       and exists (select 1 from accounts.standing_view a where a.id = account_id and a.may_run)
-    for update of prompts skip locked`;
-  return row;
+    order by id for update of prompts skip locked`;
+}
+
+/** Nothing of these is due any more. */
+export async function disarm(db: Db, ids: readonly string[]): Promise<void> {
+  await db`
+    update prompts.prompts set armed_at = null, reminds = false where id = any(${[...ids]}::uuid[])`;
 }

@@ -205,6 +205,31 @@ describe('prompts', () => {
     assert.equal((await inbox()).length, 2);
   });
 
+  test('300 reminders of one instant are told in a few transactions, each once', async () => {
+    const others = await createAccount(gateway);
+    const at = new Date(clock.now() + 60_000).toISOString();
+    const { sql } = gateway.kernel;
+    await sql`
+      insert into prompts.prompts
+        (account_id, prompt, bytes, text_hash, source, auto_run, state, not_before, armed_at, reminds, created_at, updated_at)
+      select ${others.id}, 'Reminder ' || n, 12, decode(md5(n::text), 'hex'), 'agent', false, 'open', ${at}, ${at}, true, now(), now()
+      from generate_series(1, 300) n`;
+    clock.advance(61_000);
+    const count = async () =>
+      (
+        await sql<{ n: number; transactions: number }[]>`
+        select count(*)::int as n, count(distinct xmin::text)::int as transactions
+        from notifications.notifications where account_id = ${others.id} and type = 'prompt.due'`
+      )[0];
+    await until(async () => (clock.advance(1_000), (await count())?.n === 300));
+    assert.ok(
+      ((await count())?.transactions ?? 300) <= 6,
+      'three of 100 at one gateway; two of them share the work at most',
+    );
+    clock.advance(10_000);
+    assert.equal((await count())?.n, 300);
+  });
+
   test('what is closed before its instant is neither told nor launched', async () => {
     const { id } = (await keep('Later', { not_before: '2026-12-24', auto_run: true })).body;
     await change(id, { status: 'dismissed' });

@@ -3,13 +3,14 @@ import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
-import { deepLink, notify } from '../notifications/index.ts';
+import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
 import type { Prompts } from './prompts.book.ts';
 import { titleOf } from './prompts.runs.ts';
-import { changePrompt, listDue, lockDue } from './prompts.sql.ts';
+import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';
 
 const lookEveryMs = 1_000;
-const mostAtOnce = 20;
+/** Prompts of one look, and reminders of one transaction. */
+const mostAtOnce = 100;
 /** Prompts that one look passes over. */
 const mostPassed = 1_000;
 const mostBody = 300;
@@ -41,15 +42,42 @@ export class Ticker {
     await this.#loop?.stop();
   }
 
-  /** Takes all that is due; each in a transaction of its own, so that none waits for the lock of another account. */
+  /** Takes all that is due: reminders many at once, launches each in a transaction of its own. */
   async tick(): Promise<void> {
     const { sql, clock } = this.#kernel;
     // What failed, or is at work elsewhere, keeps nothing back that comes after it.
     const passed: string[] = [];
     while (passed.length < mostPassed) {
       const due = await listDue(sql, clock, mostAtOnce, passed);
-      for (const { id } of due) if (!(await this.#take(id))) passed.push(id);
+      const reminders = due.flatMap(({ id, auto_run }) => (auto_run ? [] : [id]));
+      const told = new Set(await this.#remind(reminders));
+      for (const { id } of due) if (!told.has(id) && !(await this.#take(id))) passed.push(id);
       if (due.length < mostAtOnce) return;
+    }
+  }
+
+  /** Tells of prompts in one transaction; answers of which. None when one of them cannot be told of: each is tried alone then. */
+  async #remind(ids: readonly string[]): Promise<string[]> {
+    const { sql, clock, log } = this.#kernel;
+    if (ids.length === 0) return [];
+    try {
+      return await inTransaction(sql, async (tx) => {
+        const rows = (await lockDue(tx, clock, ids)).filter(({ auto_run }) => !auto_run);
+        await disarm(
+          tx,
+          rows.map(({ id }) => id),
+        );
+        const reminding = rows.filter(({ reminds }) => reminds);
+        await notifyMany(
+          this.#kernel,
+          tx,
+          reminding.map((row) => this.#notice(row)),
+        );
+        return rows.map(({ id }) => id);
+      });
+    } catch (err) {
+      log.warn({ err, prompts: ids.length }, 'reminders were not told together; each is told alone');
+      return [];
     }
   }
 
@@ -70,11 +98,12 @@ export class Ticker {
 
   /** Launches a prompt, or with `failure` does not, and tells its account; throws what refuses the launch. */
   #due(id: string, failure?: string): Promise<boolean> {
-    const { config, sql, clock } = this.#kernel;
+    const { sql, clock } = this.#kernel;
     return inTransaction(sql, async (tx) => {
-      const row = await lockDue(tx, clock, id);
+      const [row] = await lockDue(tx, clock, [id]);
       if (!row) return false;
-      const told = await changePrompt(tx, row.updated_at, id, { armed_at: null, reminds: false });
+      await disarm(tx, [id]);
+      const told = { ...row, armed_at: null, reminds: false };
       if (row.auto_run && failure === undefined) {
         const { run_session_id: session, run } = await this.#prompts.launch(tx, told, {});
         const details = { session, device: run?.device };
@@ -82,17 +111,21 @@ export class Ticker {
       }
       // What launches at once has no reminder: it is told of when it does not.
       if (!row.reminds && failure === undefined) return true;
-      await notify(this.#kernel, tx, {
-        accountId: row.account_id,
-        dedupeKey: `prompt.due:${id}:${row.not_before ?? row.armed_at}`,
-        type: 'prompt.due',
-        title: `Due: ${titleOf(row)}`,
-        body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : `It was not launched: ${failure}`,
-        url: deepLink(config, 'prompts', id),
-        severity: 'info',
-        data: { prompt_id: id },
-      });
+      await notify(this.#kernel, tx, this.#notice(row, failure));
       return true;
     });
+  }
+
+  #notice(row: PromptRow, failure?: string): NewNotification {
+    return {
+      accountId: row.account_id,
+      dedupeKey: `prompt.due:${row.id}:${row.not_before ?? row.armed_at}`,
+      type: 'prompt.due',
+      title: `Due: ${titleOf(row)}`,
+      body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : `It was not launched: ${failure}`,
+      url: deepLink(this.#kernel.config, 'prompts', row.id),
+      severity: 'info',
+      data: { prompt_id: row.id },
+    };
   }
 }

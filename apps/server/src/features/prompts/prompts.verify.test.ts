@@ -120,8 +120,10 @@ describe('verification of prompts', () => {
     await phone.ask('POST', `/v1/prompts/${id}/match`, { match_ref: session, match_turn_id: 't' });
     judges(provider, verdictOf('partial'));
     await verify(id);
-    const contentOf = (at: number): string =>
-      (provider.taken[at]?.body['messages'] as { content: string }[])[1]?.content ?? '';
+    const contentOf = (at: number): string => {
+      const messages = provider.taken[at]?.body['messages'] as { content: string }[] | undefined;
+      return messages?.[1]?.content ?? '';
+    };
     const content = contentOf(0);
     const [boundary, json, end] = content.split('\n');
     assert.match(boundary ?? '', /^evidence-[0-9a-f]{32}$/);

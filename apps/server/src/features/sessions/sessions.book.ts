@@ -245,24 +245,24 @@ export class Sessions {
   }
 
   /** The same as what it is made of, with what turns came to and what tools answered, at most so many UTF-16 units from the end. */
-  async record(db: Db, id: string, most: number): Promise<Omit<Said, 'type'>[]> {
+  async record(db: Db, id: string, most: number): Promise<Said[]> {
     const entries: Said[] = [];
     for await (const said of this.#said(db, id, most)) {
       const last = entries.at(-1);
       if (last && isOneSpeech(last, said)) last.text = (last.text ?? '') + (said.text ?? '');
       else entries.push({ ...said });
     }
+    const kept: Said[] = [];
     let left = most;
-    const kept = entries.toReversed().flatMap(({ type, ...said }) => {
-      const size = JSON.stringify(said).length;
-      if (left <= 0) return [];
-      left -= size;
-      if (left >= 0 || said.text === undefined) return left >= 0 ? [said] : [];
+    for (const { data, ...said } of entries.toReversed()) {
+      const whole = { ...said, ...(data && { data }) };
+      left -= JSON.stringify(whole).length;
+      if (left >= 0) kept.push(whole);
       // Data that does not fit goes whole, of a text the end stays.
-      const { data: _, ...rest } = said;
-      return [{ ...rest, text: `…${said.text.slice(left)}`.toWellFormed() }];
-    });
-    return kept.reverse();
+      else if (said.text !== undefined) kept.push({ ...said, text: `…${said.text.slice(-left)}`.toWellFormed() });
+      if (left <= 0) break;
+    }
+    return kept.toReversed();
   }
 
   async *#said(db: Db, id: string, most: number): AsyncGenerator<Said> {
