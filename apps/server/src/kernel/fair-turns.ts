@@ -5,6 +5,16 @@ export interface FairLimits {
   readonly atOnce: number;
   readonly mostOfOne: number;
   readonly waitingOfOne: number;
+  /**
+   * Places that are free are lent to accounts past `mostOfOne`, all but one, which is there for the next account. A lent one
+   * is taken back when an account waits that has none.
+   */
+  readonly lends?: boolean;
+}
+
+/** Its place was lent, and another account needs it: the work ends, and may be done again. */
+export class GivenBack extends Error {
+  override name = 'GivenBack';
 }
 
 /** Work of an account that waits; `go` is told whether it may begin. */
@@ -21,6 +31,8 @@ export class FairTurns {
   /** Accounts that wait, the next one first. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #running = new Map<string, number>();
+  /** Ends what has a lent place, the oldest first. */
+  readonly #lent = new Set<AbortController>();
   #all = 0;
 
   constructor(limits: FairLimits) {
@@ -29,21 +41,43 @@ export class FairTurns {
 
   /**
    * Does the work when it is its turn. Throws `unavailable` when too much of the account waits already, and the signal's
-   * reason when that ends the wait.
+   * reason when that ends the wait. Of a lent place `takenBack` tells, with `GivenBack` as its reason.
    */
-  async run<T>(accountId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(
+    accountId: string,
+    work: (takenBack: AbortSignal | undefined) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#mayBegin(accountId)) this.#begin(accountId);
+    if (this.#mayBegin(accountId) || this.#mayBorrow(accountId)) this.#begin(accountId);
     else await this.#wait(accountId, signal);
+    const lent = (this.#running.get(accountId) ?? 0) > this.#limits.mostOfOne ? new AbortController() : undefined;
+    if (lent) this.#lent.add(lent);
     try {
-      return await work();
+      return await work(lent?.signal);
     } finally {
+      if (lent) this.#lent.delete(lent);
       this.#end(accountId);
     }
   }
 
   #mayBegin(accountId: string): boolean {
-    return this.#all < this.#limits.atOnce && (this.#running.get(accountId) ?? 0) < this.#limits.mostOfOne;
+    return this.#all < this.#limits.atOnce && !this.#hasShare(accountId);
+  }
+
+  #mayBorrow(accountId: string): boolean {
+    const { lends = false, atOnce } = this.#limits;
+    return lends && this.#hasShare(accountId) && this.#all < atOnce - 1;
+  }
+
+  #hasShare(accountId: string): boolean {
+    return (this.#running.get(accountId) ?? 0) >= this.#limits.mostOfOne;
+  }
+
+  /** Takes the newest lent place back: least of its work is lost. */
+  #takeBack(): void {
+    const newest = [...this.#lent].findLast(({ signal }) => !signal.aborted);
+    newest?.abort(new GivenBack('another account needs the place'));
   }
 
   #begin(accountId: string): void {
@@ -69,6 +103,7 @@ export class FairTurns {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { go: resolve };
     line.push(waiting);
+    if (!this.#hasShare(accountId)) this.#takeBack();
     const leave = (): void => {
       const at = line.indexOf(waiting);
       // Not in the line any more: its turn has come, and the work itself looks at the signal.
@@ -87,15 +122,17 @@ export class FairTurns {
 
   /** Lets the first account that may begin take its turn, and puts it behind the others. */
   #next(): void {
-    for (const [accountId, line] of this.#waiting) {
-      if (!this.#mayBegin(accountId)) continue;
-      const waiting = line.shift();
-      this.#waiting.delete(accountId);
-      if (line.length > 0) this.#waiting.set(accountId, line);
-      if (!waiting) continue;
-      this.#begin(accountId);
-      waiting.go();
-      return;
-    }
+    const accounts = [...this.#waiting];
+    const chosen =
+      accounts.find(([accountId]) => this.#mayBegin(accountId)) ??
+      accounts.find(([accountId]) => this.#mayBorrow(accountId));
+    if (!chosen) return;
+    const [accountId, line] = chosen;
+    const waiting = line.shift();
+    this.#waiting.delete(accountId);
+    if (line.length > 0) this.#waiting.set(accountId, line);
+    if (!waiting) return;
+    this.#begin(accountId);
+    waiting.go();
   }
 }

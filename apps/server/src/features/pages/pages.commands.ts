@@ -16,6 +16,7 @@ export const pagesCommands: Commands = (program, run) => {
     .description('fetch pages into the index, politely: robots.txt, one page of a site at a time')
     .argument('[urls...]', 'addresses of pages')
     .option('--sitemap <url>', 'every page that a sitemap lists')
+    .option('--also-host <host...>', 'further hosts whose pages the sitemap may list, such as www.example.com')
     .action(run(add));
   index.command('status').description('how many pages are in it, what waits, what failed and why').action(run(status));
   index
@@ -30,10 +31,16 @@ export const pagesCommands: Commands = (program, run) => {
     .action(run(prove));
 };
 
-async function add(admin: Admin, urls: string[], { sitemap }: { sitemap?: string }) {
+async function add(
+  admin: Admin,
+  urls: string[],
+  { sitemap, alsoHost = [] }: { sitemap?: string; alsoHost?: string[] },
+) {
   const all = [...urls, ...(sitemap === undefined ? [] : [sitemap])];
   if (all.length === 0) throw new CommandError('give an address, or --sitemap with one');
   for (const url of all) checkAddress(url);
+  const alsoHosts = alsoHost.map(hostOf);
+  if (alsoHosts.length > 0 && sitemap === undefined) throw new CommandError('--also-host needs a --sitemap');
   const { waiting } = await countQueue(admin.sql);
   if (waiting + all.length > mostQueued)
     throw new CommandError(`${waiting} addresses wait already; let them be fetched`);
@@ -42,7 +49,8 @@ async function add(admin: Admin, urls: string[], { sitemap }: { sitemap?: string
     throw new CommandError(`the index holds ${shared} pages, of ${ofOperator.pages}; remove some first`);
   await inTransaction(admin.sql, async (tx) => {
     await enqueue(tx, admin.clock, { urls, kind: 'page', depth: 0 });
-    if (sitemap !== undefined) await enqueue(tx, admin.clock, { urls: [sitemap], kind: 'sitemap', depth: 0 });
+    if (sitemap !== undefined)
+      await enqueue(tx, admin.clock, { urls: [sitemap], kind: 'sitemap', depth: 0, alsoHosts });
     const details = { pages: urls.length, sitemap: sitemap ?? null };
     await writeAct(tx, {
       accountId: null,
@@ -75,6 +83,13 @@ async function remove(admin: Admin, what: string) {
   });
   if (removed === 0) throw new CommandError(`the index holds nothing of ${what}`);
   return { removed };
+}
+
+/** A host as addresses spell it, with its port. */
+function hostOf(text: string): string {
+  const url = URL.parse(`http://${text}`);
+  if (!url || url.host === '' || url.pathname !== '/') throw new CommandError(`"${text}" must be a host name`);
+  return url.host;
 }
 
 function checkAddress(url: string): void {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { testClock } from '../../kernel/clock.ts';
+import { svcOf } from '../../testing.commands.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { article, html, openWeb } from '../tools/tools.testing.ts';
+import { pagesCommands } from './pages.commands.ts';
 import { countQueue, enqueue, listFailed, takeDue } from './pages.queue.sql.ts';
 
 const text = 'The Widget Works was founded in 1911 by Ana Pop in Cluj, and made 40,000 widgets in its first year.';
@@ -59,6 +61,26 @@ describe('the index', () => {
       body: { query: 'widget works founded', domains: ['127.0.0.1'] },
     });
     assert.ok(body.results.length >= 3, JSON.stringify(body));
+  });
+
+  test('a sitemap that lists another host alone says so, and adds its pages when the host is named', async () => {
+    await using c = await openCrawl();
+    const elsewhere = c.web.url('/one', '127.0.0.2');
+    c.web.on('/one', html(article('One', [text])));
+    c.web.on('/sitemap.xml', (_request, response) =>
+      response.end(`<urlset><url><loc>${elsewhere}</loc></url></urlset>`),
+    );
+    await c.add('sitemap', '/sitemap.xml');
+    await c.crawl(async () => (await countQueue(c.sql)).failed === 1);
+    const { host } = new URL(elsewhere);
+    assert.match(
+      (await listFailed(c.sql, 5))[0]?.error ?? '',
+      new RegExp(`1 of ${host}: add it with --also-host ${host}`),
+    );
+    const svc = svcOf(c.t.gateway, pagesCommands);
+    await assert.rejects(svc('index', 'add', c.web.url('/one'), '--also-host', host), /needs a --sitemap/);
+    await svc('index', 'add', '--sitemap', c.web.url('/sitemap.xml'), '--also-host', host);
+    await c.crawl(async () => (await c.indexed()).length === 1);
   });
 
   test('a site is asked one page at a time, no sooner than its robots.txt wants, and only what it allows', async () => {

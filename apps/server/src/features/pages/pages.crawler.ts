@@ -87,18 +87,30 @@ export class Crawler {
     else await this.#readSitemap(queued, judge);
   }
 
-  async #readSitemap({ url, depth }: Queued, judge: (url: URL) => void): Promise<void> {
-    const { sql, clock, outbound } = this.#kernel;
+  async #readSitemap({ url, depth, also_hosts: alsoHosts }: Queued, judge: (url: URL) => void): Promise<void> {
+    const { sql, clock, log, outbound } = this.#kernel;
     const answer = await outbound.request(url, { judge, signal: this.#stop.signal, maxBytes: sitemapBytes });
     if (answer.status !== 200) throw new PageStatusError(answer.status);
-    const sitemap = readSitemap(answer.body, answer.url);
+    const sitemap = readSitemap(answer.body, answer.url, alsoHosts);
     if (!sitemap) throw new UnreadableError('unsupported', 'no sitemap');
+    if (sitemap.others.size > 0) {
+      if (sitemap.urls.length === 0) throw new SitemapElsewhere(answer.url, sitemap.others);
+      log.warn(
+        { sitemap: url, others: Object.fromEntries(sitemap.others) },
+        'a sitemap lists pages of other hosts; they are left out',
+      );
+    }
     if (sitemap.kind === 'sitemaps' && depth >= deepestSitemap) return;
     const [{ waiting }, shared] = await Promise.all([countQueue(sql), countShared(sql)]);
     // What waits becomes a page, nearly all of it.
     const room = Math.min(mostQueued, ofOperator.pages - shared) - waiting;
     const urls = sitemap.urls.slice(0, Math.max(0, room));
-    await enqueue(sql, clock, { urls, kind: sitemap.kind === 'pages' ? 'page' : 'sitemap', depth: depth + 1 });
+    await enqueue(sql, clock, {
+      urls,
+      kind: sitemap.kind === 'pages' ? 'page' : 'sitemap',
+      depth: depth + 1,
+      alsoHosts,
+    });
   }
 }
 
@@ -111,6 +123,16 @@ class Disallowed extends Error {
   }
 }
 
+/** A sitemap that lists nothing of its own site. */
+class SitemapElsewhere extends Error {
+  override name = 'SitemapElsewhere';
+
+  constructor(from: string, others: ReadonlyMap<string, number>) {
+    const [[host, count] = ['', 0]] = [...others].toSorted((a, b) => b[1] - a[1]);
+    super(`it lists no page of ${new URL(from).host}, and ${count} of ${host}: add it with --also-host ${host}`);
+  }
+}
+
 /** Whether all of its site is in trouble: nothing of it is asked for as long. */
 const isOfSite = (error: unknown): boolean =>
   error instanceof RobotsUnknown ||
@@ -118,7 +140,7 @@ const isOfSite = (error: unknown): boolean =>
 
 /** Whether another attempt would end the same. */
 function isFinal(error: unknown): boolean {
-  if (error instanceof Disallowed) return true;
+  if (error instanceof Disallowed || error instanceof SitemapElsewhere) return true;
   if (error instanceof UnreadableError) return true;
   if (error instanceof OutboundError) return error.kind === 'refused';
   return error instanceof PageStatusError && error.status < 500 && error.status !== 429 && error.status !== 408;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cancel } from '../../kernel/clock.ts';
-import { FairTurns } from '../../kernel/fair-turns.ts';
+import { FairTurns, GivenBack } from '../../kernel/fair-turns.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Results, Work } from './pages.work.ts';
 import type { Said } from './pages.worker.ts';
@@ -21,11 +21,11 @@ export class UnreadableError extends Error {
 
 /** Workers at once, each a process: what a thread leaves behind in memory stays with the gateway (1.7 GB after a few PDFs). */
 const most = 3;
-/** One account's pages wait for each other, so that one that sends hostile ones holds up nobody else. */
+/** What an account is sure of. Idle workers are lent to it too, all but one, and taken back when another account asks. */
 const mostOfOne = 1;
 /** A page of 3 MB takes 1 s; what takes longer was made to. */
 const workMs = 5_000;
-/** A worker without work ends after this: it holds 80 MB. */
+/** A worker without work ends after this, as it holds 80 MB; one stays, as the next page would wait for its start. */
 const idleMs = 60_000;
 /** A worker that holds more after its work is ended. */
 const mostHeldBytes = 128 * 1024 * 1024;
@@ -47,7 +47,7 @@ interface Hand {
  */
 export class Pool {
   readonly #kernel: Pick<Kernel, 'clock' | 'log'>;
-  readonly #turns = new FairTurns({ atOnce: most, mostOfOne, waitingOfOne: 64 });
+  readonly #turns = new FairTurns({ atOnce: most, mostOfOne, waitingOfOne: 64, lends: true });
   readonly #idle: Hand[] = [];
   readonly #all = new Set<ChildProcess>();
 
@@ -66,7 +66,21 @@ export class Pool {
     work: Work & { kind: K },
     signal?: AbortSignal,
   ): Promise<Results[K]> {
-    return this.#turns.run(accountId, async () => (await this.#ask(work, signal)) as Results[K], signal);
+    for (;;) {
+      try {
+        return await this.#turns.run(
+          accountId,
+          async (takenBack) => {
+            const signals = [signal, takenBack].filter((one) => one !== undefined);
+            return (await this.#ask(work, signals.length > 0 ? AbortSignal.any(signals) : undefined)) as Results[K];
+          },
+          signal,
+        );
+      } catch (error) {
+        // The work is done again when its turn comes.
+        if (!(error instanceof GivenBack)) throw error;
+      }
+    }
   }
 
   async #ask(work: Work, signal: AbortSignal | undefined): Promise<unknown> {
@@ -135,6 +149,7 @@ export class Pool {
   #rest(hand: Hand): void {
     if (!this.#all.has(hand.worker)) return;
     hand.cancelIdle = this.#kernel.clock.after(idleMs, () => {
+      if (this.#all.size === 1) return;
       this.#drop(hand.worker);
       void this.#end(hand.worker);
     });

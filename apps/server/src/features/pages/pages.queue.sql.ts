@@ -12,6 +12,8 @@ export interface Queued {
   kind: 'page' | 'sitemap';
   depth: number;
   attempts: number;
+  /** Of a sitemap: further hosts whose pages it may list. */
+  also_hosts: string[];
 }
 
 /** What is to be fetched. */
@@ -19,6 +21,7 @@ export interface ToQueue {
   readonly urls: readonly string[];
   readonly kind: 'page' | 'sitemap';
   readonly depth: number;
+  readonly alsoHosts?: readonly string[];
 }
 
 /** Addresses that may wait at once. */
@@ -27,18 +30,18 @@ export const mostQueued = 200_000;
 const leaseSeconds = 60;
 
 /** Puts addresses in the line; one that waits already is tried at once. Answers how many wait now because of this. */
-export async function enqueue(db: Db, clock: Time, { urls, kind, depth }: ToQueue): Promise<number> {
+export async function enqueue(db: Db, clock: Time, { urls, kind, depth, alsoHosts = [] }: ToQueue): Promise<number> {
   let added = 0;
   for (let at = 0; at < urls.length; at += 1_000) {
     // One row a key: two spellings of an address are one.
     const rows = [...new Map(urls.slice(at, at + 1_000).map((url) => [addressHash(url).toString('hex'), url]))];
     const { count } = await db`
-      insert into pages.queue (address_hash, url, host, kind, depth, due_at, added_at)
-      select decode(hash, 'hex'), url, host, ${kind}, ${depth}, ${nowOf(db, clock)}, ${nowOf(db, clock)}
+      insert into pages.queue (address_hash, url, host, kind, depth, also_hosts, due_at, added_at)
+      select decode(hash, 'hex'), url, host, ${kind}, ${depth}, ${[...alsoHosts]}::text[], ${nowOf(db, clock)}, ${nowOf(db, clock)}
       from unnest(${rows.map(([hash]) => hash)}::text[], ${rows.map(([, url]) => url)}::text[],
         ${rows.map(([, url]) => new URL(url).host)}::text[]) as given (hash, url, host)
       on conflict (address_hash) do update set due_at = excluded.due_at, added_at = excluded.added_at, attempts = 0,
-        error = null`;
+        also_hosts = excluded.also_hosts, error = null`;
     await keepHosts(db, clock, [...new Set(rows.map(([, url]) => new URL(url).host))]);
     added += count;
   }
@@ -95,7 +98,7 @@ export async function takeDue(tx: Db, clock: Time, most: number): Promise<Queued
       -- What ends its crawler comes back later each time.
       due_at = ${now} + make_interval(secs => least(86400, ${leaseSeconds} * power(4, least(attempts, 10))))
     from chosen where queue.address_hash = chosen.address_hash
-    returning queue.address_hash, url, host, kind, depth, attempts`;
+    returning queue.address_hash, url, host, kind, depth, attempts, also_hosts`;
 }
 
 /** The site may be asked again after this. */

@@ -12,7 +12,8 @@ describe('a sitemap', () => {
       http://a.test/one?a=1&amp;b=2 </loc></url><url><loc><![CDATA[http://a.test/two]]></loc></url>
       <url><loc>http://a.test/two#x</loc></url><url><loc>http://b.test/far</loc></url><url><loc>javascript:x</loc></url></urlset>`;
     const urls = ['http://a.test/one?a=1&b=2', 'http://a.test/two', 'http://a.test/two#x'];
-    assert.deepEqual(read(text), { kind: 'pages', urls });
+    assert.deepEqual(read(text), { kind: 'pages', urls, others: new Map([['b.test', 1]]) });
+    assert.deepEqual(readSitemap(Buffer.from(text), from, ['b.test'])?.urls, [...urls, 'http://b.test/far']);
     assert.deepEqual(readSitemap(gzipSync(text), from)?.urls, urls);
     assert.deepEqual(read('http://a.test/x\r\n\nhttp://b.test/y\n')?.urls, ['http://a.test/x']);
     assert.equal(read('<html>'), undefined);

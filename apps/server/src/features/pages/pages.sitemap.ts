@@ -4,32 +4,39 @@ import { gunzipSync } from 'node:zlib';
 export interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
   readonly urls: readonly string[];
+  /** Further hosts that it names, which are left out: how many addresses of each, of 20 of them. */
+  readonly others: ReadonlyMap<string, number>;
 }
 
 /** The protocol's own bound (sitemaps.org). */
 const mostUrls = 50_000;
 const mostBytes = 20 * 1024 * 1024;
 const longestUrl = 2_048;
+const mostOthers = 20;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
  * Reads a sitemap, an index of sitemaps, or a text file of addresses; gzipped ones too. Only addresses of the same site
- * count, as the protocol says. Undefined: it is none of these.
+ * count, as the protocol says, and of `alsoHosts`. Undefined: it is none of these.
  */
-export function readSitemap(bytes: Buffer, from: string): Sitemap | undefined {
+export function readSitemap(bytes: Buffer, from: string, alsoHosts: readonly string[] = []): Sitemap | undefined {
   const text = unpacked(bytes)?.toString('utf8');
   if (text === undefined) return undefined;
   const isIndex = /<sitemapindex[\s>]/.test(text.slice(0, 10_000));
   const isMap = /<urlset[\s>]/.test(text.slice(0, 10_000));
   if (!isIndex && !isMap && !/^\s*https?:\/\//.test(text)) return undefined;
   const { host } = new URL(from);
+  const hosts = new Set([host, ...alsoHosts]);
   const urls = new Set<string>();
+  const others = new Map<string, number>();
   for (const found of isIndex || isMap ? locationsOf(text) : linesOf(text)) {
     const url = URL.parse(found.replace(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => entities[name] ?? ''));
-    if (url?.host === host && /^https?:$/.test(url.protocol)) urls.add(url.href);
+    if (!url || !/^https?:$/.test(url.protocol)) continue;
+    if (hosts.has(url.host)) urls.add(url.href);
+    else if (others.has(url.host) || others.size < mostOthers) others.set(url.host, (others.get(url.host) ?? 0) + 1);
     if (urls.size >= mostUrls) break;
   }
-  return { kind: isIndex ? 'sitemaps' : 'pages', urls: [...urls] };
+  return { kind: isIndex ? 'sitemaps' : 'pages', urls: [...urls], others };
 }
 
 /** What stands in each `<loc>`. By hand: no pattern that a page of white space can keep busy. */

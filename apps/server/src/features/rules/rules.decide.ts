@@ -19,6 +19,8 @@ export interface Rule {
 export interface Judgement {
   /** Whether a tool must leave an address alone. */
   refuses(tool: RuledTool, url: URL): boolean;
+  /** Whether it must leave every address alone. */
+  refusesAll(tool: RuledTool): boolean;
   /** The same for the same rules: a part of keys of what is kept. */
   readonly version: string;
 }
@@ -32,6 +34,8 @@ export function judgementOf(rules: readonly Rule[]): Judgement {
   const text = rules.map(({ account_id: owner, effect, domain, tool }) => `${owner} ${effect} ${domain} ${tool}`);
   return {
     refuses: (tool, url) => levels.some((level) => isRefusedBy(level, tool, url)),
+    refusesAll: (tool) =>
+      rules.some((rule) => rule.effect === 'deny' && rule.domain === '*' && (rule.tool === null || rule.tool === tool)),
     version: createHash('sha256').update(text.sort().join('\n')).digest('base64url').slice(0, 16),
   };
 }

@@ -78,6 +78,11 @@ describe('rules', () => {
     assert.equal((await svc('rules', 'list')).length, 1);
     assert.equal((await svc('rules', 'list', '--email', t.account.email)).length, 1);
     await svc('rules', 'remove', rule.id);
+    const search = async (key: string) =>
+      (await http(t.gateway.url, '/v1/tools/search', { method: 'POST', key, body: { query: 'widgets' } })).status;
+    const all = await svc('rules', 'add', 'deny', '*', '--tool', 'search', '--email', t.account.email);
+    assert.equal(await search(t.account.key), 403, 'an empty answer would say that there is nothing');
+    await svc('rules', 'remove', all.id);
     assert.deepEqual(await svc('rules', 'list', '--email', t.account.email), []);
     for (const line of [
       ['rules', 'add', 'deny', 'http://example.com'],

@@ -54,11 +54,12 @@ export class Search {
     this.#cache = new AnswerCache(kernel.clock, cacheBytes);
   }
 
-  /** Throws `search_unavailable` when every remote source is down and the index knows no page. */
+  /** Throws `forbidden` when a rule forbids every page, and `search_unavailable` when every remote source is down and the index knows no page. */
   async answer(asked: Asked, searcher: Searcher): Promise<Answer> {
     const began = this.#kernel.clock.monotonic();
     const took = (): number => Math.round(this.#kernel.clock.monotonic() - began);
     const judgement = await this.#rules.for(searcher.accountId);
+    if (judgement.refusesAll('search')) throw new ApiError('forbidden', 'a rule forbids every page; ask the operator');
     const intent = intentOf(asked.query);
     const question = questionOf(asked, searcher);
     const key = keyOf(question, intent, judgement, asked.limit);
