@@ -81,6 +81,12 @@ export const fetchedPage = z
     lang: z.string().describe('As the page says it; empty when it does not'),
     content_type: z.string().describe('Media type of its bytes'),
     content: z.string(),
+    empty_reason: z
+      .enum(['needs_javascript'])
+      .optional()
+      .describe(
+        'Why there is nearly nothing: the page is drawn by its script, and holds its text nowhere else (additive)',
+      ),
     chars: z.int().nonnegative().describe('UTF-16 units of `content`'),
     truncated: z.boolean().describe('There is more: past 3 MB, past `max_chars`, or past 1,000,000 characters'),
     took_ms: z.int().nonnegative(),

@@ -59,6 +59,10 @@ export interface Page {
   readonly visible: string;
   /** For each line of `visible` the lines that say what it is (`Visible`); empty where the document says nothing of it. */
   readonly outline: readonly (readonly number[])[];
+  /** It shows nothing without its script, and holds its text nowhere else. */
+  readonly needsScript: boolean;
+  /** Absolute http or https URL to which it sends its reader at once, or `''`. */
+  readonly refresh: string;
   /** The page asks not to be indexed. */
   readonly noIndex: boolean;
 }

@@ -49,6 +49,16 @@ export function linkedData(scripts: readonly string[]): LinkedData {
   return data;
 }
 
+/** The longest text of an article that JSON-LD holds; empty when it holds none. */
+export function linkedBody(scripts: readonly string[]): string {
+  let longest = '';
+  for (const node of scripts.flatMap(nodesOf).slice(0, mostNodes)) {
+    for (const value of [node['articleBody'], node['reviewBody'], node['text']])
+      if (typeof value === 'string' && value.length > longest.length) longest = value;
+  }
+  return resolveEntities(longest.slice(0, 1_000_000));
+}
+
 const typesOf = (node: Json): string[] => asList(node['@type']).map(textOf);
 
 function nodesOf(script: string): Json[] {

@@ -1,13 +1,14 @@
 import { type Article, articleOf } from './article.ts';
 import { type Block, mostUnits, type Page } from './blocks.ts';
-import { treeOf } from './dom.ts';
+import { type Tree, treeOf } from './dom.ts';
+import { contentOf } from './fallback.ts';
 import { type Feed, feedBlocks, jsonFeed, xmlFeed } from './feeds.ts';
 import { type Sniffed, sniff } from './kinds.ts';
 import { baseOf, metadataOf, titleElement } from './metadata.ts';
 import { readPdf } from './pdf.ts';
-import { cut, oneLine } from './text.ts';
+import { cut, oneLine, safeUrl } from './text.ts';
 import { tidy } from './tidy.ts';
-import { visibleOf } from './visible.ts';
+import { visibleOf, visibleText } from './visible.ts';
 
 const mostHtml = 3 * 1024 * 1024;
 const nothing = {
@@ -19,6 +20,8 @@ const nothing = {
   publishedAt: '',
   noIndex: false,
   outline: [],
+  needsScript: false,
+  refresh: '',
 } as const;
 
 /**
@@ -48,7 +51,22 @@ function htmlPage({ contentType, text }: Sniffed, url: string): Page {
   tree.document.title = oneLine(titleElement(tree), 500);
   const article: Article = articleOf(tree, base);
   const metadata = metadataOf(tree, { jsonLd: tidied.jsonLd, rootTag: tidied.rootTag, base }, article);
-  return { ...metadata, kind: 'html', contentType, blocks: article.blocks, visible, outline };
+  const readHtml = (html: string): string => visibleText(treeOf(tidy(html.slice(0, mostHtml))).root);
+  const { blocks, needsScript } = contentOf(article.blocks, tidied, readHtml);
+  const refresh = refreshOf(tree, base, url);
+  return { ...metadata, kind: 'html', contentType, blocks, visible, outline, needsScript, refresh };
+}
+
+/** Where a page sends its reader at once; empty: nowhere else. */
+function refreshOf({ head }: Tree, base: string, own: string): string {
+  for (const { tag, attributes } of head) {
+    if (tag !== 'meta' || attributes['http-equiv']?.toLowerCase() !== 'refresh') continue;
+    const [, to = ''] =
+      /^\s*0*(?:\.0*)?\s*[;,]\s*url\s*=\s*["']?([^"']{1,4096})/i.exec(attributes['content'] ?? '') ?? [];
+    const target = safeUrl(to, base, /^https?:$/);
+    if (target !== '' && target.split('#')[0] !== own.split('#')[0]) return target;
+  }
+  return '';
 }
 
 function feedPage({ contentType, text }: Sniffed, url: string): Page {

@@ -12,6 +12,10 @@ export interface Tidied {
   readonly html: string;
   /** Texts of the JSON-LD scripts. */
   readonly jsonLd: readonly string[];
+  /** Texts of scripts that hold data. */
+  readonly data: readonly string[];
+  /** It has scripts that run. */
+  readonly hasScripts: boolean;
   /** Texts of style sheets. */
   readonly styles: readonly string[];
   /** Attributes of `<html>`, as written. */
@@ -63,6 +67,8 @@ export function tidy(html: string): Tidied {
   return {
     html: pass.out.join(''),
     jsonLd: pass.jsonLd,
+    data: pass.data,
+    hasScripts: pass.hasScripts,
     styles: pass.styles,
     rootTag: pass.rootTag,
     elements: pass.elements,
@@ -75,6 +81,8 @@ const isLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code
 class Pass {
   readonly out: string[] = [];
   readonly jsonLd: string[] = [];
+  readonly data: string[] = [];
+  hasScripts = false;
   readonly styles: string[] = [];
   private styleUnits = 0;
   rootTag = '';
@@ -198,15 +206,17 @@ class Pass {
       this.missing.add(name);
       return this.drop(at, html.length);
     }
-    if (
-      name === 'script' &&
-      /\btype\s*=\s*["']?\s*application\/ld\+json/i.test(html.slice(at, Math.min(end, at + 500)))
-    ) {
-      if (this.jsonLd.length < 20 && close - end < 500_000) this.jsonLd.push(html.slice(end, close));
-    }
+    if (name === 'script') this.script(html.slice(at, Math.min(end, at + 500)), html.slice(end, close));
     if (name === 'style' && (this.styleUnits += close - end) <= mostStyle) this.styles.push(html.slice(end, close));
     const stop = html.indexOf('>', close);
     return this.drop(at, stop === -1 ? html.length : stop + 1, inline.has(name) ? '' : ' ');
+  }
+
+  private script(tag: string, text: string): void {
+    const [, type] = /\btype\s*=\s*["']?\s*application\/(ld\+json|json)/i.exec(tag) ?? [];
+    const kept = type === undefined ? undefined : type.toLowerCase() === 'json' ? this.data : this.jsonLd;
+    if (kept === undefined) this.hasScripts = true;
+    else if (kept.length < 20 && text.length < (kept === this.data ? 2_000_000 : 500_000)) kept.push(text);
   }
 
   /** Where a tag ends, and about how many attributes it has. Quotes count after `=` only. */

@@ -17,6 +17,8 @@ const pageOf = (blocks: readonly Block[]): Page => ({
   visible: '',
   noIndex: false,
   outline: [],
+  needsScript: false,
+  refresh: '',
 });
 const formats = ['text', 'markdown', 'html'] as const;
 

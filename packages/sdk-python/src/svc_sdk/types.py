@@ -150,7 +150,11 @@ ExecFrameOf5 = TypedDict("ExecFrameOf5", {"type": "Literal[\"error\"]", "code": 
 ExecResult = TypedDict("ExecResult", {"exit_code": "Union[int, None]", "stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "timed_out": "bool", "duration_ms": "int", "receipt": "Receipt"})
 
 
-FetchedPage = TypedDict("FetchedPage", {"url": "str", "final_url": "str", "title": "str", "byline": "str", "description": "str", "canonical": "str", "lang": "str", "content_type": "str", "content": "str", "chars": "int", "truncated": "bool", "took_ms": "int", "cached": "bool"})
+_FetchedPage = TypedDict("_FetchedPage", {"url": "str", "final_url": "str", "title": "str", "byline": "str", "description": "str", "canonical": "str", "lang": "str", "content_type": "str", "content": "str", "chars": "int", "truncated": "bool", "took_ms": "int", "cached": "bool"})
+
+
+class FetchedPage(_FetchedPage, total=False):
+    empty_reason: Literal["needs_javascript"]
 
 
 _ForkedSandbox = TypedDict("_ForkedSandbox", {"id": "str", "restored": "bool", "ready_ms": "float"})

@@ -50,6 +50,7 @@ export interface Read<T> {
     'url' | 'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'published_at'
   > & {
     content_type: string;
+    needs_script: boolean;
     truncated: boolean;
     last_modified: string;
     /** When it was read; undefined: now, and it is not kept. */
@@ -69,6 +70,8 @@ interface Purpose<T> {
 /** Requests to strangers' servers at once: each may hold 3 MB and its worker's answer. */
 const fetches = { atOnce: 64, mostOfOne: 10, waitingOfOne: 64 };
 const accept = 'text/html,application/xhtml+xml,application/pdf,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1';
+/** Pages that send their reader on at once, one after the other. */
+const mostRefreshes = 3;
 /** Owner of the operator's work among accounts that take turns. */
 const operator = 'operator';
 
@@ -143,9 +146,15 @@ export class Pages {
     return result === undefined ? undefined : { page: kept, cached: true, result };
   }
 
-  async #fetch<T>(request: PageRequest, purpose: Purpose<T>, kept: StoredPage | undefined): Promise<Read<T>> {
+  /** `sent`: addresses to which pages sent their reader at once; the page is kept under the one that was asked for. */
+  async #fetch<T>(
+    request: PageRequest,
+    purpose: Purpose<T>,
+    kept: StoredPage | undefined,
+    sent: readonly string[] = [],
+  ): Promise<Read<T>> {
     const { owner, url, signal } = request;
-    const answer = await this.#ask(request, kept);
+    const answer = await this.#ask({ ...request, url: sent.at(-1) ?? url }, kept);
     if (answer.status === 304 && kept) {
       // Said of another page, or by another one: redirects lead elsewhere by now, or led.
       if (pageAddress(answer.url) !== kept.url) return this.#fetch(request, purpose, undefined);
@@ -162,6 +171,9 @@ export class Pages {
     const bytes = new Uint8Array(answer.body);
     const work = { kind: 'read' as const, bytes, url: answer.url, contentType, ...purpose.asked };
     const read = await this.pool.do(owner ?? operator, work, signal);
+    const { refresh } = read.facts;
+    if (refresh !== '' && sent.length < mostRefreshes && !sent.includes(refresh))
+      return this.#fetch(request, purpose, undefined, [...sent, refresh]);
     const page = await this.#keep(request, answer, read);
     return { page, cached: false, result: purpose.of(read) };
   }
@@ -186,12 +198,13 @@ export class Pages {
     const lastModified = header(answer, 'last-modified');
     const address = pageAddress(answer.url);
     if (/\bno-store\b/i.test(header(answer, 'cache-control'))) {
-      const { contentType: content_type, publishedAt: published_at, ...others } = facts;
+      const { contentType: content_type, publishedAt: published_at, needsScript: needs_script, ...others } = facts;
       return {
         ...others,
         url: address,
         content_type,
         published_at,
+        needs_script,
         truncated: answer.truncated,
         last_modified: lastModified,
       };

@@ -22,6 +22,7 @@ export interface StoredPage {
   published_at: string;
   truncated: boolean;
   etag: string;
+  needs_script: boolean;
   last_modified: string;
   fetched_at: string;
   age_ms: number;
@@ -64,7 +65,7 @@ const dictionaryOf = (lang: string): string =>
 const ownerWord = (owner: Owner): string => `owner ${owner ?? 'shared'}`;
 
 const columns = (db: Db, clock: Time) => db`
-  id, url, title, byline, description, canonical, lang, content_type, published_at, truncated, etag, last_modified,
+  id, url, title, byline, description, canonical, lang, content_type, published_at, needs_script, truncated, etag, last_modified,
   fetched_at, (extract(epoch from ${nowOf(db, clock)} - fetched_at) * 1000)::float8 as age_ms`;
 
 /**
@@ -117,15 +118,15 @@ export async function keepPage(db: Db, clock: Time, page: NewPage): Promise<Stor
           to_tsvector(${dictionary}::regconfig, ${page.indexed}) || array_to_tsvector(array[${ownerWord(owner)}])`;
   const [row] = await db<StoredPage[]>`
     insert into pages.pages as old (account_id, address, address_hash, url, url_hash, host, title, byline, description, canonical, lang,
-      content_type, published_at, blocks, visible, outline, truncated, bytes, etag, last_modified, words, fetched_at)
+      content_type, published_at, needs_script, blocks, visible, outline, truncated, bytes, etag, last_modified, words, fetched_at)
     values (${owner}, ${pageAddress(page.address)}, ${addressHash(page.address)}, ${page.url}, ${addressHash(page.url)}, ${new URL(page.url).hostname}, ${facts.title},
       ${facts.byline}, ${facts.description}, ${facts.canonical}, ${facts.lang}, ${facts.contentType},
-      ${facts.publishedAt}, ${Buffer.from(page.blocks)}, ${Buffer.from(page.visible)}, ${Buffer.from(page.outline)}, ${page.truncated},
+      ${facts.publishedAt}, ${facts.needsScript}, ${Buffer.from(page.blocks)}, ${Buffer.from(page.visible)}, ${Buffer.from(page.outline)}, ${page.truncated},
       ${page.blocks.length + page.visible.length + page.outline.length}, ${page.etag}, ${page.lastModified}, ${words}, ${nowOf(db, clock)})
     on conflict (account_id, address_hash) do update set url = excluded.url, url_hash = excluded.url_hash, host = excluded.host,
       title = excluded.title, byline = excluded.byline, description = excluded.description,
       canonical = excluded.canonical, lang = excluded.lang, content_type = excluded.content_type,
-      published_at = excluded.published_at, blocks = excluded.blocks, visible = excluded.visible, outline = excluded.outline,
+      published_at = excluded.published_at, needs_script = excluded.needs_script, blocks = excluded.blocks, visible = excluded.visible, outline = excluded.outline,
       truncated = excluded.truncated, bytes = excluded.bytes, etag = excluded.etag,
       last_modified = excluded.last_modified, words = excluded.words, fetched_at = excluded.fetched_at
     returning ${columns(db, clock)}`;

@@ -52,7 +52,16 @@ export interface TextProof extends Span {
 /** What is kept of a page besides its content. */
 export type PageFacts = Pick<
   Page,
-  'title' | 'byline' | 'description' | 'canonical' | 'lang' | 'contentType' | 'publishedAt' | 'noIndex'
+  | 'title'
+  | 'byline'
+  | 'description'
+  | 'canonical'
+  | 'lang'
+  | 'contentType'
+  | 'publishedAt'
+  | 'noIndex'
+  | 'needsScript'
+  | 'refresh'
 >;
 
 /** A page that was read from bytes. */

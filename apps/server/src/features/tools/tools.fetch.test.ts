@@ -16,6 +16,28 @@ const about = article(
 );
 
 describe('fetch of a page', () => {
+  test('follows a page that sends its reader on at once, and says when a page is drawn by its script', async () => {
+    await using web = await openWeb();
+    await using t = await openTest({ settings: web.settings });
+    const ask = async (path: string) =>
+      (await http(t.gateway.url, '/v1/tools/fetch', { key: t.account.key, body: { url: web.url(path) } })).body;
+    web.on('/old', `<meta http-equiv="refresh" content="0; url=/new">moved`);
+    web.on('/new', article('New', ['The Widget Works was founded in 1911 by Ana Pop in Cluj.']));
+    web.on('/loop', `<meta http-equiv="refresh" content="0; url=/pool">loop`);
+    web.on('/pool', `<meta http-equiv="refresh" content="0; url=/loop">pool`);
+    web.on('/private', `<meta http-equiv="refresh" content="0; url=http://10.0.0.1/">away`);
+    web.on('/app', '<title>App</title><div id="root"></div><script src="/app.js"></script>');
+    const moved = await ask('/old');
+    assert.deepEqual([new URL(moved.final_url).pathname, moved.content.includes('1911')], ['/new', true]);
+    assert.equal((await ask('/old')).cached, true);
+    assert.match((await ask('/loop')).content, /loop|pool/);
+    assert.ok((await ask('/private')).error);
+    const app = await ask('/app');
+    assert.deepEqual([app.content, app.empty_reason], ['', 'needs_javascript']);
+    assert.equal((await ask('/app')).empty_reason, 'needs_javascript');
+    assert.equal('empty_reason' in moved, false);
+  });
+
   test('answers every field of the document, and the same again from the copy within 15 minutes', async () => {
     await using web = await openWeb();
     const clock = testClock();
