@@ -79,7 +79,8 @@ describe('svc accounts delete', () => {
     await ok('POST', '/v1/schedules/pause', {});
     await ok('POST', '/v1/heartbeats', { name: 'x', period_s: 60 });
     await ok('POST', '/v1/notifications/test', {});
-    await ok('POST', '/v1/prompts', { prompt: 'Mine' });
+    const { id: prompt } = await ok('POST', '/v1/prompts', { prompt: 'Mine' });
+    await ok('POST', `/v1/prompts/${prompt}/launch`);
     const { id: session } = await ok('POST', '/v1/sessions', {});
     const asDevice = { 'x-svc-device': randomUUID() };
     const events = [{ type: 'message', turn_id: 't', text: 'x' }];
