@@ -1,5 +1,5 @@
 import { DOMParser } from 'linkedom';
-import { isHiddenBy, isUnseen, type Sheet, sheetOf } from './hidden.ts';
+import { isFaded, isFadedBy, isHiddenBy, isUnseen, type Sheet, sheetOf } from './hidden.ts';
 import type { Tidied } from './tidy.ts';
 
 /** An element that is seen. Depth is at most that of `tidy`, so walks may recurse. */
@@ -140,7 +140,7 @@ class Builder {
       this.hidden.push(node);
       return undefined;
     }
-    if (unseen.has(tag) || isHidden(tag, attributes) || isHiddenBy(this.sheet, tag, attributes)) {
+    if (unseen.has(tag) || isHidden(node, tag, attributes, this.sheet)) {
       this.hidden.push(node);
       return undefined;
     }
@@ -180,12 +180,31 @@ function attributesOf(node: DomNode): Readonly<Record<string, string>> {
   return attributes;
 }
 
-function isHidden(tag: string, attributes: Readonly<Record<string, string>>): boolean {
+function isHidden(node: DomNode, tag: string, attributes: Readonly<Record<string, string>>, sheet: Sheet): boolean {
   if (tag === 'dialog' && attributes['open'] === undefined) return true;
   const { hidden, style } = attributes;
   if (hidden !== undefined && hidden.toLowerCase() !== 'until-found') return true;
   if (attributes['aria-hidden']?.toLowerCase() === 'true') return true;
-  return style !== undefined && isUnseen(style);
+  if ((style !== undefined && isUnseen(style)) || isHiddenBy(sheet, tag, attributes)) return true;
+  const fades = (style !== undefined && isFaded(style)) || isFadedBy(sheet, attributes);
+  return fades && !holdsMore(node, mostFaded);
+}
+
+/** Units of text in a part that begins without opacity. */
+const mostFaded = 200;
+
+/** Whether a node holds more text than so many units. */
+function holdsMore(node: DomNode, most: number): boolean {
+  let units = 0;
+  const waiting: (DomNode | null)[] = [node.firstChild];
+  for (let seen = 0; waiting.length > 0 && seen < 1_000; seen += 1) {
+    const child = waiting.pop();
+    if (!child) continue;
+    if (child.nodeType === 3) units += child.data.trim().length;
+    if (units > most) return true;
+    waiting.push(child.nextSibling, child.firstChild);
+  }
+  return waiting.length > 0;
 }
 
 /** Text and link lengths, from the last element to the first: children come after their parents. Returns `textWork`. */

@@ -91,13 +91,15 @@ describe('what nobody sees', () => {
       '<p style="left:-5px">near</p>',
       '<p class="printed">printed</p>',
       '<p class="b">seen b</p>',
+      '<p class="gone wide">wide</p>',
+      `<div style="opacity:0">fades in ${sentence.repeat(3)}</div>`,
     ].join('');
     const sheet =
-      '<style>.x,.gone{display:none} #lost{font-size:0} @media print{.printed{display:none}} .b p{display:none} main{display:none}</style>';
+      '<style>.x,.gone{display:none} #lost{font-size:0} @media print{.printed{display:none}} @media (min-width: 700px) {.wide{display:block}} .b p{display:none} main{display:none}</style>';
     const { visible, content } = await read(`${sheet}<main>${hidden}${seen}<p>${sentence.repeat(6)}</p></main>`);
     for (const all of [visible, content]) {
       assert.doesNotMatch(all, /HIDE/);
-      for (const part of ['moves in', 'white on black', 'near', 'printed', 'seen b', 'seen'])
+      for (const part of ['moves in', 'white on black', 'near', 'printed', 'seen b', 'wide', 'fades in', 'seen'])
         assert.ok(all.includes(part), part);
     }
   });

@@ -6,9 +6,16 @@ const mostRules = 2_000;
 export interface Sheet {
   readonly classes: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
+  /** Classes and ids without opacity. */
+  readonly faded: ReadonlySet<string>;
+  /** Classes that show what another one hides, on some screen or on all. */
+  readonly shown: ReadonlySet<string>;
 }
 
-/** No reader sees what has such a style: it takes no place, has no size, stands outside of the page, or has its ground's colour. */
+/**
+ * No reader sees what has such a style: it takes no place, has no size, stands outside of the page, or has its ground's
+ * colour.
+ */
 export function isUnseen(style: string): boolean {
   const declared = declarationsOf(style);
   const is = (name: string, ...values: string[]): boolean => values.includes(declared.get(name) ?? '');
@@ -21,8 +28,12 @@ export function isUnseen(style: string): boolean {
   if (isCut && ['height', 'width', 'max-height'].some((name) => /^[01](?:px)?$/.test(declared.get(name) ?? '')))
     return true;
   const ground = colourOf(declared.get('background-color') ?? declared.get('background') ?? '');
-  if (ground !== '' && ground === colourOf(declared.get('color') ?? '')) return true;
-  // What moves into sight begins like this.
+  return ground !== '' && ground === colourOf(declared.get('color') ?? '');
+}
+
+/** Whether a style leaves nothing to see of a small part; large ones begin like this, and a script shows them. */
+export function isFaded(style: string): boolean {
+  const declared = declarationsOf(style);
   const moves = ['transform', 'transition', 'animation', 'will-change'].some((name) => declared.has(name));
   return !moves && /^0(?:\.0+)?%?$/.test(declared.get('opacity') ?? '');
 }
@@ -58,28 +69,52 @@ function colourOf(value: string): string {
   return /^#[0-9a-f]{6}$/.test(colour) ? colour : '';
 }
 
-/** Reads which classes and ids a style sheet hides whatever the medium; rules inside of `@media` and the like do not count. */
+/** Reads which classes and ids a style sheet hides on every screen; what `@media` hides does not count, what it shows does. */
 export function sheetOf(styles: readonly string[]): Sheet {
-  const [classes, ids] = [new Set<string>(), new Set<string>()];
-  let rules = 0;
-  for (const style of styles) {
-    const text = style.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ');
-    for (let at = 0; at < text.length && rules < mostRules; rules += 1) {
-      const open = text.indexOf('{', at);
-      if (open === -1) break;
-      const selectors = text.slice(at, open);
-      const close = selectors.trim().startsWith('@') ? endOfBlock(text, open) : text.indexOf('}', open);
-      if (close === -1) break;
-      at = close + 1;
-      if (selectors.trim().startsWith('@') || !isUnseen(text.slice(open + 1, close))) continue;
-      for (const selector of selectors.split(',')) {
-        const [, sign, name = ''] = /^\s*[a-z]{0,10}([.#])([\w-]+)\s*$/i.exec(selector) ?? [];
-        if (sign === '.') classes.add(name);
-        else if (sign === '#') ids.add(name);
-      }
+  const sheet = {
+    classes: new Set<string>(),
+    ids: new Set<string>(),
+    faded: new Set<string>(),
+    shown: new Set<string>(),
+  };
+  let left = mostRules;
+  for (const style of styles)
+    left = readRules(style.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' '), sheet, { left, isMedia: false });
+  return sheet;
+}
+
+type Growing = { [K in keyof Sheet]: Set<string> };
+
+/** Reads rules; answers how many more may be read. */
+function readRules(text: string, sheet: Growing, { left, isMedia }: { left: number; isMedia: boolean }): number {
+  let rules = left;
+  for (let at = 0; at < text.length && rules > 0; rules -= 1) {
+    const open = text.indexOf('{', at);
+    if (open === -1) break;
+    const selectors = text.slice(at, open).trim();
+    const isBlock = selectors.startsWith('@');
+    const close = isBlock ? endOfBlock(text, open) : text.indexOf('}', open);
+    if (close === -1) break;
+    at = close + 1;
+    const inner = text.slice(open + 1, close);
+    if (isBlock) {
+      if (!isMedia && /^@(?:media|supports|layer)/i.test(selectors))
+        rules = readRules(inner, sheet, { left: rules, isMedia: true });
+      continue;
+    }
+    const fades = isFaded(inner);
+    const hides = fades || isUnseen(inner);
+    if (hides && isMedia) continue;
+    if (!hides && !/(?:^|[;\s])display\s*:/i.test(inner)) continue;
+    for (const selector of selectors.split(',')) {
+      const [, sign, name = ''] = /^\s*[a-z]{0,10}([.#])([\w-]+)\s*$/i.exec(selector) ?? [];
+      if (name === '') continue;
+      if (fades) sheet.faded.add(name);
+      else if (sign === '.') (hides ? sheet.classes : sheet.shown).add(name);
+      else if (sign === '#' && hides) sheet.ids.add(name);
     }
   }
-  return { classes, ids };
+  return rules;
 }
 
 /** Where a block ends that holds other ones; -1: nowhere. */
@@ -93,6 +128,12 @@ function endOfBlock(text: string, open: number): number {
   return -1;
 }
 
+/** Whether a page's own sheet leaves nothing to see of a small part. */
+export const isFadedBy = (
+  { faded }: Sheet,
+  { id = '', class: names = '' }: Readonly<Record<string, string>>,
+): boolean => faded.size > 0 && [id, ...names.slice(0, 1_000).split(/\s+/)].some((name) => faded.has(name));
+
 /** Whole pages begin hidden by a class until their script runs; so these are never hidden by one. */
 const wholes = new Set(['html', 'body', 'main', 'article']);
 
@@ -100,12 +141,7 @@ const wholes = new Set(['html', 'body', 'main', 'article']);
 export function isHiddenBy(sheet: Sheet, tag: string, attributes: Readonly<Record<string, string>>): boolean {
   if (sheet.classes.size + sheet.ids.size === 0 || wholes.has(tag)) return false;
   if (sheet.ids.has(attributes['id'] ?? '')) return true;
-  const names = attributes['class'];
-  return (
-    names !== undefined &&
-    names
-      .slice(0, 1_000)
-      .split(/\s+/)
-      .some((name) => sheet.classes.has(name))
-  );
+  if (attributes['class'] === undefined || sheet.classes.size === 0) return false;
+  const names = attributes['class'].slice(0, 1_000).split(/\s+/);
+  return names.some((name) => sheet.classes.has(name)) && !names.some((name) => sheet.shown.has(name));
 }
