@@ -68,9 +68,9 @@ export const promptsDocs = {
   },
   update: {
     description:
-      'A new `not_before` arms one more reminder, null makes it due. What is active can be set to `done` or `dismissed`; a ' +
-      'closed prompt cannot be opened again and answers 409 `prompt_closed`. What was launched and no device has begun is taken ' +
-      'back when the prompt is closed; what runs goes on, unless `stop` is `true`.',
+      'A new `not_before` arms one more reminder, null makes it due. What is active can be set to `done` or `dismissed`, which ' +
+      'takes back what was launched and no device has begun; what runs goes on, unless `stop` is `true`. A closed prompt cannot ' +
+      'be opened again and answers 409 `prompt_closed`.',
     example: { params: byId, body: { status: 'done' }, response: { prompt: { ...open, status: 'done' } } },
   },
   remove: {
@@ -81,10 +81,10 @@ export const promptsDocs = {
   },
   launch: {
     description:
-      'The text goes to the device as a `send`, which waits until it is there: the one given here, the one of the prompt, or ' +
-      'the desktop or Android device that was seen last. Without any it waits for the next such device that listens, and ' +
-      '`waiting_for` says so. While a launch waits or runs, another one answers it; one for another device takes back what no ' +
-      'device took, `force` what no device has begun. The account is told when it ends: `prompt.answered`, `prompt.failed`.',
+      'The text goes to the device as a `send`, which waits until it is there: the one given here, the one of the prompt, the ' +
+      'desktop or Android device that was seen last, or without any the next one that listens (`waiting_for`). While a launch ' +
+      'waits or runs another one answers it, but for one to another device while none took it, or with `force`. Notifications ' +
+      '`prompt.answered` and `prompt.failed` say how it ended.',
     example: { params: byId, body: { target_device_id: samples.device }, response: { prompt: launched } },
   },
   match: {
@@ -107,8 +107,9 @@ export const promptsDocs = {
   },
   verify: {
     description:
-      'The model `svc-fast` reads the session with what you send, and the `report` is kept. With verdict `done` the prompt is ' +
-      '`verified`, else its state stays. Without a model, or without a verdict in two tries, the answer is 502.',
+      'The model `svc-fast` reads the session, with what its turns and tools came to, and what you send; the `report` is kept. ' +
+      'With verdict `done` the prompt is `verified`, else its state stays; without session, diff and files it is `not_started` ' +
+      'and no model is asked. Without a model, or without a verdict in two tries, the answer is 502.',
     example: {
       params: byId,
       body: { diff: '+- New: export as CSV' },
