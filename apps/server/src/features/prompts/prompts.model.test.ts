@@ -115,6 +115,8 @@ describe('prompts as a model', () => {
           let status = 200;
           if (what === 'launch' && waits && next !== undefined) next = state;
           if (what === 'launch' && next !== undefined) waits = true;
+          // Closing takes it back; a verdict may open the prompt again.
+          if ((what === 'done' || what === 'dismissed') && next !== undefined) waits = false;
           if (what === 'turn' || what === 'start') {
             const turnId = `turn-${(turns += 1)}`;
             await reportTurn(device, session, text, { turnId, ends: what === 'turn' });
@@ -129,7 +131,7 @@ describe('prompts as a model', () => {
             }
           } else if (what === 'verify' || what === 'doubt') {
             judges(provider, verdictOf(what === 'verify' ? 'done' : 'partial'));
-            ({ status } = await device.ask('POST', `${path}/verify`));
+            ({ status } = await device.ask('POST', `${path}/verify`, { diff: '+ something' }));
             assert.equal(status, 200);
           } else if (what === 'newer') {
             const newer = await device.ask('POST', '/v1/prompts', {
