@@ -28,7 +28,7 @@ import { modelsFeature } from './features/models/feature.ts';
 import { receiptFeature } from './features/receipt/feature.ts';
 import { inferenceFeature } from './features/inference/feature.ts';
 import { Inference } from './features/inference/index.ts';
-import type { Spending } from './features/keys/index.ts';
+import type { KeyLookup, Spending } from './features/keys/index.ts';
 import { promptsFeature } from './features/prompts/feature.ts';
 import { Prompts } from './features/prompts/index.ts';
 import { realtimeFeature } from './features/realtime/feature.ts';
@@ -73,7 +73,11 @@ function sandboxFeatures(kernel: Kernel, sandboxes: Sandboxes, prompts: Feature)
 }
 
 /** Sessions that devices share, and the prompts that are found in them. */
-function sessionFeatures(kernel: Kernel, inference: Inference): { sessions: Feature; prompts: Feature } {
+function sessionFeatures(
+  kernel: Kernel,
+  inference: Inference,
+  lookup: KeyLookup,
+): { sessions: Feature; prompts: Feature } {
   const sessions = new Sessions(kernel);
   const prompts = new Prompts(kernel, sessions);
   return {
@@ -82,15 +86,19 @@ function sessionFeatures(kernel: Kernel, inference: Inference): { sessions: Feat
       control: (tx, control) => prompts.onControl(tx, control),
       gone: (tx, sessionId) => prompts.onGone(tx, sessionId),
     }),
-    prompts: promptsFeature(kernel, prompts, { sessions, inference }),
+    prompts: promptsFeature(kernel, prompts, { sessions, inference, lookup }),
   };
 }
 
 /** What asks models, and what stands behind it. */
-function modelFeatures(kernel: Kernel, { spending }: { spending: Spending }, sandboxes: Sandboxes) {
+function modelFeatures(
+  kernel: Kernel,
+  { spending, lookup }: { spending: Spending; lookup: KeyLookup },
+  sandboxes: Sandboxes,
+) {
   const inference = new Inference(kernel, spending);
   const agent = new Agent(kernel, inference, sandboxes);
-  const { sessions, prompts } = sessionFeatures(kernel, inference);
+  const { sessions, prompts } = sessionFeatures(kernel, inference, lookup);
   const features: Feature[] = [
     inferenceFeature(inference),
     modelsFeature(inference),

@@ -13,6 +13,7 @@ export const create = (prompts: Prompts): Operation =>
         notBefore: body.not_before,
         autoRun: body.auto_run,
         target: body.target_device_id,
+        keyId: context.actor.keyId,
       });
       return new Answer({ created, id: row.id, prompt: toPrompt(row) }, { status: created ? 201 : 200 });
     }),

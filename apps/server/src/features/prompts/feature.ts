@@ -1,6 +1,7 @@
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Inference } from '../inference/index.ts';
+import type { KeyLookup } from '../keys/index.ts';
 import type { Sessions } from '../sessions/index.ts';
 import { create } from './create.ts';
 import { get } from './get.ts';
@@ -20,9 +21,9 @@ import { verifyAll } from './verifyAll.ts';
 export function promptsFeature(
   kernel: Kernel,
   prompts: Prompts,
-  { sessions, inference }: { sessions: Sessions; inference: Inference },
+  { sessions, inference, lookup }: { sessions: Sessions; inference: Inference; lookup: KeyLookup },
 ): Feature {
-  const ticker = new Ticker(kernel, prompts);
+  const ticker = new Ticker(kernel, prompts, lookup);
   const parts = { prompts, sessions, inference };
   return {
     name: 'prompts',

@@ -36,6 +36,8 @@ export interface PromptTerms {
   notBefore?: string | undefined;
   autoRun?: boolean;
   target?: string | undefined;
+  /** The key that keeps it, which it launches for by itself. */
+  keyId: string;
 }
 
 /** How a prompt is launched. */
@@ -46,8 +48,8 @@ export interface LaunchOptions {
   force?: boolean | undefined;
   /** With `force`: what runs is asked to end. */
   stop?: boolean | undefined;
-  /** The key that asks; unset: the prompt launches itself. */
-  keyId?: string | undefined;
+  /** The key that asks, or that a prompt which launches itself does so for. */
+  keyId: string;
 }
 
 /** Prompts, as the routes and other features use them. */
@@ -76,7 +78,7 @@ export class Prompts {
     const before = await findByText(tx, accountId, hashes.textHash);
     if (before) return { created: false, row: before };
     const { config, clock } = this.#kernel;
-    const { goalKey, notBefore, target, autoRun = false } = terms;
+    const { goalKey, notBefore, target, autoRun = false, keyId } = terms;
     if (target !== undefined) await this.#checkDevice(tx, accountId, target);
     await checkQuota(config, tx, promptsQuota, accountId);
     await checkQuota(config, tx, promptBytesQuota, accountId, Buffer.byteLength(terms.prompt));
@@ -90,6 +92,7 @@ export class Prompts {
       goalKey: goalKey ?? null,
       target: target ?? null,
       autoRun,
+      keyId,
       state: firstState,
       ...armed(now, notBefore ?? null, autoRun),
     });
@@ -152,21 +155,31 @@ export class Prompts {
   }
 
   /** Puts a prompt off, or with null makes it due at once; it is reminded of once more. */
-  async snooze(tx: Db, row: PromptRow, notBefore: string | null): Promise<PromptRow> {
+  async snooze(tx: Db, row: PromptRow, notBefore: string | null, keyId: string): Promise<PromptRow> {
     if (isClosed(row.state)) throw closed(row);
     const now = await readNow(tx, this.#kernel.clock);
-    const moved = await this.#tryMove(tx, now, row, 'snooze', armed(now, notBefore, row.auto_run));
+    const moved = await this.#tryMove(tx, now, row, 'snooze', {
+      ...armed(now, notBefore, row.auto_run),
+      keyId,
+    });
     if (moved) return moved;
     throw badRequest(`not_before: this prompt is ${row.state}; only an open one can be put off`, {
       not_before: ['needs an open prompt'],
     });
   }
 
+  /** Ends the launches of a prompt whose key has ended. */
+  async endForKey(tx: Db, accountId: string, id: string): Promise<void> {
+    const row = await this.lock(tx, accountId, id);
+    await this.#launches.endForKey(tx, await readNow(tx, this.#kernel.clock), row);
+    await this.#publish(tx, row);
+  }
+
   /** Changes how a prompt will be launched. */
   async rearrange(
     tx: Db,
     row: PromptRow,
-    { autoRun, target }: { autoRun?: boolean | undefined; target?: string | null | undefined },
+    { autoRun, target, keyId }: { autoRun?: boolean | undefined; target?: string | null | undefined; keyId: string },
   ): Promise<PromptRow> {
     if (isClosed(row.state)) throw closed(row);
     if (typeof target === 'string') await this.#checkDevice(tx, row.account_id, target);
@@ -175,6 +188,7 @@ export class Prompts {
     const isNew = auto_run && !row.auto_run && row.state === 'open' && row.armed_at === null;
     const changed = await changePrompt(tx, now.iso, row.id, {
       auto_run,
+      key_id: keyId,
       ...(target !== undefined && { target_device_id: target }),
       ...(isNew && { armed_at: now.iso }),
     });

@@ -63,6 +63,20 @@ export async function listLive(db: Db, promptId: string): Promise<RunRow[]> {
     select ${columns(db)} from prompts.runs where prompt_id = ${promptId} and ended_at is null order by order_no desc`;
 }
 
+/** Prompts with launches under way whose key has ended. */
+export async function listKeyless(db: Db, limit: number): Promise<{ account_id: string; prompt_id: string }[]> {
+  return db`
+    select distinct account_id, prompt_id from prompts.runs r
+    where ended_at is null and stop_asked_at is null and key_id is not null
+      and not exists (select 1 from keys.usable_view k where k.id = r.key_id)
+    limit ${limit}`;
+}
+
+/** What is still under way of a prompt was asked to end. */
+export async function noteStopAsked(db: Db, now: string, promptId: string): Promise<void> {
+  await db`update prompts.runs set stop_asked_at = ${now} where prompt_id = ${promptId} and ended_at is null`;
+}
+
 /** The launch that opened a session. */
 export async function findBySession(db: Db, accountId: string, sessionId: string): Promise<RunRow | undefined> {
   const [row] = await db<RunRow[]>`

@@ -10,6 +10,7 @@ import {
   insertRun,
   listLive,
   lockRun,
+  noteStopAsked,
   type Outcome,
   type RunChange,
   type RunRow,
@@ -93,14 +94,18 @@ async function moveRun<N extends MoveName>(
   return changeRun(tx, run.id, { ...move.columns?.(given, now.iso), state: move.to });
 }
 
+/** Says why a launch ends whose key has ended, and what to do. */
+export const keyEnded =
+  'the key that asked for this is revoked, paused or expired; launch it again with a key that may do this';
+
 const mostTitle = 120;
 
 /** Who launches a prompt, and where. */
 export interface LaunchTerms {
   /** Null: the account's next desktop or Android device. */
   target: string | null;
-  /** The key that asks; undefined: the prompt launches itself. */
-  keyId?: string | undefined;
+  /** The key that asks; what it launched ends with it. */
+  keyId: string;
 }
 
 /** The launches of prompts: each a session of its own with one control. The prompt is locked by the caller. */
@@ -126,7 +131,7 @@ export class Launches {
       session_id: session.id,
       control_id: control.id,
       device_id: target,
-      key_id: keyId ?? null,
+      key_id: keyId,
       state: launchMoves.create.to,
     });
     return session.id;
@@ -164,6 +169,22 @@ export class Launches {
       if ((await findDevices(tx, accountId, [target])).length === 0) continue;
       await this.#sessions.control(tx, { accountId, sessionId, type: 'stop', target });
     }
+  }
+
+  /** The key of launches of a prompt has ended: nothing of them begins, and what runs is asked to end, once. */
+  async endForKey(tx: Db, now: Instant, prompt: PromptRow): Promise<void> {
+    await this.withdrawAll(tx, now, prompt, { stop: true });
+    await noteStopAsked(tx, now.iso, prompt.id);
+    await notify(this.#kernel, tx, {
+      accountId: prompt.account_id,
+      dedupeKey: `prompt.key:${prompt.id}:${now.iso}`,
+      type: 'prompt.failed',
+      title: `Failed: ${titleOf(prompt)}`,
+      body: keyEnded,
+      url: deepLink(this.#kernel.config, 'prompts', prompt.id),
+      severity: 'warning',
+      data: { prompt_id: prompt.id },
+    });
   }
 
   /** A device took a control, or a control got its device; answers the launch that it is of. */

@@ -27,6 +27,8 @@ export interface PromptRow {
   goal_key: string | null;
   not_before: string | null;
   auto_run: boolean;
+  /** The key that said last how it launches. */
+  key_id: string | null;
   target_device_id: string | null;
   state: PromptState;
   armed_at: string | null;
@@ -51,7 +53,7 @@ export interface PromptRow {
 export type PromptChange = Partial<Omit<PromptRow, 'id' | 'order_no' | 'account_id' | 'prompt' | 'text_hash' | 'run'>>;
 
 const columns = (db: Db) => db`
-  id, order_no, account_id, prompt, text_hash, source, goal_key, not_before, auto_run, target_device_id, state, armed_at,
+  id, order_no, account_id, prompt, text_hash, source, goal_key, not_before, auto_run, key_id, target_device_id, state, armed_at,
   reminds, match_ref, match_turn_id, run_session_id, last_turn, report, superseded_by, created_at, updated_at, launched_at,
   sent_at, answered_at, verified_at, (
     select json_build_object('state', r.state, 'device', r.device_id) from prompts.runs r where r.prompt_id = prompts.id
@@ -91,6 +93,7 @@ export interface NewPrompt {
   goalKey: string | null;
   notBefore: string | null;
   autoRun: boolean;
+  keyId: string;
   target: string | null;
   state: PromptState;
   armedAt: string | null;
@@ -100,10 +103,10 @@ export interface NewPrompt {
 /** Stores a prompt; undefined when the account has one of the same text. */
 export async function insertPrompt(db: Db, now: string, given: NewPrompt): Promise<PromptRow | undefined> {
   const [row] = await db<PromptRow[]>`
-    insert into prompts.prompts (account_id, prompt, bytes, text_hash, prefix_hash, source, goal_key, not_before, auto_run,
+    insert into prompts.prompts (account_id, prompt, bytes, text_hash, prefix_hash, source, goal_key, not_before, auto_run, key_id,
       target_device_id, state, armed_at, reminds, created_at, updated_at)
     values (${given.accountId}, ${given.prompt}, ${Buffer.byteLength(given.prompt)}, ${given.textHash},
-      ${given.prefixHash}, ${given.source}, ${given.goalKey}, ${given.notBefore}, ${given.autoRun}, ${given.target},
+      ${given.prefixHash}, ${given.source}, ${given.goalKey}, ${given.notBefore}, ${given.autoRun}, ${given.keyId}, ${given.target},
       ${given.state}, ${given.armedAt}, ${given.reminds}, ${now}, ${now})
     on conflict (account_id, text_hash) do nothing returning ${columns(db)}`;
   return row;

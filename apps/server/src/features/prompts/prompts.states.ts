@@ -42,11 +42,16 @@ const row = <G>(given: PromptMove<G>): PromptMove<G> => given;
 /** Every move of a prompt (document 1, States and transitions). Nothing else sets its state; README.md shows this table. */
 export const promptMoves = {
   create: row<unknown>({ from: [], to: 'open' }),
-  snooze: row<{ notBefore: string | null; armedAt: string | null; reminds: boolean }>({
+  snooze: row<{ notBefore: string | null; armedAt: string | null; reminds: boolean; keyId: string }>({
     from: ['open'],
     to: 'open',
-    says: 'not before then, reminded once',
-    columns: ({ notBefore, armedAt, reminds }) => ({ not_before: notBefore, armed_at: armedAt, reminds }),
+    says: 'not before then, reminded once; its key',
+    columns: ({ notBefore, armedAt, reminds, keyId }) => ({
+      not_before: notBefore,
+      armed_at: armedAt,
+      reminds,
+      key_id: keyId,
+    }),
   }),
   supersede: row<{ by: string }>({
     from: ['open'],

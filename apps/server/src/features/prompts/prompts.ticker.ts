@@ -1,11 +1,16 @@
+import { contract } from '@svc/contract';
 import { bySystem, writeAct } from '../../kernel/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import { checkAccess } from '../../kernel/http/access.ts';
+import type { Actor } from '../../kernel/http/actor.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/loop.ts';
 import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
+import type { KeyLookup } from '../keys/index.ts';
 import type { Prompts } from './prompts.book.ts';
-import { titleOf } from './prompts.runs.ts';
+import { keyEnded, titleOf } from './prompts.runs.ts';
+import { listKeyless } from './prompts.runs.sql.ts';
 import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';
 
 const lookEveryMs = 1_000;
@@ -14,15 +19,21 @@ const mostAtOnce = 100;
 /** Prompts that one look passes over. */
 const mostPassed = 1_000;
 const mostBody = 300;
+/** A launch outlives its key by not much more. */
+const keysEveryMs = 2_000;
 
 /** Tells accounts of prompts that are due, and launches those that launch themselves; each is the work of one gateway. */
 export class Ticker {
   readonly #kernel: Kernel;
   readonly #prompts: Prompts;
+  readonly #lookup: Pick<KeyLookup, 'authenticateId'>;
+  /** When keys were looked at last; of `clock.monotonic()`. */
+  #keysAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
 
-  constructor(kernel: Kernel, prompts: Prompts) {
+  constructor(kernel: Kernel, prompts: Prompts, lookup: Pick<KeyLookup, 'authenticateId'>) {
     this.#kernel = kernel;
+    this.#lookup = lookup;
     this.#prompts = prompts;
   }
 
@@ -45,6 +56,7 @@ export class Ticker {
   /** Takes all that is due: reminders many at once, launches each in a transaction of its own. */
   async tick(): Promise<void> {
     const { sql, clock } = this.#kernel;
+    await this.#endKeyless();
     // What failed, or is at work elsewhere, keeps nothing back that comes after it.
     const passed: string[] = [];
     while (passed.length < mostPassed) {
@@ -105,7 +117,8 @@ export class Ticker {
       await disarm(tx, [id]);
       const told = { ...row, armed_at: null, reminds: false };
       if (row.auto_run && failure === undefined) {
-        const { run_session_id: session, run } = await this.#prompts.launch(tx, told, {});
+        const { keyId } = await this.#callerOf(row);
+        const { run_session_id: session, run } = await this.#prompts.launch(tx, told, { keyId });
         const details = { session, device: run?.device };
         await writeAct(tx, { accountId: row.account_id, by: bySystem, action: 'prompts.launch', subject: id, details });
       }
@@ -114,6 +127,26 @@ export class Ticker {
       await notify(this.#kernel, tx, this.#notice(row, failure));
       return true;
     });
+  }
+
+  /** The key that a prompt launches itself for. Throws 403 when it has ended, or may launch none any more. */
+  async #callerOf({ key_id: keyId }: PromptRow): Promise<Actor> {
+    const actor = keyId === null ? undefined : await this.#lookup.authenticateId(keyId);
+    if (!actor) throw new ApiError('forbidden', keyEnded);
+    checkAccess('prompts', contract.prompts.launch, actor);
+    return actor;
+  }
+
+  /** Ends launches whose key has ended, wherever they are. */
+  async #endKeyless(): Promise<void> {
+    const { sql, clock, log } = this.#kernel;
+    if (clock.monotonic() - this.#keysAt < keysEveryMs) return;
+    this.#keysAt = clock.monotonic();
+    for (const { account_id: accountId, prompt_id: id } of await listKeyless(sql, mostAtOnce)) {
+      await inTransaction(sql, (tx) => this.#prompts.endForKey(tx, accountId, id)).catch((err: unknown) =>
+        log.error({ err, prompt: id }, 'a launch whose key has ended was not taken back; it is tried again'),
+      );
+    }
   }
 
   #notice(row: PromptRow, failure?: string): NewNotification {

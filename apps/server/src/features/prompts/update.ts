@@ -10,9 +10,11 @@ export const update = (prompts: Prompts): Operation =>
     context.transaction(async (tx) => {
       const { not_before: notBefore, status, target_device_id: target, stop } = body;
       const autoRun = body.auto_run === null ? false : body.auto_run;
+      const { keyId } = context.actor;
       let row = await prompts.lock(tx, context.actor.accountId, params.id);
-      if (autoRun !== undefined || target !== undefined) row = await prompts.rearrange(tx, row, { autoRun, target });
-      if (notBefore !== undefined) row = await prompts.snooze(tx, row, notBefore);
+      if (autoRun !== undefined || target !== undefined)
+        row = await prompts.rearrange(tx, row, { autoRun, target, keyId });
+      if (notBefore !== undefined) row = await prompts.snooze(tx, row, notBefore, keyId);
       if (status !== undefined) row = await prompts.mark(tx, row, status, { stop });
       if (status === 'done' || status === 'dismissed') {
         const act = { accountId: row.account_id, by: context.by, action: 'prompts.update', subject: row.id };
