@@ -107,6 +107,14 @@ const quotasOf = (values: z.output<typeof schema>) => ({
   sandbox_memory_mb: values.SVC_QUOTA_SANDBOX_MEMORY_MB ?? values.SVC_SANDBOX_MEMORY_MB * runningSandboxes,
 });
 
+/** Requests a minute. */
+const ratesOf = (values: z.output<typeof schema>) => ({
+  requests: values.SVC_RATE_REQUESTS,
+  account: values.SVC_RATE_ACCOUNT ?? Math.max(2 * values.SVC_RATE_REQUESTS, 1_200_000),
+  search: values.SVC_RATE_SEARCH,
+  fetch: values.SVC_RATE_FETCH,
+});
+
 function complete(values: z.output<typeof schema>) {
   const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
   /** The port `offset` after the gateway's; 0 where there is none. */
@@ -150,12 +158,7 @@ function complete(values: z.output<typeof schema>) {
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
     dnsServers: values.SVC_DNS_SERVERS,
-    rates: {
-      requests: values.SVC_RATE_REQUESTS,
-      account: values.SVC_RATE_ACCOUNT ?? Math.max(2 * values.SVC_RATE_REQUESTS, 1_200_000),
-      search: values.SVC_RATE_SEARCH,
-      fetch: values.SVC_RATE_FETCH,
-    },
+    rates: ratesOf(values),
     quotas: quotasOf(values),
     auditDays: values.SVC_AUDIT_DAYS,
     runDays: values.SVC_RUN_DAYS,

@@ -169,9 +169,7 @@ export function createOutbound(
     async check(url, { protocols = defaults.protocols } = {}) {
       await targetOf(url, protocols);
     },
-    checkText(url, { protocols = defaults.protocols } = {}) {
-      checkUrl(url, rules, protocols);
-    },
+    checkText: (url, { protocols = defaults.protocols } = {}) => void checkUrl(url, rules, protocols),
   };
 }
 

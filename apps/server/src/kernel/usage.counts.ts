@@ -1,5 +1,11 @@
 import type { Db } from './db/db.ts';
-import type { UsageRecord } from './usage.ts';
+
+/** One request, as far as it is counted. */
+export type Counted = Pick<UsageCount, 'accountId' | 'keyId' | 'route' | 'status' | 'bytes' | 'ms'> & {
+  /** Milliseconds since the epoch. */
+  at: number;
+  costMicroUsd: number;
+};
 
 /** Requests of a minute that cost nothing, of one key, route and status. */
 export interface UsageCount {
@@ -29,7 +35,7 @@ export class UsageCounts {
   #counts = new Map<string, UsageCount>();
 
   /** Counts the request unless it costs, or is among the first of its account in this minute; answers whether it did. */
-  take(usage: UsageRecord): boolean {
+  take(usage: Counted): boolean {
     if (usage.costMicroUsd > 0) return false;
     const minute = Math.floor(usage.at / minuteMs) * minuteMs;
     if (minute !== this.#minute) this.#begin(minute);
@@ -62,7 +68,7 @@ export class UsageCounts {
     this.#counts = new Map([...this.#counts.values()].map((count, at) => [String(at), count]));
   }
 
-  #routeOf({ accountId, keyId, route, status }: UsageRecord): string {
+  #routeOf({ accountId, keyId, route, status }: Counted): string {
     const kinds = this.#kinds.get(accountId) ?? new Set();
     this.#kinds.set(accountId, kinds);
     const kind = [keyId, route, status].join();

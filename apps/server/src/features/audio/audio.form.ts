@@ -50,7 +50,7 @@ async function readForm(context: Context): Promise<{ form: FormData; bytes: numb
     else form.append(name, value);
   });
   const files: Promise<void>[] = [];
-  parser.on('file', (name, stream, filename = '', _encoding, type) => {
+  parser.on('file', (name, stream, filename, _encoding, type) => {
     const kept = async (): Promise<void> => {
       const chunks: Buffer<ArrayBuffer>[] = [];
       for await (const chunk of stream) chunks.push(chunk);

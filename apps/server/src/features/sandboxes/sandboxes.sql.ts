@@ -33,7 +33,7 @@ export interface SandboxRow {
   memory_mb: number;
 }
 
-const columns = (db: Db) => db`
+export const columns = (db: Db) => db`
   id, account_id, key_id, node_id, state, backend, template, egress, metadata, restored, image_digest, generation,
   created_at, expires_at, ttl_left_ms, last_exec_at, exec_count, exec_ms, snapshot_bytes, parent_id, memory_mb`;
 
@@ -136,7 +136,7 @@ export async function changeSandbox(
   const { from, to, guards = [], lifetime, snapshot } = move;
   const now = nowOf(db, time);
   const bytes = snapshot === 'kept' ? (made.snapshotBytes ?? 0) : null;
-  const ttlMs = made.ttlSeconds === undefined ? null : made.ttlSeconds * 1_000;
+  const isSet = made.ttlSeconds !== undefined && (lifetime === 'set' || lifetime === 'setLeft');
   const [row] = await db<SandboxRow[]>`
     update sandboxes.sandboxes set state = ${to}, moved_at = ${now},
       restored = coalesce(${made.restored ?? null}::boolean, restored),
@@ -145,29 +145,15 @@ export async function changeSandbox(
       ttl_left_ms = case when ${lifetime === 'freeze'}
           then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
         when ${lifetime === 'thaw'} then null
-        when ${lifetime === 'setLeft' && ttlMs !== null} then ${ttlMs}::bigint else ttl_left_ms end,
-      expires_at = case when ${(lifetime === 'set' || lifetime === 'setLeft') && ttlMs !== null}
-        then date_trunc('milliseconds', ${now}) + make_interval(secs => ${ttlMs}::bigint / 1000.0) else greatest(expires_at, date_trunc('milliseconds', ${now}) + make_interval(secs => case
-        when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${lifetime === 'extend'} then ${made.ttlSeconds ?? 0} end)) end
+        when ${isSet && lifetime === 'setLeft'} then 1000 * ${made.ttlSeconds ?? null}::bigint else ttl_left_ms end,
+      expires_at = greatest(case when ${!isSet} then expires_at end, date_trunc('milliseconds', ${now}) + make_interval(
+        secs => case when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${isSet || lifetime === 'extend'} then ${made.ttlSeconds ?? null} end))
     where id = ${id} and state = any(${[...from]})
       and (${!guards.includes('due')} or expires_at <= ${now})
       and (${!guards.includes('idle')} or coalesce(busy_until <= ${now}, true))
       and (${!guards.includes('v2')} or backend = 'v2')
     returning ${columns(db)}`;
   return row;
-}
-
-/** Changes the labels of a sandbox and its way out; what is undefined stays. */
-export async function relabelSandbox(
-  db: Db,
-  id: string,
-  { metadata, egress }: { metadata?: SandboxRow['metadata'] | undefined; egress?: SandboxRow['egress'] | undefined },
-): Promise<SandboxRow> {
-  const json = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
-  const [row] = await db<SandboxRow[]>`
-    update sandboxes.sandboxes set metadata = coalesce(${json(metadata)}, metadata), egress = coalesce(${json(egress)}, egress)
-    where id = ${id} returning ${columns(db)}`;
-  return row as SandboxRow;
 }
 
 /** The account's sandbox, once it was made. */

@@ -5,8 +5,9 @@ import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { checkTtl, defaultTtlSeconds, ttl } from './sandboxes.create.ts';
 import { moveIn } from './sandboxes.moves.ts';
 import { type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
-import { findSandbox, relabelSandbox, type SandboxRow } from './sandboxes.sql.ts';
+import { findSandbox, type SandboxRow } from './sandboxes.sql.ts';
 import { statusOf, toRecord } from './sandboxes.view.ts';
+import { relabelSandbox } from './update.sql.ts';
 
 /**
  * Changes how long a sandbox lives from now, its labels, and where code inside may connect to from now on. A paused one is

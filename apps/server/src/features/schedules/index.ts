@@ -3,18 +3,20 @@ export { deletePause, isPaused, lockEndedPauses, withdrawApprovals } from './sch
 export { openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
 export { keyEnded, Rights } from './schedules.rights.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
-export type { Change, Scheduler } from './schedules.scheduler.ts';
 export {
   type Advance,
   advanceSchedules,
   type DueFilter,
-  findSealedHeaders,
   listDue,
   lockDue,
+  probeSchedules,
+} from './schedules.due.sql.ts';
+export type { Change, Scheduler } from './schedules.scheduler.ts';
+export {
+  findSealedHeaders,
   lockEventSchedules,
   lockFollowers,
   lockSchedule,
-  probeSchedules,
   recordOutcome,
   type ScheduleRow,
   type ScheduleTerms,

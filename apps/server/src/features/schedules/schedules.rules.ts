@@ -14,7 +14,8 @@ import type { Actor } from '../../kernel/http/actor.ts';
 import type { Outbound } from '../../kernel/outbound.ts';
 import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
 import type { Rights, Work } from './schedules.rights.ts';
-import type { Definition, DueRow, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
+import type { DueRow } from './schedules.due.sql.ts';
+import type { Definition, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
 /** Zone of cron expressions and skipped days that name none. */
 export const defaultZone = 'Europe/Bucharest';

@@ -28,7 +28,10 @@ export function guardConnections(server: Server): void {
     const { remoteAddress: address, remotePort: port } = socket;
     if (address === undefined || port === undefined) return;
     const ports = silent.get(address) ?? new Set();
-    if (ports.size >= mostSilent) return void socket.destroy();
+    if (ports.size >= mostSilent) {
+      socket.destroy();
+      return;
+    }
     silent.set(address, ports.add(port));
     socket.once('close', () => forget(address, port));
   });
