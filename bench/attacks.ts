@@ -14,30 +14,37 @@ import { percentile } from './lib/stats.ts';
 const asked = { p99Ms: 100, memoryMib: 400 };
 const probeEveryMs = 20;
 
-await bench('attacks', { seconds: 20, settle: 3 }, async (options, say) => {
+await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say) => {
   await using world = await openWorld();
   const pid = findRunningProcesses(world.dataDir)[0]?.pid;
   if (pid === undefined) throw new Error('the platform does not say which process it is');
   const rows: Row[] = [];
   const targets: Target[] = [];
-  const measure = async (name: Flood | undefined): Promise<void> => {
+  /** `names`: the floods that go on together. */
+  const measure = async (what: string, names: readonly Flood[]): Promise<void> => {
     // The peak from here on.
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
-    const flood = name === undefined ? undefined : startFlood(world, name);
+    const running = names.map((name) => startFlood(world, name));
     const { p50, p99, most, failed } = await probe(world.url, options.seconds * 1_000);
-    await flood?.();
+    await Promise.all(running.map((end) => end()));
     const peak = peakMib(pid);
-    const what = name ?? 'none, for comparison';
     rows.push({ attack: what, 'p50 ms': p50, 'p99 ms': p99, 'longest ms': most, failed, 'peak MiB': peak });
-    if (name !== undefined) {
-      targets.push(atMost(`${name}: /health p99 ms`, p99, asked.p99Ms));
-      targets.push(atMost(`${name}: peak MiB`, peak, asked.memoryMib));
+    if (names.length > 0) {
+      targets.push(atMost(`${what}: /health p99 ms`, p99, asked.p99Ms));
+      targets.push(atMost(`${what}: peak MiB`, peak, asked.memoryMib));
     }
     await delay(options.settle * 1_000);
   };
-  for (const name of [undefined, ...(Object.keys(floods) as Flood[])]) {
-    say(`${name ?? 'no attack'}: ${options.seconds} s`);
-    await measure(name);
+  const all = Object.keys(floods) as Flood[];
+  const secondWave = all.filter((name) => /^[E-I]/.test(name));
+  const plans: [string, readonly Flood[]][] = [
+    ['none, for comparison', []],
+    ...(options.first === 1 ? all : secondWave).map((name): [string, readonly Flood[]] => [name, [name]]),
+    ['those of the second wave together', secondWave],
+  ];
+  for (const [what, names] of plans) {
+    say(`${what}: ${options.seconds} s`);
+    await measure(what, names);
   }
   return { rows, targets };
 });
