@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, instant, limit, text, uuid } from './fields.ts';
+import { dateTime, instant, limit, numberCursor, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** A line of the audit log. */
@@ -29,11 +29,7 @@ export const audit = {
     auth: 'key',
     query: z.object({
       limit: limit(200, 50),
-      cursor: z
-        .string()
-        .regex(/^\d{1,18}$/, 'must be the `next_cursor` of a page')
-        .optional()
-        .describe('`next_cursor` of the page before'),
+      cursor: numberCursor,
       action: text(80).min(1).optional().describe('An action, or a feature for all of its actions, such as `keys`'),
       subject: text(80).min(1).optional().describe('Id of what was acted on'),
       since: instant.optional(),

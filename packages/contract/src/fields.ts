@@ -64,5 +64,11 @@ export const page = {
   limit: limit(1_000, 1_000),
   cursor: text(200).min(1).optional().describe('`next_cursor` of the page before'),
 };
+/** Cursor of a list whose rows are numbered: the number of the last row of the page before. */
+export const numberCursor = z
+  .string()
+  .regex(/^\d{1,18}$/, 'must be the `next_cursor` of a page')
+  .optional()
+  .describe('`next_cursor` of the page before');
 /** Beside the rows of a page: where the next one begins. Absent on the last page. */
 export const nextCursor = { next_cursor: z.string().optional().describe('Absent on the last page') };

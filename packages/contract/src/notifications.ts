@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, numberCursor, text, uuid } from './fields.ts';
 import { webhooks } from './notifications.webhooks.ts';
 export { notificationErrors } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
@@ -52,12 +52,14 @@ export const notifications = {
       unread: queryFlag.describe('`true`: only those not read'),
       archived: queryFlag.describe('`true`: only those archived; else only those that are not'),
       limit: limit(200, 50),
+      cursor: numberCursor.describe('`next_cursor` of the page before (additive)'),
     }),
     answers: json(
       z.object({
         notifications: z.array(notification),
         /** Not read and not archived, whatever was asked for. */
         unread_count: z.int(),
+        ...nextCursor,
       }),
     ),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, uuid } from './fields.ts';
+import { limit, nextCursor, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 import { sandboxFiles } from './sandboxes.files.ts';
 import {
@@ -39,9 +39,18 @@ export const sandboxes = {
     method: 'GET',
     path: '/v1/sandboxes',
     summary:
-      "The account's sandboxes, at most 200: the live ones, then the newest; without `status` all but the destroyed",
-    query: z.object({ status: z.enum(sandboxStates).optional() }),
-    answers: json(z.object({ object: z.literal('list'), data: z.array(sandbox) })),
+      "The account's sandboxes: the live ones, then the others, newest first; without `status` all but the destroyed",
+    query: z.object({
+      status: z.enum(sandboxStates).optional(),
+      // Not in the documents, as `next_cursor`.
+      limit: limit(200, 200),
+      cursor: z
+        .string()
+        .regex(/^[01]\.\d{1,18}$/, 'must be the `next_cursor` of a page')
+        .optional()
+        .describe('`next_cursor` of the page before (additive)'),
+    }),
+    answers: json(z.object({ object: z.literal('list'), data: z.array(sandbox), ...nextCursor })),
   }),
   create: route({
     ...onSandboxes,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, nextCursor, text, uuid } from './fields.ts';
+import { dateTime, limit, nextCursor, numberCursor, text, uuid } from './fields.ts';
 
 /** States of a run; the last six are final (design: schedules, Runs). */
 export const runStates = [
@@ -59,11 +59,7 @@ export const run = z
 /** Query of a list of runs: newest first, 50 without a `limit`. */
 export const runPage = {
   limit: limit(200, 50),
-  cursor: z
-    .string()
-    .regex(/^\d{1,18}$/, 'must be the `next_cursor` of a page')
-    .optional()
-    .describe('`next_cursor` of the page before (additive)'),
+  cursor: numberCursor.describe('`next_cursor` of the page before (additive)'),
 };
 /** A page of runs. */
 export const runList = z.object({ runs: z.array(run), ...nextCursor });

@@ -36,7 +36,7 @@ export const notificationsDocs = {
   list: {
     description:
       'Archived ones are listed only with `archived=true`. `unread_count` counts the whole inbox, whatever the query ' +
-      'asks for. Notifications are kept for 90 days.',
+      'asks for. Notifications are kept for 90 days. Without `limit` the newest 50 come; `next_cursor` asks for the next page.',
     example: {
       query: { unread: 'true', limit: 20 },
       response: { notifications: [monitorDown], unread_count: 1 },

@@ -112,9 +112,13 @@ class Notifications:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.NotificationsListAnswer:
+    def list(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListAnswer:
         """The account's notifications, newest first."""
-        return self._transport.json("GET", "/v1/notifications", query={"unread": unread, "archived": archived, "limit": limit}, options=options)
+        return self._transport.json("GET", "/v1/notifications", query={"unread": unread, "archived": archived, "limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Notification]:
+        """The account's notifications, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/notifications", query={"unread": unread, "archived": archived, "limit": limit, "cursor": cursor}, items="notifications", options=options)
 
     def update(self, id: str, body: Optional[types.NotificationsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.NotificationsUpdateAnswer:
         """Mark a notification read or archived, or neither again."""
@@ -396,9 +400,13 @@ class Sandboxes:
         """An address that forwards HTTP and WebSocket to a port inside, for anyone who has it."""
         return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/preview", body=body, options=options)
 
-    def list(self, *, status: Optional[Literal["running", "paused", "stopped", "expired", "destroyed"]] = None, options: Optional[CallOptions] = None) -> types.SandboxesListAnswer:
-        """The account's sandboxes, at most 200: the live ones, then the newest; without `status` all but the destroyed."""
-        return self._transport.json("GET", "/v1/sandboxes", query={"status": status}, options=options)
+    def list(self, *, status: Optional[Literal["running", "paused", "stopped", "expired", "destroyed"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SandboxesListAnswer:
+        """The account's sandboxes: the live ones, then the others, newest first; without `status` all but the destroyed."""
+        return self._transport.json("GET", "/v1/sandboxes", query={"status": status, "limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, status: Optional[Literal["running", "paused", "stopped", "expired", "destroyed"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Sandbox]:
+        """The account's sandboxes: the live ones, then the others, newest first; without `status` all but the destroyed. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/sandboxes", query={"status": status, "limit": limit, "cursor": cursor}, items="data", options=options)
 
     def create(self, body: Optional[types.NewSandbox] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """Create a sandbox. If `backend` is unset: v2, or v1 when v2 is unavailable."""

@@ -963,7 +963,11 @@ HostsRedeemInviteBodyDevice = TypedDict("HostsRedeemInviteBodyDevice", {"id": "s
 HostsRedeemInviteAnswer = TypedDict("HostsRedeemInviteAnswer", {"key": "str", "name": "str", "device_id": "str"})
 
 
-NotificationsListAnswer = TypedDict("NotificationsListAnswer", {"notifications": "List[Notification]", "unread_count": "int"})
+_NotificationsListAnswer = TypedDict("_NotificationsListAnswer", {"notifications": "List[Notification]", "unread_count": "int"})
+
+
+class NotificationsListAnswer(_NotificationsListAnswer, total=False):
+    next_cursor: str
 
 
 NotificationsUpdateBody = TypedDict("NotificationsUpdateBody", {"read": "Union[bool, None]", "archived": "Union[bool, None]"}, total=False)
@@ -1276,7 +1280,11 @@ class SandboxesPreviewBody(_SandboxesPreviewBody, total=False):
 SandboxesPreviewAnswer = TypedDict("SandboxesPreviewAnswer", {"port": "int", "url": "str", "expires_at": "str"})
 
 
-SandboxesListAnswer = TypedDict("SandboxesListAnswer", {"object": "Literal[\"list\"]", "data": "List[Sandbox]"})
+_SandboxesListAnswer = TypedDict("_SandboxesListAnswer", {"object": "Literal[\"list\"]", "data": "List[Sandbox]"})
+
+
+class SandboxesListAnswer(_SandboxesListAnswer, total=False):
+    next_cursor: str
 
 
 _SandboxesRunCodeBody = TypedDict("_SandboxesRunCodeBody", {"code": "str"})

@@ -4,9 +4,16 @@ import { countUnread, listNotifications } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 
 export const list = operation(contract.notifications.list, async ({ db, actor, kernel }, { query }) => {
+  const { limit, cursor: before, ...wanted } = query;
   const [rows, unread] = await Promise.all([
-    listNotifications(db, actor.accountId, query),
+    listNotifications(db, actor.accountId, { ...wanted, before, limit: limit + 1 }),
     countUnread(db, actor.accountId),
   ]);
-  return { notifications: rows.map((row) => toRecord(kernel.config, row)), unread_count: unread };
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return {
+    notifications: page.map((row) => toRecord(kernel.config, row)),
+    unread_count: unread,
+    ...(last && { next_cursor: last.ordinal }),
+  };
 });

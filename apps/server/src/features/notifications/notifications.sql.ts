@@ -104,16 +104,17 @@ interface StoredNotification {
   webhooks: string[];
 }
 
-/** Notifications of an account, newest first. */
+/** Notifications of an account, newest first, `ordinal` by `ordinal`: those that came before the one with `before`. */
 export async function listNotifications(
   db: Db,
   accountId: string,
-  wanted: { unread: boolean; archived: boolean; limit: number },
-): Promise<NotificationRow[]> {
-  return db<NotificationRow[]>`
-    select ${columns(db)} from notifications.notifications
+  wanted: { unread: boolean; archived: boolean; before: string | undefined; limit: number },
+): Promise<(NotificationRow & { ordinal: string })[]> {
+  return db<(NotificationRow & { ordinal: string })[]>`
+    select ${columns(db)}, seq::text as ordinal from notifications.notifications
     where account_id = ${accountId} and archived_at ${wanted.archived ? db`is not null` : db`is null`}
       ${wanted.unread ? db`and read_at is null` : db``}
+      ${wanted.before === undefined ? db`` : db`and seq < ${wanted.before}::text::bigint`}
     order by seq desc limit ${wanted.limit}`;
 }
 

@@ -4,13 +4,19 @@ import type { Nodes } from './sandboxes.nodes.ts';
 import { listSandboxes } from './sandboxes.sql.ts';
 import { statesShownAs, toRecord } from './sandboxes.view.ts';
 
-const mostListed = 200;
-
 export const list = (nodes: Nodes) =>
   operation(contract.sandboxes.list, async ({ db, actor, clock }, { query }) => {
     const statuses =
       query.status === undefined ? sandboxStates.filter((status) => status !== 'destroyed') : [query.status];
-    const rows = await listSandboxes(db, actor.accountId, statuses.flatMap(statesShownAs), mostListed);
+    const { limit, cursor: after } = query;
+    const states = statuses.flatMap(statesShownAs);
+    const rows = await listSandboxes(db, actor.accountId, { states, after, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
     const now = clock.now();
-    return { object: 'list' as const, data: rows.map((row) => toRecord(row, now, nodes.endedAfterResume(row))) };
+    return {
+      object: 'list' as const,
+      data: page.map((row) => toRecord(row, now, nodes.endedAfterResume(row))),
+      ...(last && { next_cursor: last.place }),
+    };
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { notify } from '../../features/notifications/index.ts';
 import { clientOf, http, openTest } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 
@@ -51,6 +52,54 @@ describe('pages of lists', () => {
       assert.ok(seen.length >= 7, name);
       assert.deepEqual(ids(seen), ids(whole[name]), `${name}, ${newestFirst ? 'newest' : 'oldest'} first`);
     }
+  });
+
+  test('inboxes and sandboxes: every page once, the newest first, whatever comes between two pages', async () => {
+    await using own = await openTest();
+    const { gateway, account } = own;
+    const { kernel } = gateway;
+    const pagesOf = async (path: string, name: string, between: (n: number) => Promise<unknown>): Promise<string[]> => {
+      const ids: string[] = [];
+      let cursor = '';
+      for (let n = 0; ; n++) {
+        const { status, body } = await http(gateway.url, `${path}?limit=2${cursor}`, { key: account.key });
+        assert.equal(status, 200);
+        assert.ok(body[name].length <= 2);
+        ids.push(...body[name].map(({ id }: { id: string }) => id));
+        if (body.next_cursor === undefined) return ids;
+        cursor = `&cursor=${body.next_cursor}`;
+        await between(n);
+      }
+    };
+    const whole = async (path: string, name: string): Promise<string[]> =>
+      (await http(gateway.url, path, { key: account.key })).body[name].map(({ id }: { id: string }) => id);
+    const tell = (dedupeKey: string) =>
+      notify(kernel, kernel.sql, {
+        accountId: account.id,
+        dedupeKey,
+        type: 'x',
+        title: 'x',
+        body: 'x',
+        severity: 'info',
+      });
+    for (let n = 0; n < 5; n++) await tell(`${n}`);
+    const inbox = await whole('/v1/notifications', 'notifications');
+    assert.deepEqual(await pagesOf('/v1/notifications', 'notifications', (n) => tell(`later ${n}`)), inbox);
+
+    const sandbox = async (state: string) =>
+      (
+        await kernel.sql<{ id: string }[]>`
+          insert into sandboxes.sandboxes
+            (id, account_id, key_id, state, backend, template, egress, metadata, created_at, expires_at)
+          values (gen_random_uuid(), ${account.id}, ${account.keyId}, ${state}, 'v2', 'svc-base', '{"mode":"none"}', '{}',
+            now(), now() + interval '1 hour') returning id`
+      )[0]?.id as string;
+    const made: string[] = [];
+    for (const state of ['running', 'expired', 'running', 'stopped', 'expired', 'running'])
+      made.push(await sandbox(state));
+    const [a, b, c, d, e, f] = made as [string, string, string, string, string, string];
+    assert.deepEqual(await whole('/v1/sandboxes', 'data'), [f, c, a, e, d, b]);
+    assert.deepEqual(await pagesOf('/v1/sandboxes', 'data', () => sandbox('running')), [f, c, a, e, d, b]);
   });
 
   test('a page of schedules ends once its specs take 4 MiB, and the next one goes on', async () => {
@@ -115,6 +164,11 @@ describe('pages of lists', () => {
     for (const { path } of lists) {
       for (const cursor of wrong) assert.equal((await get(`${path}?cursor=${cursor}`)).status, 400, cursor);
       for (const limit of ['0', '1001', '-1', 'x']) assert.equal((await get(`${path}?limit=${limit}`)).status, 400);
+    }
+    for (const path of ['/v1/notifications', '/v1/sandboxes']) {
+      for (const cursor of [...wrong, '-1', '2.5', '1.', `1.${'9'.repeat(19)}`, '9'.repeat(19)])
+        assert.equal((await get(`${path}?cursor=${cursor}`)).status, 400, cursor);
+      for (const limit of ['0', '201', '-1', 'x']) assert.equal((await get(`${path}?limit=${limit}`)).status, 400);
     }
   });
 });
