@@ -202,6 +202,7 @@ async function answeringHost(scene: Scene): Promise<void> {
 
 const preparations: Record<string, Preparation> = {
   'hosts.list': { before: answeringHost },
+  'hosts.get': { before: answeringHost },
   'hosts.exec': { before: answeringHost },
   'hosts.stream': {
     before: async (scene) => scene.set('call', randomUUID()),

@@ -24,6 +24,14 @@ export const devices = {
     answers: json(z.object({ devices: z.array(device), ...nextCursor })),
   }),
   // Not in the documents.
+  get: route({
+    method: 'GET',
+    path: '/v1/devices/{id}',
+    summary: 'One device',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(device),
+  }),
   remove: route({
     method: 'DELETE',
     path: '/v1/devices/{id}',

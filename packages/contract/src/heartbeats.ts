@@ -73,6 +73,15 @@ export const heartbeats = {
     ),
     answers: json(heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }), 201),
   }),
+  // Not in the documents.
+  get: route({
+    method: 'GET',
+    path: '/v1/heartbeats/{id}',
+    summary: 'One monitor',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(heartbeat),
+  }),
   update: route({
     method: 'PATCH',
     path: '/v1/heartbeats/{id}',

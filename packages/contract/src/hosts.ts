@@ -54,6 +54,16 @@ export const hosts = {
     scopes: ['hosts', 'hosts:read', 'hosts:exec'],
     answers: json(z.object({ hosts: z.array(host) })),
   }),
+  // Not in the documents.
+  get: route({
+    method: 'GET',
+    path: '/v1/hosts/{device_id}',
+    summary: 'One host that is present now',
+    auth: 'key',
+    scopes: ['hosts', 'hosts:read', 'hosts:exec'],
+    params: z.object({ device_id: uuid }),
+    answers: json(host),
+  }),
   stream: route({
     method: 'GET',
     path: '/v1/hosts/stream',

@@ -84,6 +84,15 @@ export const keys = {
     ),
     answers: json(key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }), 201),
   }),
+  // Not in the documents.
+  get: route({
+    method: 'GET',
+    path: '/v1/keys/{id}',
+    summary: 'One API key, without its text',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(key),
+  }),
   update: route({
     method: 'PATCH',
     path: '/v1/keys/{id}',

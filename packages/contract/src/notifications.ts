@@ -63,6 +63,15 @@ export const notifications = {
       }),
     ),
   }),
+  // Not in the documents.
+  get: route({
+    method: 'GET',
+    path: '/v1/notifications/{id}',
+    summary: 'One notification',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ notification })),
+  }),
   update: route({
     method: 'PATCH',
     path: '/v1/notifications/{id}',

@@ -191,6 +191,15 @@ export const scheduler = {
     query: z.object(page),
     answers: json(z.object({ hosts: z.array(schedulerHost), ...nextCursor })),
   }),
+  // Not in the documents.
+  getHost: route({
+    method: 'GET',
+    path: '/v1/scheduler/hosts/{id}',
+    summary: 'One machine that claims runs',
+    auth: 'key',
+    params: byId,
+    answers: json(schedulerHost),
+  }),
   updateHost: route({
     method: 'PATCH',
     path: '/v1/scheduler/hosts/{id}',

@@ -1,6 +1,15 @@
-import type { devices } from '../devices.ts';
+import type { device, devices } from '../devices.ts';
+import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
+
+const laptop: z.output<typeof device> = {
+  id: samples.device,
+  name: "Ana's laptop",
+  platform: 'desktop',
+  created_at: '2026-11-02T08:15:00.000Z',
+  last_seen: '2026-11-02T09:30:12.000Z',
+};
 
 /** What a person reads of the routes of devices. */
 export const devicesDocs = {
@@ -12,17 +21,15 @@ export const devicesDocs = {
     example: {
       query: { limit: 100 },
       response: {
-        devices: [
-          {
-            id: samples.device,
-            name: "Ana's laptop",
-            platform: 'desktop',
-            created_at: '2026-11-02T08:15:00.000Z',
-            last_seen: '2026-11-02T09:30:12.000Z',
-          },
-        ],
+        devices: [laptop],
       },
     },
+  },
+  get: {
+    description:
+      'Whichever key of the account it calls with. 404 means that no request of the account has named the device, or that ' +
+      'it was deleted since.',
+    example: { params: { id: samples.device }, response: laptop },
   },
   remove: {
     description:

@@ -46,6 +46,12 @@ export const heartbeatsDocs = {
       response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
     },
   },
+  get: {
+    description:
+      'The record that alerts name in `data.heartbeat_id`, as the list has it. Its `ping_url` is in the answer of its ' +
+      'creation only: one that was lost is replaced by another monitor.',
+    example: { params: { id: samples.heartbeat }, response: fresh },
+  },
   update: {
     description:
       'New times count from now on. A paused monitor alerts nobody; `paused: false` begins it anew as `new`, and a ' +

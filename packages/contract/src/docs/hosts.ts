@@ -1,6 +1,18 @@
-import type { hosts } from '../hosts.ts';
+import type { host, hosts } from '../hosts.ts';
+import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
+
+const server: z.output<typeof host> = {
+  device_id: samples.host,
+  name: 'Build server',
+  platform: 'server',
+  os: 'linux',
+  hostname: 'build-1',
+  roots: ['/srv/www', '/home/build'],
+  since: 1793606400000,
+  last_seen: 1793606415000,
+};
 
 /** What a person reads of the routes of hosts. */
 export const hostsDocs = {
@@ -10,20 +22,15 @@ export const hostsDocs = {
       '`last_seen` are milliseconds since the epoch.',
     example: {
       response: {
-        hosts: [
-          {
-            device_id: samples.host,
-            name: 'Build server',
-            platform: 'server',
-            os: 'linux',
-            hostname: 'build-1',
-            roots: ['/srv/www', '/home/build'],
-            since: 1793606400000,
-            last_seen: 1793606415000,
-          },
-        ],
+        hosts: [server],
       },
     },
+  },
+  get: {
+    description:
+      'To see whether one host is there before an operation is sent to it. 404 means that it is not present now: its device ' +
+      'may be known all the same.',
+    example: { params: { device_id: samples.host }, response: server },
   },
   stream: {
     description:

@@ -39,6 +39,11 @@ export const keysDocs = {
       response: { ...readsSchedules, key: samples.keyText },
     },
   },
+  get: {
+    description:
+      'Answers for a paused, expired or revoked key too, so that a line of the audit log can be traced to it.',
+    example: { params: { id: samples.key }, response: readsSchedules },
+  },
   update: {
     description:
       'Only the fields that are sent change, and null lifts a limit. What is taken away is refused on the next request ' +

@@ -42,6 +42,12 @@ export const notificationsDocs = {
       response: { notifications: [monitorDown], unread_count: 1 },
     },
   },
+  get: {
+    description:
+      'For a link that names a notification: webhooks and browsers are sent its id. An archived one can be read too; after ' +
+      '90 days the answer is 404.',
+    example: { params: { id: samples.notification }, response: { notification: monitorDown } },
+  },
   update: {
     description:
       '`read` and `archived` are set by true and taken back by false; send at least one of them. Open streams of the ' +

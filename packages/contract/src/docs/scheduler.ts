@@ -157,6 +157,12 @@ export const schedulerDocs = {
       'page.',
     example: { query: { limit: 100 }, response: { hosts: [server] } },
   },
+  getHost: {
+    description:
+      'By the `id` of the list, which is not that of its device. `online` means seen within the last 45 s; a machine that ' +
+      'was not seen for 90 days is forgotten.',
+    example: { params: { id: samples.machine }, response: server },
+  },
   updateHost: {
     description:
       'A paused machine gets no further run and finishes those it has. `max_parallel` bounds how many it holds at once; ' +

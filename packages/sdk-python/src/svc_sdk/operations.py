@@ -47,6 +47,10 @@ class Keys:
         """Create an API key; its text is in this response only."""
         return self._transport.json("POST", "/v1/keys", body=body or {}, idempotent=True, options=options)
 
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Key:
+        """One API key, without its text."""
+        return self._transport.json("GET", f"/v1/keys/{quote(id, safe='')}", options=options)
+
     def update(self, id: str, body: Optional[types.KeysUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Key:
         """Rename, pause or resume a key, or change what it may do."""
         return self._transport.json("PATCH", f"/v1/keys/{quote(id, safe='')}", body=body or {}, options=options)
@@ -70,6 +74,10 @@ class Devices:
         """The account's devices, most recently seen first. Every item, page after page."""
         return self._transport.pages("GET", "/v1/devices", query={"limit": limit, "cursor": cursor}, items="devices", options=options)
 
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Device:
+        """One device."""
+        return self._transport.json("GET", f"/v1/devices/{quote(id, safe='')}", options=options)
+
     def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.DevicesRemoveAnswer:
         """Forget a device, with what it is as a machine of the scheduler and the commands approved for it."""
         return self._transport.json("DELETE", f"/v1/devices/{quote(id, safe='')}", options=options)
@@ -84,6 +92,10 @@ class Hosts:
     def list(self, *, options: Optional[CallOptions] = None) -> types.HostsListAnswer:
         """Hosts that are present now."""
         return self._transport.json("GET", "/v1/hosts", options=options)
+
+    def get(self, device_id: str, *, options: Optional[CallOptions] = None) -> types.Host:
+        """One host that is present now."""
+        return self._transport.json("GET", f"/v1/hosts/{quote(device_id, safe='')}", options=options)
 
     def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Be present as a host and receive operations. Yields until the stream is closed."""
@@ -119,6 +131,10 @@ class Notifications:
     def list_all(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Notification]:
         """The account's notifications, newest first. Every item, page after page."""
         return self._transport.pages("GET", "/v1/notifications", query={"unread": unread, "archived": archived, "limit": limit, "cursor": cursor}, items="notifications", options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.NotificationsGetAnswer:
+        """One notification."""
+        return self._transport.json("GET", f"/v1/notifications/{quote(id, safe='')}", options=options)
 
     def update(self, id: str, body: Optional[types.NotificationsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.NotificationsUpdateAnswer:
         """Mark a notification read or archived, or neither again."""
@@ -202,6 +218,10 @@ class Heartbeats:
     def create(self, body: types.HeartbeatsCreateBody, *, options: Optional[CallOptions] = None) -> types.CreatedHeartbeat:
         """Create a monitor; its `ping_url` is in this response only."""
         return self._transport.json("POST", "/v1/heartbeats", body=body, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
+        """One monitor."""
+        return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}", options=options)
 
     def update(self, id: str, body: Optional[types.HeartbeatsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
         """Rename, change the times of, pause or resume a monitor."""
@@ -352,6 +372,10 @@ class Scheduler:
     def hosts_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.SchedulerHost]:
         """Machines that claim runs. Every item, page after page."""
         return self._transport.pages("GET", "/v1/scheduler/hosts", query={"limit": limit, "cursor": cursor}, items="hosts", options=options)
+
+    def get_host(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerHost:
+        """One machine that claims runs."""
+        return self._transport.json("GET", f"/v1/scheduler/hosts/{quote(id, safe='')}", options=options)
 
     def update_host(self, id: str, body: Optional[types.SchedulerUpdateHostBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulerHost:
         """Rename, tag, pause or limit a machine."""

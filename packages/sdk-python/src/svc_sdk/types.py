@@ -970,6 +970,9 @@ class NotificationsListAnswer(_NotificationsListAnswer, total=False):
     next_cursor: str
 
 
+NotificationsGetAnswer = TypedDict("NotificationsGetAnswer", {"notification": "Notification"})
+
+
 NotificationsUpdateBody = TypedDict("NotificationsUpdateBody", {"read": "Union[bool, None]", "archived": "Union[bool, None]"}, total=False)
 
 

@@ -4,6 +4,7 @@ import { create } from './create.ts';
 import type { HeartbeatHooks } from './heartbeats.alert.ts';
 import { PingBatches } from './heartbeats.batch.ts';
 import { Ticker } from './heartbeats.ticker.ts';
+import { get } from './get.ts';
 import { list } from './list.ts';
 import { ping } from './ping.ts';
 import { pings } from './pings.ts';
@@ -19,7 +20,16 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
   return {
     name: 'heartbeats',
     quotas: [heartbeatsQuota],
-    operations: { list, create, update: update(hooks), remove, pings, ping: ping(batches), signal: signal(batches) },
+    operations: {
+      list,
+      create,
+      get,
+      update: update(hooks),
+      remove,
+      pings,
+      ping: ping(batches),
+      signal: signal(batches),
+    },
     start(_kernel, { works }) {
       if (works) ticker.start();
       return Promise.resolve({ stop: () => ticker.stop() });

@@ -80,6 +80,13 @@ export async function listMonitors(
     where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
+/** A monitor of the account. */
+export async function findMonitor(db: Db, time: Time, accountId: string, id: string): Promise<MonitorRow | undefined> {
+  const [row] = await db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors where id = ${id} and account_id = ${accountId}`;
+  return row;
+}
+
 /** A monitor of the account, locked until the transaction ends. */
 export async function lockMonitor(db: Db, time: Time, accountId: string, id: string): Promise<MonitorRow | undefined> {
   const [row] = await db<MonitorRow[]>`

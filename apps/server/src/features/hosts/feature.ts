@@ -1,6 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { exec } from './exec.ts';
+import { get } from './get.ts';
 import { sweepCalls } from './hosts.jobs.ts';
 import { Presence } from './hosts.presence.ts';
 import { Relay } from './hosts.relay.ts';
@@ -21,6 +22,7 @@ export function hostsFeature(kernel: Kernel): Feature {
     name: 'hosts',
     operations: {
       list,
+      get,
       stream: stream(presence),
       exec: exec(relay),
       result: result(relay, presence),

@@ -50,10 +50,20 @@ export async function dropPresence(db: Db, accountId: string, deviceId: string, 
     delete from hosts.presence where account_id = ${accountId} and device_id = ${deviceId} and epoch = ${epoch}`;
 }
 
+const columns = (db: Db) => db`device_id, gateway_id, os, hostname, roots, since, last_seen`;
+
+/** A host of an account, if it is present now. */
+export async function findPresent(db: Db, accountId: string, deviceId: string): Promise<PresenceRow | undefined> {
+  const [row] = await db<PresenceRow[]>`
+    select ${columns(db)} from hosts.presence
+    where account_id = ${accountId} and device_id = ${deviceId} and expires_at > now()`;
+  return row;
+}
+
 /** Hosts of an account that are present now, longest present first. */
 export async function listPresent(db: Db, accountId: string): Promise<PresenceRow[]> {
   return db<PresenceRow[]>`
-    select device_id, gateway_id, os, hostname, roots, since, last_seen from hosts.presence
+    select ${columns(db)} from hosts.presence
     where account_id = ${accountId} and expires_at > now() order by since, device_id`;
 }
 

@@ -2,6 +2,7 @@ import { type CredentialChange, credentialsChanged } from '../../kernel/http/acc
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
+import { get } from './get.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
 import { findLapsed, keysQuota } from './keys.sql.ts';
 import { Spending } from './keys.spend.ts';
@@ -15,7 +16,7 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spen
   const spending = new Spending(kernel);
   return {
     name: 'keys',
-    operations: { list, create, update, revoke },
+    operations: { list, create, get, update, revoke },
     quotas: [keysQuota],
     lookup,
     spending,

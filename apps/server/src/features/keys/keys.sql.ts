@@ -72,6 +72,14 @@ export async function listKeys(db: Db, accountId: string, page: PageQuery): Prom
     where k.account_id = ${accountId} ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id`, newestFirst: true })}`;
 }
 
+/** One key of an account. */
+export async function findKey(db: Db, accountId: string, id: string): Promise<KeyRow | undefined> {
+  const [row] = await db<KeyRow[]>`
+    select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
+    where k.account_id = ${accountId} and k.id = ${id}`;
+  return row;
+}
+
 /** One key of an account, locked for the transaction. */
 export async function lockKey(db: Db, accountId: string, id: string): Promise<KeyRow | undefined> {
   const [row] = await db<KeyRow[]>`

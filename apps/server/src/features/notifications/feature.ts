@@ -1,6 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { createWebhook } from './createWebhook.ts';
+import { get } from './get.ts';
 import { getWebhook } from './getWebhook.ts';
 import { list } from './list.ts';
 import { listWebhooks } from './listWebhooks.ts';
@@ -31,6 +32,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
     name: 'notifications',
     operations: {
       list,
+      get,
       update,
       readAll,
       sendTest,

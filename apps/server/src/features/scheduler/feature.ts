@@ -5,6 +5,7 @@ import { cancel } from './cancel.ts';
 import { Claims, claim } from './claim.ts';
 import { decide } from './decide.ts';
 import { fire } from './fire.ts';
+import { getHost } from './getHost.ts';
 import { getRun } from './getRun.ts';
 import { heartbeat } from './heartbeat.ts';
 import { hosts } from './hosts.ts';
@@ -62,6 +63,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       log: log(parts),
       appendLog: appendLog(parts),
       hosts,
+      getHost,
       updateHost: updateHost(parts),
       removeHost,
       reportNative: reportNative(parts),

@@ -90,6 +90,13 @@ export async function listHosts(
     where h.account_id = ${accountId} ${pageEnd(db, page, { at: db`h.last_seen`, id: db`h.id`, newestFirst: true })}`;
 }
 
+/** A machine of an account. */
+export async function findHost(db: Db, accountId: string, id: string, now: string): Promise<HostRow | undefined> {
+  const [row] = await db<HostRow[]>`
+    select ${hostColumns(db, now)} from scheduler.hosts h where h.id = ${id} and h.account_id = ${accountId}`;
+  return row;
+}
+
 /** Changes what a person says of a machine; undefined when the account has no such machine. */
 export async function updateHostRow(
   db: Db,

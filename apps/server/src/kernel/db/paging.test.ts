@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { notify } from '../../features/notifications/index.ts';
-import { clientOf, http, openTest } from '../../testing.ts';
+import { clientOf, http, openHost, openTest } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 
 /** Lists with pages: where they are, what holds their rows. */
@@ -100,6 +100,34 @@ describe('pages of lists', () => {
     const [a, b, c, d, e, f] = made as [string, string, string, string, string, string];
     assert.deepEqual(await whole('/v1/sandboxes', 'data'), [f, c, a, e, d, b]);
     assert.deepEqual(await pagesOf('/v1/sandboxes', 'data', () => sandbox('running')), [f, c, a, e, d, b]);
+  });
+
+  test('each record of a list answers by its id as the list has it, and what is no longer there with 404', async () => {
+    await using own = await openTest();
+    const { gateway, account } = own;
+    const { kernel } = gateway;
+    const ask = (path: string) => http(gateway.url, path, { key: account.key });
+    const host = await openHost(gateway, account);
+    await host.client.scheduler.claim({ body: { kinds: ['shell'] } });
+    await host.client.heartbeats.create({ body: { name: 'monitor', period_s: 60 } });
+    const told = { accountId: account.id, dedupeKey: 'x', type: 'x', title: 'x', body: 'x', severity: 'info' } as const;
+    await notify(kernel, kernel.sql, told);
+    for (const [path, name] of [
+      ['/v1/keys', 'keys'],
+      ['/v1/devices', 'devices'],
+      ['/v1/heartbeats', 'heartbeats'],
+      ['/v1/scheduler/hosts', 'hosts'],
+      ['/v1/hosts', 'hosts'],
+      ['/v1/notifications', 'notifications'],
+    ] as const) {
+      const [row] = (await ask(path)).body[name];
+      const { status, body } = await ask(`${path}/${row.id ?? row.device_id}`);
+      assert.equal(status, 200, path);
+      assert.deepEqual(name === 'notifications' ? body.notification : body, row, path);
+    }
+    await kernel.sql`update hosts.presence set expires_at = now() - interval '1 second'`;
+    assert.equal((await ask(`/v1/hosts/${host.deviceId}`)).status, 404);
+    host.leave();
   });
 
   test('a page of schedules ends once its specs take 4 MiB, and the next one goes on', async () => {
