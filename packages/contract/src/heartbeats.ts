@@ -49,7 +49,7 @@ export const heartbeats = {
   list: route({
     method: 'GET',
     path: '/v1/heartbeats',
-    summary: "The account's monitors, oldest first",
+    summary: "The account's monitors, newest first",
     auth: 'key',
     query: z.object(page),
     answers: json(z.object({ heartbeats: z.array(heartbeat), ...nextCursor })),

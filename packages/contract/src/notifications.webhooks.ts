@@ -91,7 +91,7 @@ export const webhooks = {
   listWebhooks: route({
     method: 'GET',
     path: base,
-    summary: "The account's webhooks, oldest first",
+    summary: "The account's webhooks, newest first",
     auth: 'key',
     query: z.object(page),
     answers: json(z.object({ webhooks: z.array(webhook), ...nextCursor })),

@@ -110,7 +110,7 @@ export const schedules = {
     method: 'GET',
     path: '/v1/schedules',
     summary:
-      "The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run",
+      "The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run",
     auth: 'key',
     scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
     query: z.object(page),

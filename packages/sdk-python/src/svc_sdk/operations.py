@@ -165,11 +165,11 @@ class Notifications:
         return self._transport.json("DELETE", "/v1/push/subscriptions", body=body, options=options)
 
     def list_webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListWebhooksAnswer:
-        """The account's webhooks, oldest first."""
+        """The account's webhooks, newest first."""
         return self._transport.json("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, options=options)
 
     def list_webhooks_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Webhook]:
-        """The account's webhooks, oldest first. Every item, page after page."""
+        """The account's webhooks, newest first. Every item, page after page."""
         return self._transport.pages("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, items="webhooks", options=options)
 
     def create_webhook(self, body: types.NotificationsCreateWebhookBody, *, options: Optional[CallOptions] = None) -> types.CreatedWebhook:
@@ -208,11 +208,11 @@ class Heartbeats:
         self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
-        """The account's monitors, oldest first."""
+        """The account's monitors, newest first."""
         return self._transport.json("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, options=options)
 
     def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
-        """The account's monitors, oldest first. Every item, page after page."""
+        """The account's monitors, newest first. Every item, page after page."""
         return self._transport.pages("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, items="heartbeats", options=options)
 
     def create(self, body: types.HeartbeatsCreateBody, *, options: Optional[CallOptions] = None) -> types.CreatedHeartbeat:
@@ -251,11 +251,11 @@ class Schedules:
         self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulesListAnswer:
-        """The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run."""
+        """The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run."""
         return self._transport.json("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, options=options)
 
     def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Schedule]:
-        """The account's schedules, oldest first; with `scheduler:serve` alone, those that the calling device may run. Every item, page after page."""
+        """The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run. Every item, page after page."""
         return self._transport.pages("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, items="schedules", options=options)
 
     def create(self, body: types.NewSchedule, *, options: Optional[CallOptions] = None) -> types.Schedule:

@@ -50,7 +50,7 @@ export async function deleteDevice(db: Db, accountId: string, id: string): Promi
 export async function listDevices(db: Db, accountId: string, page: PageQuery): Promise<(DeviceRow & PagedRow)[]> {
   return db<(DeviceRow & PagedRow)[]>`
     select id, name, platform, created_at, last_seen, last_seen::text as page_at from devices.devices
-    where account_id = ${accountId} ${pageEnd(db, page, { at: db`last_seen`, id: db`id`, newestFirst: true })}`;
+    where account_id = ${accountId} ${pageEnd(db, page, { at: db`last_seen`, id: db`id` })}`;
 }
 
 /** Those of the given devices that the account has. */

@@ -68,7 +68,7 @@ export const heartbeatsQuota: Quota = {
   },
 };
 
-/** Monitors of an account, oldest first. */
+/** Monitors of an account, newest first. */
 export async function listMonitors(
   db: Db,
   time: Time,

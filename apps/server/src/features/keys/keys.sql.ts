@@ -69,7 +69,7 @@ export async function listKeys(db: Db, accountId: string, page: PageQuery): Prom
   return db<(KeyRow & PagedRow)[]>`
     select ${columns(db)}, k.created_at::text as page_at
     from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.account_id = ${accountId} ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id`, newestFirst: true })}`;
+    where k.account_id = ${accountId} ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id` })}`;
 }
 
 /** One key of an account. */

@@ -49,7 +49,7 @@ export async function insertWebhook(db: Db, time: Time, accountId: string, terms
   return row as WebhookRow;
 }
 
-/** Webhooks of an account, oldest first. */
+/** Webhooks of an account, newest first. */
 export async function listWebhooks(db: Db, accountId: string, page: PageQuery): Promise<(WebhookRow & PagedRow)[]> {
   return db<(WebhookRow & PagedRow)[]>`
     select ${columns(db)}, created_at::text as page_at from notifications.webhooks

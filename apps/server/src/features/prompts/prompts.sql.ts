@@ -155,7 +155,7 @@ export async function listPrompts(
     select ${columns(db)}, bytes, created_at::text as page_at from prompts.prompts
     where account_id = ${accountId} ${states ? db`and state = any(${[...states]}::text[])` : db``}
       ${due ? db`and (not_before is null or not_before <= ${nowOf(db, time)})` : db``}
-      ${pageEnd(db, page, { at: db`created_at`, id: db`id`, newestFirst: true })}`;
+      ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
   return db<(PromptRow & PagedRow & { is_cut: boolean })[]>`
     with page as (${rows}), counted as (
       select page.*, sum(bytes) over (order by created_at desc, id desc) - bytes as before from page
@@ -189,7 +189,7 @@ export async function listWithSession(db: Db, accountId: string, states: readonl
     select id, created_at::text as page_at from prompts.prompts
     where account_id = ${accountId} and state = any(${[...states]}::text[])
       and (run_session_id is not null or match_ref is not null)
-      ${pageEnd(db, page, { at: db`created_at`, id: db`id`, newestFirst: true })}`;
+      ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
 /** Writes columns of a locked prompt. */

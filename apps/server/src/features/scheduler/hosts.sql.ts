@@ -87,7 +87,7 @@ export async function listHosts(
 ): Promise<(HostRow & PagedRow)[]> {
   return db<(HostRow & PagedRow)[]>`
     select ${hostColumns(db, now)}, h.last_seen::text as page_at from scheduler.hosts h
-    where h.account_id = ${accountId} ${pageEnd(db, page, { at: db`h.last_seen`, id: db`h.id`, newestFirst: true })}`;
+    where h.account_id = ${accountId} ${pageEnd(db, page, { at: db`h.last_seen`, id: db`h.id` })}`;
 }
 
 /** A machine of an account. */

@@ -185,7 +185,7 @@ export async function findSealedHeaders(db: Db, id: string): Promise<Buffer | nu
 /** A page of schedules ends with the one whose spec goes over this. */
 const mostPageBytes = 4 * 2 ** 20;
 
-/** Schedules of an account, oldest first: a page, and how many there were when its bytes did not count. */
+/** Schedules of an account, newest first: a page, and how many there were when its bytes did not count. */
 export async function listSchedules(
   db: Db,
   accountId: string,
@@ -196,14 +196,14 @@ export async function listSchedules(
       select id, created_at, spec_bytes from schedules.schedules
       where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}
     ), sized as (
-      select id, sum(spec_bytes) over (order by created_at, id) - spec_bytes as bytes_before,
+      select id, sum(spec_bytes) over (order by created_at desc, id desc) - spec_bytes as bytes_before,
         count(*) over ()::int as found
       from found
     )
     select ${columns(db)}, s.created_at::text as page_at, sized.found
     from sized join schedules.schedules s on s.id = sized.id
     where sized.bytes_before <= ${mostPageBytes}
-    order by s.created_at, s.id`;
+    order by s.created_at desc, s.id desc`;
 }
 
 /** A schedule of an account. */

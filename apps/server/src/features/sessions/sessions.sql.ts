@@ -79,7 +79,7 @@ export async function listSessions(
 ): Promise<(SessionRow & PagedRow)[]> {
   return db<(SessionRow & PagedRow)[]>`
     select ${columns(db, time)}, created_at::text as page_at from sessions.sessions
-    where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id`, newestFirst: true })}`;
+    where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
 /** A session of the account. */

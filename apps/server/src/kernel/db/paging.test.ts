@@ -7,11 +7,11 @@ import { shared } from '../../testing.shared.ts';
 
 /** Lists with pages: where they are, what holds their rows. */
 const lists = [
-  { path: '/v1/keys', name: 'keys', newestFirst: true },
-  { path: '/v1/devices', name: 'devices', newestFirst: true },
-  { path: '/v1/heartbeats', name: 'heartbeats', newestFirst: false },
-  { path: '/v1/schedules', name: 'schedules', newestFirst: false },
-  { path: '/v1/scheduler/hosts', name: 'hosts', newestFirst: true },
+  { path: '/v1/keys', name: 'keys' },
+  { path: '/v1/devices', name: 'devices' },
+  { path: '/v1/heartbeats', name: 'heartbeats' },
+  { path: '/v1/schedules', name: 'schedules' },
+  { path: '/v1/scheduler/hosts', name: 'hosts' },
 ];
 
 describe('pages of lists', () => {
@@ -35,10 +35,10 @@ describe('pages of lists', () => {
     for (const table of ['keys.keys', 'heartbeats.monitors', 'schedules.schedules'])
       await instants(table, 'created_at');
     for (const table of ['devices.devices', 'scheduler.hosts']) await instants(table, 'last_seen');
-    for (const { path, name, newestFirst } of lists) {
+    for (const { path, name } of lists) {
       const whole = (await get(path)).body;
       assert.equal(whole.next_cursor, undefined);
-      const seen: { id: string }[] = [];
+      const seen: Record<'id' | 'created_at' | 'last_seen', string>[] = [];
       let cursor: string | undefined;
       do {
         const query = cursor === undefined ? '' : `&cursor=${cursor}`;
@@ -50,7 +50,13 @@ describe('pages of lists', () => {
       } while (cursor !== undefined);
       const ids = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
       assert.ok(seen.length >= 7, name);
-      assert.deepEqual(ids(seen), ids(whole[name]), `${name}, ${newestFirst ? 'newest' : 'oldest'} first`);
+      assert.deepEqual(ids(seen), ids(whole[name]), name);
+      const at = seen.map((row) => Date.parse(row.last_seen ?? row.created_at));
+      assert.deepEqual(
+        at,
+        at.toSorted((a, b) => b - a),
+        `${name}, newest first`,
+      );
     }
   });
 
@@ -147,7 +153,7 @@ describe('pages of lists', () => {
     const names = [first, second, third].flatMap(({ schedules }) => schedules.map(({ name }) => name));
     assert.deepEqual(
       names,
-      Array.from({ length: 12 }, (_, n) => `${n}`),
+      Array.from({ length: 12 }, (_, n) => `${11 - n}`),
     );
     assert.equal(third.next_cursor, undefined);
   });
@@ -201,9 +207,9 @@ describe('pages of lists', () => {
   });
 });
 
-/** Gives the rows of a table two instants, a microsecond apart. */
+/** Gives the rows of a table four instants, of two seconds, two of each a microsecond apart. */
 const db = (sql: import('./db.ts').Sql) => (table: string, column: string) =>
   sql.unsafe(
     `update ${table} set ${column} = '2026-01-01 00:00:00.000001Z'::timestamptz
-       + make_interval(secs => (ascii(right(id::text, 1)) % 2) * 0.000001)`,
+       + make_interval(secs => (ascii(right(id::text, 1)) % 2) * 0.000001 + (ascii(right(id::text, 1)) / 2) % 2)`,
   );

@@ -22,25 +22,18 @@ function isInstant(text: string): boolean {
 }
 
 /**
- * The end of a list's query: rows after the cursor's, in this order, one more than asked for. Lists are ordered by an
- * instant and then by `id`, both in one direction. Throws 400 for a cursor that no list has answered.
+ * The end of a list's query: rows after the cursor's, newest first, one more than asked for. Lists are ordered by an
+ * instant and then by `id`. Throws 400 for a cursor that no list has answered.
  */
-export function pageEnd(
-  db: Db,
-  page: PageQuery,
-  order: { at: Fragment; id: Fragment; newestFirst?: boolean },
-): Fragment {
-  const { at, id, newestFirst = false } = order;
-  const direction = newestFirst ? db`desc` : db`asc`;
-  const end = db`order by ${at} ${direction}, ${id} ${direction} limit ${page.limit + 1}`;
+export function pageEnd(db: Db, page: PageQuery, { at, id }: { at: Fragment; id: Fragment }): Fragment {
+  const end = db`order by ${at} desc, ${id} desc limit ${page.limit + 1}`;
   if (page.cursor === undefined) return end;
   const [, lastAt, lastId] = cursorText.exec(Buffer.from(page.cursor, 'base64url').toString()) ?? [];
   if (lastAt === undefined || lastId === undefined || !isInstant(lastAt)) {
     throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
   }
   // As text: the driver would cut it to milliseconds.
-  const last = db`(${lastAt}::text::timestamptz, ${lastId}::uuid)`;
-  return newestFirst ? db`and (${at}, ${id}) < ${last} ${end}` : db`and (${at}, ${id}) > ${last} ${end}`;
+  return db`and (${at}, ${id}) < (${lastAt}::text::timestamptz, ${lastId}::uuid) ${end}`;
 }
 
 /** The rows of a page, and where the next one begins when there is one: when there are more rows, or `more` says so. */
