@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { accountDeletion } from './account-data.ts';
@@ -27,9 +27,10 @@ import { rulesCommands } from './features/rules/index.ts';
 import { walletCommands } from './features/wallet/index.ts';
 import { CommandError, format, oneOf, type Run } from './kernel/commands.ts';
 import { printable } from './kernel/text.ts';
+import { version } from './kernel/version.ts';
 import { createLog, redact } from './kernel/log.ts';
 import { helpText } from './help.ts';
-import { findDataDir, packageRoot } from './postgres/datadir.ts';
+import { findDataDir } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
 import { rotateMasterKey } from './master-key.ts';
@@ -37,7 +38,6 @@ import { imagesCommand } from './sandboxd.ts';
 import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
 
-const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 const program = new Command('svc')
   .description("the platform side of a person's devices")
   .usage('<command> [options]')

@@ -19,7 +19,13 @@ export const health = {
     path: '/health',
     summary: 'Liveness; never touches the database',
     auth: 'open',
-    answers: json(z.object({ ok: z.boolean(), features: z.array(z.string()) })),
+    answers: json(
+      z.object({
+        ok: z.boolean(),
+        features: z.array(z.string()),
+        version: z.string().describe('Of the platform, as `x-svc-version` of every answer (additive)'),
+      }),
+    ),
   }),
   ready: route({
     method: 'GET',

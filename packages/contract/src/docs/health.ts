@@ -5,9 +5,9 @@ import type { Docs } from './docs.ts';
 export const healthDocs = {
   live: {
     description:
-      'Answers for as long as the process can, and lists the features that it serves. It says nothing about the ' +
+      'Answers for as long as the process can, and lists the features that it serves and its version. It says nothing about the ' +
       'database: whether requests can be answered is what `/health/ready` tells.',
-    example: { response: { ok: true, features: ['health', 'keys', 'devices', 'hosts'] } },
+    example: { response: { ok: true, features: ['health', 'keys', 'devices', 'hosts'], version: '0.1.0' } },
   },
   ready: {
     description:

@@ -887,7 +887,7 @@ class WebhookDelivery(_WebhookDelivery, total=False):
     next_attempt_at: str
 
 
-HealthLiveAnswer = TypedDict("HealthLiveAnswer", {"ok": "bool", "features": "List[str]"})
+HealthLiveAnswer = TypedDict("HealthLiveAnswer", {"ok": "bool", "features": "List[str]", "version": "str"})
 
 
 _HealthStatusAnswer = TypedDict("_HealthStatusAnswer", {"ok": "bool", "aliases": "List[str]", "providers": "List[HealthStatusAnswerProvidersItem]"})

@@ -10,6 +10,7 @@ import { contract, type RouteOutput } from '@svc/contract';
 import { testClock } from '../../kernel/clock.ts';
 import { openTestPool, proxyDatabase } from '../../kernel/testing.ts';
 import { asOwner, http, startGateway, type TestGateway, testDatabase, until } from '../../testing.ts';
+import { version } from '../../kernel/version.ts';
 import { probeProviders } from './health.jobs.ts';
 import { shared } from '../../testing.shared.ts';
 
@@ -33,7 +34,7 @@ describe('health', () => {
     await using gateway = await startGateway(plain);
     const { status, body } = await get(gateway, '/health');
     assert.equal(status, 200);
-    assert.deepEqual(body, { ok: true, features: gateway.app.features.map(({ name }) => name) });
+    assert.deepEqual(body, { ok: true, features: gateway.app.features.map(({ name }) => name), version });
     assert.ok(body.features.includes('hosts') && body.features.includes('keys'));
   });
 

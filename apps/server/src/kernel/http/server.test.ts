@@ -9,6 +9,7 @@ import { updateAccount } from '../../features/accounts/accounts.sql.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, hangMs, http, type HttpAnswer, openTest, startGateway, until } from '../../testing.ts';
 import { testClock } from '../clock.ts';
+import { version } from '../version.ts';
 import { openTestPool, proxyDatabase, withinOneMinute } from '../testing.ts';
 
 const mib = 1024 * 1024;
@@ -19,6 +20,7 @@ function isRefusal(answer: HttpAnswer, status: number, code: string, what = ''):
   errorEnvelope.parse(answer.body);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
   assert.ok(answer.headers.get('x-svc-trace-id'), `${what}: no x-svc-trace-id`);
+  assert.equal(answer.headers.get('x-svc-version'), version, what);
 }
 
 /** Writes bytes to a socket of its own and answers what came back once the server closed. */
@@ -142,6 +144,18 @@ describe('errors over HTTP', () => {
     assert.notEqual(one.headers.get('x-svc-trace-id'), two.headers.get('x-svc-trace-id'));
     const empty = await ask('/v1/keys', { headers: { 'x-request-id': '' } });
     assert.equal(empty.status, 200, 'an empty id counts as none');
+  });
+
+  test('the version is on every answer, and in that of /health', async () => {
+    for (const path of ['/health', '/nowhere', '/v1/keys', '/v1/keys?x=%ff', '/%ff', '/', '/docs', '/openapi.json']) {
+      const { headers } = await fetch(gateway.url + path);
+      assert.equal(headers.get('x-svc-version'), version, path);
+    }
+    assert.equal((await ask('/health')).body.version, version);
+    const headers = { authorization: `Bearer ${account.key}` };
+    const stream = await fetch(`${gateway.url}/v1/notifications/stream`, { headers });
+    assert.equal(stream.headers.get('x-svc-version'), version, 'of a stream');
+    await stream.body?.cancel();
   });
 
   test('the trace id is on failures and on open routes too', async () => {

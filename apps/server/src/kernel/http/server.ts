@@ -12,6 +12,7 @@ import { answerHalfClosed } from './half-closed.ts';
 import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { shouldUpgradeCallback } from './sockets.ts';
+import { version, versionHeader } from '../version.ts';
 import type { Kernel } from '../kernel.ts';
 
 const longestRequestId = 128;
@@ -36,7 +37,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     routerOptions: { maxParamLength: 1_024 },
     frameworkErrors(_error, request, reply) {
       // No hook runs for a URL that cannot be routed.
-      reply.raw.setHeader('x-svc-trace-id', traceIdOf(request));
+      reply.raw.setHeader('x-svc-trace-id', traceIdOf(request)).setHeader(versionHeader, version);
       void refusals.send(reply, badUrl());
     },
     clientErrorHandler,
@@ -56,7 +57,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
-    reply.raw.setHeader('x-svc-trace-id', request.traceId);
+    reply.raw.setHeader('x-svc-trace-id', request.traceId).setHeader(versionHeader, version);
     checkHost(request.raw, config.ownNames);
     done();
   });
@@ -204,8 +205,9 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
 /** `Expect` other than `100-continue`: Node would answer 417 without a body. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const body = JSON.stringify(badRequest('the expectation of the Expect header cannot be met').envelope());
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-svc-trace-id': randomUUID() };
-  response.writeHead(400, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+  response.setHeader('x-svc-trace-id', randomUUID()).setHeader(versionHeader, version);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(400, headers).end(body);
 }
 
 /** What Node's parser refuses never reaches a route: the envelope is written by hand. */
@@ -223,7 +225,7 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
   const body = JSON.stringify(badRequest(message).envelope());
   socket.end(
     `HTTP/1.1 400 ${STATUS_CODES[400]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `x-svc-trace-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `x-svc-trace-id: ${randomUUID()}\r\n${versionHeader}: ${version}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
