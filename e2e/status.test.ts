@@ -77,6 +77,50 @@ describe('which platform runs', () => {
     assert.deepEqual(await urls(), []);
   });
 
+  test('host and session commands in another terminal ask the platform of the data dir, on whatever port it runs', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const platform = await startPlatform(dataDir, await freePort());
+    const own = { SVC_DATA_DIR: dataDir, SVC_API_KEY: platform.key };
+    for (const words of [
+      ['host', 'list', '--json'],
+      ['session', 'list', '--json'],
+    ]) {
+      const listed = await run(words, own);
+      assert.deepEqual([listed.code, listed.stderr], [0, '']);
+    }
+    const elsewhere = `http://127.0.0.1:${await freePort()}`;
+    for (const [words, more] of [
+      [['host', 'list', '--url', elsewhere], {}],
+      [['session', 'list'], { SVC_BASE_URL: elsewhere }],
+    ] as [string[], Record<string, string>][]) {
+      assert.match((await run(words, { ...own, ...more })).stderr, new RegExp(`cannot reach ${elsewhere}`));
+    }
+    await platform.end();
+    const port = await freePort();
+    writeFileSync(join(dataDir, 'settings.env'), `SVC_PORT=${port}\n`, { mode: 0o600 });
+    assert.match(
+      (await run(['host', 'list'], own)).stderr,
+      new RegExp(`cannot reach http://127\\.0\\.0\\.1:${port}\\b`),
+    );
+  });
+
+  test('images list in another terminal looks into the image folder of the platform that runs', async () => {
+    await using folder = temporaryFolder();
+    const [dataDir, images] = [join(folder.path, 'data'), join(folder.path, 'images')];
+    const platform = await startPlatform(dataDir, await freePort(), { ...noSandboxes, SVC_SANDBOX_IMAGES: images });
+    const [digest, image] = [`sha256:${'a'.repeat(64)}`, join(images, 'a'.repeat(64))];
+    mkdirSync(join(image, 'rootfs'), { recursive: true });
+    const about = { template: 'svc-base', digest, recipe: 'r', bytes: 1, built_at: '2026-01-01T00:00:00Z' };
+    writeFileSync(join(image, 'image.json'), JSON.stringify(about));
+    const { stdout } = await run(['images', 'list', '--json'], environment(dataDir));
+    assert.deepEqual(
+      JSON.parse(stdout).stored.map((each: { digest: string }) => each.digest),
+      [digest],
+    );
+    await platform.end();
+  });
+
   test('a command in another terminal does not take the built-in database for the one that the platform uses', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');

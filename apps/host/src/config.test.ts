@@ -32,9 +32,13 @@ test('a key file that every user can read and a key sent unencrypted are warned 
   assert.deepEqual(loadConfig({ key: 'k', url: 'http://localhost:1' }, {}).warnings, []);
 });
 
-test('the gateway comes from --url, else SVC_BASE_URL, else this machine', () => {
+test('the gateway comes from --url, else SVC_BASE_URL, else the platform of the clone, else this machine', () => {
   assert.equal(loadConfig({ key: 'k', url: 'https://a/' }, { SVC_BASE_URL: 'https://b' }).url, 'https://a');
   assert.equal(loadConfig({ key: 'k' }, { SVC_BASE_URL: 'https://b' }).url, 'https://b');
+  const platform = { SVC_LOCAL_URL: 'http://127.0.0.1:9' };
+  assert.equal(loadConfig({ key: 'k' }, { ...platform, SVC_BASE_URL: 'https://b' }).url, 'https://b');
+  assert.equal(loadConfig({ key: 'k' }, platform).url, 'http://127.0.0.1:9');
+  assert.equal(loadConfig({ key: 'k' }, platform).childEnvironment['SVC_LOCAL_URL'], undefined);
   assert.equal(loadConfig({ key: 'k' }, {}).url, 'http://127.0.0.1:8787');
   for (const url of ['ftp://a', 'nonsense', 'https://user:pass@a']) {
     assert.throws(() => loadConfig({ key: 'k', url }, {}), { name: 'CommandError' });

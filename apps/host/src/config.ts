@@ -29,6 +29,8 @@ export interface Config {
 }
 
 const defaultUrl = 'http://127.0.0.1:8787';
+/** Set by `./svc` of a clone: where the platform of this machine answers. */
+const localUrlName = 'SVC_LOCAL_URL';
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
@@ -44,7 +46,10 @@ export function loadConfig(
   const keyFile = options.keyFile === undefined ? undefined : resolve(options.keyFile);
   const given = options.key ?? (environment['SVC_API_KEY'] || undefined) ?? keyFromFile(keyFile, warnings);
   const key = given === undefined && keyOptional ? '' : checkKey(given);
-  const url = readUrl(options.url ?? (environment['SVC_BASE_URL'] || defaultUrl), warnings);
+  const url = readUrl(
+    options.url ?? (environment['SVC_BASE_URL'] || environment[localUrlName] || defaultUrl),
+    warnings,
+  );
   const home = homedir();
   return Object.freeze({
     key,
@@ -57,8 +62,8 @@ export function loadConfig(
   });
 }
 
-/** Names that never reach a child: the key, and the directory where systemd puts it. */
-const hiddenNames = new Set(['SVC_API_KEY', 'CREDENTIALS_DIRECTORY']);
+/** Names that never reach a child: the key, the directory where systemd puts it, and what this process alone was told. */
+const hiddenNames = new Set(['SVC_API_KEY', 'CREDENTIALS_DIRECTORY', localUrlName]);
 
 /** `environment` without the names and values that would hand the key to a child. */
 export function withoutKey(environment: NodeJS.ProcessEnv, key: string): Record<string, string> {

@@ -42,6 +42,11 @@ export function loadPlace(flags: Given, environment = process.env): Pick<Config,
   return loadConfig(of(flags), of(environment));
 }
 
+/** Tells the host's program of this process which gateway it asks when nobody names one. */
+export function giveHostUrl(url: string | undefined): void {
+  if (url !== undefined) process.env['SVC_LOCAL_URL'] = url;
+}
+
 /**
  * Reads the environment, the flags that override it and the settings file that both override; throws `ConfigError` for a
  * malformed setting.

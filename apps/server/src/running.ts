@@ -23,6 +23,8 @@ const record = z.object({
   probe_port: z.int().optional(),
   database: z.enum(['embedded', 'url']),
   sandboxd_socket: z.string().optional(),
+  /** Where its images are, when a setting says so. */
+  images_dir: z.string().optional(),
 });
 
 /** A process of the platform as the data dir knows it. */

@@ -6,6 +6,7 @@ import { type Config, systemEnvironment } from './config.ts';
 import type { Clock } from './kernel/clock.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import type { Log } from './kernel/log.ts';
+import { findRunningProcesses } from './running.ts';
 
 const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
 const againAfterMs = { least: 500, most: 30_000 };
@@ -18,7 +19,8 @@ const stopMs = 9_000;
 export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
   // Only what brings an image may make the data dir: `list` changes nothing.
   const dataDir = ['build', 'import'].includes(words[0] ?? '') ? makeDataDir(config) : findDataDir(config);
-  const dir = imagesDirOf(config, join(dataDir, 'sandboxd'));
+  const running = findRunningProcesses(dataDir).find(({ images_dir }) => images_dir !== undefined);
+  const dir = config.sandboxes.imagesDir ?? running?.images_dir ?? imagesDirOf(config, join(dataDir, 'sandboxd'));
   const args = [...nodeFlags, program, 'images', ...words];
   if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));
   const child = spawn(process.execPath, args, { stdio: 'inherit' });

@@ -127,10 +127,11 @@ function limitShutdown(exitCode: number): void {
 }
 
 /** What commands learn of this process from its data dir. */
-const aboutOf = ({ databaseUrl, sandboxdSocket }: Config) => ({
+const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Config) => ({
   since: new Date().toISOString(),
   database: databaseUrl === undefined ? ('embedded' as const) : ('url' as const),
   ...(sandboxdSocket !== undefined && { sandboxd_socket: sandboxdSocket }),
+  ...(imagesDir !== undefined && { images_dir: imagesDir }),
 });
 
 /** Listens; answers where, and what greets the person who started it once all of it runs. */
