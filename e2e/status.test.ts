@@ -134,6 +134,28 @@ describe('which platform runs', () => {
   });
 });
 
+test('every command begins its errors alike, in one line, and prints its own help', async () => {
+  await using folder = temporaryFolder();
+  const own = environment(join(folder.path, 'data'));
+  for (const [words, said] of [
+    ['keyz', "unknown command 'keyz' (Did you mean keys?)"],
+    ['host wat', "unknown command 'wat'"],
+    ['host list --wat', "unknown option '--wat'"],
+    ['host list', 'no API key: give --key-file, SVC_API_KEY or --key'],
+    ['session show', "missing required argument 'session'"],
+    ['images wat', "unknown command 'wat'"],
+    ['images build --wat', "unknown option '--wat'"],
+    ['images export nothing file', 'no template is called nothing; there are'],
+  ] as const) {
+    const { stderr } = await run(words.split(' '), own);
+    assert.ok(stderr.startsWith(`svc: ${said}`) && /^[^\n]+\n$/.test(stderr), stderr);
+  }
+  assert.match(
+    (await run(['images', 'build', '--help'], own)).stdout,
+    /^Usage: svc images build \[options\] <template>/,
+  );
+});
+
 describe('the settings file of a data dir', () => {
   after(killAll);
 

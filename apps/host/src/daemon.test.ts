@@ -52,10 +52,7 @@ test('a second daemon is refused while one runs, and starts after kill -9', asyn
   const words = ['run', '--state-dir', daemon.stateDir, '--url', gateway.url];
   const second = startCommand(t, words, { SVC_API_KEY: testKey, HOME: daemon.root });
   assert.equal(await second.ended, 1);
-  assert.match(
-    second.stderr(),
-    new RegExp(`^svc host: a host daemon already runs .*pid ${daemon.process.pid}\\b.*\n$`),
-  );
+  assert.match(second.stderr(), new RegExp(`^svc: a host daemon already runs .*pid ${daemon.process.pid}\\b.*\n$`));
   daemon.process.kill('SIGKILL');
   await daemon.ended;
   startCommand(t, words, { SVC_API_KEY: testKey, HOME: daemon.root });
@@ -264,7 +261,7 @@ test('a malformed policy file at start ends the daemon with a line that names it
     startCommand(t, ['run', '--url', gateway.url, '--policy', file], { SVC_API_KEY: testKey, HOME: home });
   const malformed = run(policy);
   assert.equal(await malformed.ended, 1);
-  assert.match(malformed.stderr(), /^svc host: .*mine\.json: ops\.shell: [^\n]*\n$/);
+  assert.match(malformed.stderr(), /^svc: .*mine\.json: ops\.shell: [^\n]*\n$/);
   // A policy file that was named and is not there must not turn into one that allows everything.
   const missing = run(join(home, 'absent.json'));
   assert.equal(await missing.ended, 1);
@@ -345,6 +342,6 @@ test('a key that is refused from the start ends the daemon with one line that do
   const daemon = await startDaemon(t, gateway, ['--key', wrong]);
   assert.equal(await daemon.ended, 1);
   assert.equal(streams, 1, 'it ends at once');
-  assert.match(daemon.stderr(), /^svc host: the gateway refuses the API key: 401 invalid_api_key: [^\n]*\n$/);
+  assert.match(daemon.stderr(), /^svc: the gateway refuses the API key: 401 invalid_api_key: [^\n]*\n$/);
   assert.ok(!(daemon.stdout() + daemon.stderr()).includes(wrong));
 });

@@ -9,7 +9,7 @@ import { list } from './commands/list.ts';
 import { run, type RunOptions } from './commands/run.ts';
 import type { CommonOptions } from './config.ts';
 import { endWithReader } from './output.ts';
-import { failureCode, withCommonOptions } from './program-options.ts';
+import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
 import { ownVersion } from './self.ts';
 
 /** Runs `svc host …`; answers the exit code. */
@@ -18,7 +18,8 @@ async function main(words: readonly string[]): Promise<number> {
   const program = new Command('svc host')
     .description('make this machine a host, run commands on other hosts')
     .version(ownVersion())
-    .exitOverride();
+    .exitOverride()
+    .configureOutput(onePrefix);
   addRun(program);
   addInstallation(program);
   withCommonOptions(program.command('exec'))

@@ -48,6 +48,6 @@ export function createOutput(
   return {
     line,
     json: (value) => void stdout.write(`${redact(printableJson(value), key)}\n`),
-    log: (text) => void stderr.write(`svc host: ${redact(printable(text), key)}\n`),
+    log: (text) => void stderr.write(`svc: ${redact(printable(text), key)}\n`),
   };
 }

@@ -2,12 +2,20 @@ import { type Command, CommanderError } from 'commander';
 import { CommandError } from './failure.ts';
 import { createOutput } from './output.ts';
 
+/** commander begins its errors with a word of its own; every command of svc begins them alike. */
+export const onePrefix = {
+  outputError: (text: string, write: (text: string) => void): void => write(text.replace(/^error: /, 'svc: ')),
+};
+
 /** Options that every command takes: whose key, which gateway, where its files are. */
 export function withCommonOptions(command: Command): Command {
   return command
     .option('--key <key>', 'API key (default: SVC_API_KEY, else --key-file); visible to other users, prefer a file')
     .option('--key-file <file>', 'file that holds the API key')
-    .option('--url <url>', 'gateway (default: SVC_BASE_URL, else http://127.0.0.1:8787)')
+    .option(
+      '--url <url>',
+      'gateway (default: SVC_BASE_URL, else the platform of this clone, else http://127.0.0.1:8787)',
+    )
     .option('--state-dir <directory>', 'device id, policy and lock (default: ~/.config/svc)')
     .option('--json', 'print data as JSON');
 }

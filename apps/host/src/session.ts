@@ -9,7 +9,7 @@ import {
 } from './commands/session.ts';
 import type { CommonOptions } from './config.ts';
 import { endWithReader } from './output.ts';
-import { failureCode, withCommonOptions } from './program-options.ts';
+import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
 import { ownVersion } from './self.ts';
 
 /** Runs `svc session …`; answers the exit code. */
@@ -17,7 +17,8 @@ async function main(words: readonly string[]): Promise<number> {
   const program = new Command('svc session')
     .description('sessions that your devices share: look into them, follow them, send prompts')
     .version(ownVersion())
-    .exitOverride();
+    .exitOverride()
+    .configureOutput(onePrefix);
   withCommonOptions(program.command('list'))
     .description('the newest sessions')
     .action((options: CommonOptions) => listSessions(options));

@@ -49,7 +49,9 @@ function slotsFor(memoryBytes: number): number {
 
 /** Reads the command line: `sandboxd run`, `clear`, `images`. */
 function commandLine(): Command {
-  const program = new Command('sandboxd');
+  // The images are a command of svc.
+  const program = new Command(process.argv[2] === 'images' ? 'svc' : 'sandboxd');
+  program.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
   program
     .command('run', { isDefault: true })
     .description('hold the sandboxes of this machine')
@@ -82,7 +84,9 @@ function commandLine(): Command {
     .description('end every sandbox of a node that is not running, and remove all that it keeps')
     .requiredOption('--dir <directory>', 'state of the node')
     .action(({ dir }: { dir: string }) => clearNode(resolve(dir)));
-  program.addCommand(imagesCommand('images'));
+  const images = imagesCommand('images');
+  for (const command of [images, ...images.commands]) command.copyInheritedSettings(program);
+  program.addCommand(images);
   return program;
 }
 
@@ -156,6 +160,6 @@ const listOf = (text: string): string[] =>
 try {
   await commandLine().parseAsync();
 } catch (error) {
-  process.stderr.write(`sandboxd: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 }

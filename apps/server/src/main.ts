@@ -228,6 +228,7 @@ program
 program
   .command('images [words...]')
   .description('what sandboxes start from: images list | build | import | export | prune')
+  .helpOption(false)
   .allowUnknownOption()
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
@@ -257,7 +258,9 @@ function fail(thrown: unknown): void {
   // A group without a command: its help was printed.
   if (error instanceof CommanderError && error.code === 'commander.help') process.exit(2);
   const expected = error instanceof CommandError || error instanceof ConfigError || error instanceof CommanderError;
-  const text = error instanceof Error ? error.message : String(error);
+  const said = error instanceof Error ? error.message : String(error);
+  // commander puts what it guesses on a line of its own.
+  const text = error instanceof CommanderError ? said.replace(/\s*\n\s*/g, ' ') : said;
   const message = printable(
     redact(expected ? text.replace(/^error: /, '') : `${text} (svc doctor checks the machine)`),
   );

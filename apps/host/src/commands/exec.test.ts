@@ -62,7 +62,7 @@ test("a relay's timeout exits 124, every other failure of the relay 125 with one
       return true;
     };
     const command = await ended('exec', 'box', '--', 'true');
-    assert.match(command.stderr(), new RegExp(`^svc host: box: ${status} ${code}: [^\n]*\n$`));
+    assert.match(command.stderr(), new RegExp(`^svc: box: ${status} ${code}: [^\n]*\n$`));
     return command.code;
   };
   assert.equal(await failing(504, 'host_timeout'), 124);
@@ -72,14 +72,14 @@ test("a relay's timeout exits 124, every other failure of the relay 125 with one
   await gateway.stop();
   const down = await ended('exec', 'box', '--', 'true');
   assert.equal(down.code, 125);
-  assert.match(down.stderr(), /^svc host: box: cannot reach [^\n]*\n$/);
+  assert.match(down.stderr(), /^svc: box: cannot reach [^\n]*\n$/);
 });
 
 test('what the host refuses, names nobody has and wrong usage exit 125', async (t) => {
   const { daemon, ended } = await setUp(t);
   await writeFile(join(daemon.stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'refuse' } }));
   const refused = await ended('exec', 'box', '--', 'true');
-  assert.deepEqual([refused.code, refused.stderr()], [125, 'svc host: box: refused_by_policy\n']);
+  assert.deepEqual([refused.code, refused.stderr()], [125, 'svc: box: refused_by_policy\n']);
   const unknown = await ended('exec', 'nobody', '--', 'true');
   assert.equal(unknown.code, 125);
   assert.match(unknown.stderr(), /no present host is called "nobody"/);
@@ -133,5 +133,5 @@ test('list shows who is present as a table and as JSON', async (t) => {
   await gateway.stop();
   const failed = await ended('list');
   assert.equal(failed.code, 1);
-  assert.match(failed.stderr(), /^svc host: cannot reach [^\n]*\n$/);
+  assert.match(failed.stderr(), /^svc: cannot reach [^\n]*\n$/);
 });

@@ -97,7 +97,7 @@ test('an image from which no sandbox starts is not imported, and the command say
     (error: { code: number; stderr: string }) => error,
   );
   assert.equal(failed.code, 1);
-  assert.match(failed.stderr, /^sandboxd: no sandbox starts from this image on this machine \(\w+\): .+\n$/);
+  assert.match(failed.stderr, /^svc: no sandbox starts from this image on this machine \(\w+\): .+\n$/);
   assert.deepEqual(await kept(dir), []);
 });
 

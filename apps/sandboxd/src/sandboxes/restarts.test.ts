@@ -32,7 +32,7 @@ describe('one sandboxd after another', { skip }, () => {
       const second = run(process.execPath, [mainPath, ...words, '--dir', daemon.dir], { timeout: 60_000 });
       await assert.rejects(second, (error: Error & { code?: number; stderr?: string }) => {
         assert.equal(error.code, 1);
-        assert.match(error.stderr ?? '', new RegExp(`sandboxd: another sandboxd \\(pid ${daemon.pid}\\) holds`));
+        assert.match(error.stderr ?? '', new RegExp(`svc: another sandboxd \\(pid ${daemon.pid}\\) holds`));
         return true;
       });
     }
