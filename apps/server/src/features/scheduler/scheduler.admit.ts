@@ -16,7 +16,7 @@ import {
   type RunCopy,
   type RunRow,
 } from './scheduler.sql.ts';
-import { columnsFor, move, type Step } from './scheduler.states.ts';
+import { columnsFor, move, type Overlaps, type Step } from './scheduler.states.ts';
 
 /** What the scheduler's parts share. */
 export interface SchedulerParts {
@@ -62,6 +62,8 @@ export function copyOf(schedule: ScheduleTerms): RunCopy {
 interface Counts {
   running: number;
   waiting: number;
+  /** One of those that wait waits for a person. */
+  asks: boolean;
   created: number;
   cost: number;
 }
@@ -88,10 +90,12 @@ export async function admit(
     if (verdict === 'kill') {
       await cancelActive(parts, db, schedule.id, now, 'replaced by the next run');
       for (const earlier of accepted) if (earlier.schedule_id === schedule.id) Object.assign(earlier, skipped(now));
-      Object.assign(state, { running: 0, waiting: 0 });
+      Object.assign(state, { running: 0, waiting: 0, asks: false });
     }
-    accepted.push(newRun(candidate, verdict === 'skip', now));
+    const run = newRun(candidate, verdict === 'skip' && (state.asks ? 'approval' : true), now);
+    accepted.push(run);
     if (verdict !== 'skip') {
+      state.asks ||= run.state === 'awaiting_approval';
       state.created += 1;
       state.waiting += 1;
     }
@@ -164,9 +168,13 @@ function dayOf(now: number, zone: string): { start: string; date: string } {
 async function count(db: Db, candidates: readonly Candidate[], now: number): Promise<Map<string, Counts>> {
   const schedules = new Map(candidates.map(({ schedule }) => [schedule.id, schedule]));
   const counts = new Map<string, Counts>();
-  for (const id of schedules.keys()) counts.set(id, { running: 0, waiting: 0, created: 0, cost: 0 });
+  for (const id of schedules.keys()) counts.set(id, { running: 0, waiting: 0, asks: false, created: 0, cost: 0 });
   for (const row of await countActive(db, [...schedules.keys()])) {
-    Object.assign(counts.get(row.schedule_id) as Counts, { running: row.running, waiting: row.waiting });
+    Object.assign(counts.get(row.schedule_id) as Counts, {
+      running: row.running,
+      waiting: row.waiting,
+      asks: row.asks,
+    });
   }
   const limited = [...schedules.values()].filter(
     ({ policy }) => policy?.max_runs_per_hour !== undefined || policy?.budget_micro_usd_per_day !== undefined,
@@ -214,7 +222,7 @@ function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts
 
 function newRun(
   { schedule, scheduledFor, origin, parent, keyId, passedOver }: Candidate,
-  overlaps: boolean,
+  overlaps: Overlaps,
   now: number,
 ): NewRun {
   const { late_after_s: lateAfter } = effective(schedule);
@@ -235,7 +243,7 @@ function newRun(
 
 /** The columns of a run that its creation decides. */
 export function created(
-  given: { overlaps: boolean; asks: boolean; lateAt: string | null; passedOver?: number | undefined },
+  given: { overlaps: Overlaps; asks: boolean; lateAt: string | null; passedOver?: number | undefined },
   now: number,
 ): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec' | 'sealed_headers'>> {
   const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);

@@ -129,10 +129,10 @@ export async function rewriteWaiting(db: Db, scheduleId: string, copy: RunCopy):
 export async function countActive(
   db: Db,
   scheduleIds: readonly string[],
-): Promise<{ schedule_id: string; running: number; waiting: number }[]> {
+): Promise<{ schedule_id: string; running: number; waiting: number; asks: boolean }[]> {
   return db`
     select schedule_id, count(*) filter (where state = 'running')::int as running,
-      count(*) filter (where state <> 'running')::int as waiting
+      count(*) filter (where state <> 'running')::int as waiting, bool_or(state = 'awaiting_approval') as asks
     from scheduler.runs
     where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ('pending', 'awaiting_approval', 'running')
     group by schedule_id`;

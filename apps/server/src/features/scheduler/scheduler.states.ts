@@ -50,9 +50,12 @@ const results: readonly MoveOutcome<Result>[] = [
 
 const row = <G = unknown, R = RunRow>(given: Move<G, R>): Move<G, R> => given;
 
+/** Whether a run meets active ones of its schedule; `approval`: one of those awaits a person. */
+export type Overlaps = boolean | 'approval';
+
 /** Every move of a run. Nothing else sets the state of one; README.md shows this table. */
 export const runMoves = {
-  create: row<{ overlaps: boolean; asks: boolean; lateAt: string | null; passedOver?: number | undefined }, unknown>({
+  create: row<{ overlaps: Overlaps; asks: boolean; lateAt: string | null; passedOver?: number | undefined }, unknown>({
     from: [],
     outcomes: [
       {
@@ -68,8 +71,17 @@ export const runMoves = {
       },
       {
         to: 'skipped',
-        when: guard('its schedule has an active run', (_, { overlaps }) => overlaps),
-        effects: [finished, because('overlap'), neverLate],
+        when: guard('its schedule has an active run', (_, { overlaps }) => overlaps !== false),
+        effects: [
+          finished,
+          neverLate,
+          effect<{ overlaps: Overlaps }>(
+            'error: `overlap`, and whether the active one awaits a person',
+            (_, { overlaps }) => ({
+              error: overlaps === 'approval' ? 'overlap: an earlier run waits for approval' : 'overlap',
+            }),
+          ),
+        ],
       },
       {
         to: 'awaiting_approval',

@@ -258,6 +258,14 @@ describe('scheduler: life of a run', () => {
     assert.equal((await t.runsOf(schedule)).length, 2);
   });
 
+  test('a slot that is skipped because a run awaits a person says so', async () => {
+    await begin();
+    const schedule = await t.create({ policy: { approval: 'always' } });
+    await t.turnTo(minute, schedule, 'awaiting_approval');
+    const skipped = await t.turnTo(minute, schedule, 'skipped');
+    assert.equal(skipped.error, 'overlap: an earlier run waits for approval');
+  });
+
   test('overlap queue holds one, which waits for the one that runs', async () => {
     await begin();
     const schedule = await t.create({ ...byHand, overlap: 'queue' });
