@@ -95,7 +95,12 @@ function createLogger(level: string) {
   const destination = process.stderr.isTTY
     ? pretty({ destination: 2, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
     : pino.destination({ fd: 2, sync: true });
-  return pino({ name: 'sandboxd', base: null, level, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  // Nothing is written above warnings, and a stack is not for a person at a terminal.
+  const serializers = process.stderr.isTTY
+    ? { err: (error: unknown) => (error instanceof Error ? error.message : error) }
+    : {};
+  const timestamp = pino.stdTimeFunctions.isoTime;
+  return pino({ name: 'sandboxd', base: null, level, timestamp, serializers }, destination);
 }
 
 /** Runs sandboxd until it is told to stop; sandboxes go on without it. */

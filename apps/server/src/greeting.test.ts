@@ -14,7 +14,7 @@ function address(text: string, family: 'IPv4' | 'IPv6', internal = false) {
   return { address: text, family, internal, netmask: '', mac: '', cidr: null, scopeid: 0 } as never;
 }
 const greetingOf = (settings: Record<string, string>): string =>
-  greeting(addressesOf(loadConfig({}, settings), 8787, interfaces), undefined);
+  greeting(addressesOf(loadConfig({}, settings), 8787, interfaces), undefined, undefined);
 
 describe('the greeting', () => {
   test('says where other machines reach a gateway, and once that its links do not lead there', () => {
@@ -45,11 +45,23 @@ describe('the greeting', () => {
     const file = join(folder, 'owner.key');
     writeFileSync(file, 'an old one', { mode: 0o644 });
     const reached = addressesOf(loadConfig({}, {}), 8787);
-    const inFile = greeting(reached, keepOwnerKey(folder, 'svc_text', false));
+    const inFile = greeting(reached, keepOwnerKey(folder, 'svc_text', false), undefined);
     assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).mode & 0o777], ['svc_text\n', 0o600]);
     assert.ok(!inFile.includes('svc_text'));
     assert.ok(inFile.includes(`$(cat '${file.replace("'", "'\\''")}')"`), inFile);
-    assert.match(greeting(reached, keepOwnerKey(folder, 'svc_text', true)), /shown once:\n {2}svc_text\n/);
+    assert.match(greeting(reached, keepOwnerKey(folder, 'svc_text', true), undefined), /shown once:\n {2}svc_text\n/);
     assert.equal(keepOwnerKey(folder, undefined, false), undefined);
+  });
+
+  test('says whose the key is, and that alerts reach nobody where that is so', () => {
+    const reached = addressesOf(loadConfig({}, {}), 8787);
+    const said = (isReached: boolean, key = true): string =>
+      greeting(reached, key ? { text: 'svc_text' } : undefined, { email: 'owner@localhost', isReached });
+    assert.match(said(true), /\n {2}svc_text\nIt belongs to owner@localhost\.\n/);
+    assert.doesNotMatch(said(true), /alerts/);
+    assert.match(
+      said(false, false),
+      /\n {2}alerts of owner@localhost reach nobody, .*\/v1\/notifications\/webhooks\n$/,
+    );
   });
 });

@@ -54,8 +54,19 @@ export function addressesOf(
   return { here: isAny ? baseUrl : urlOf(host), elsewhere, misleading: baseUrl };
 }
 
-/** Printed once it answers; the key, or where it is, on the first start only. */
-export function greeting({ here, elsewhere, misleading }: Reached, key: OwnerKey | undefined): string {
+/** Who the platform belongs to. */
+export interface Owner {
+  email: string;
+  /** Whether an alert gets to them outside of this platform. */
+  isReached: boolean;
+}
+
+/** Printed once it answers; the key, or where it is, and whose it is, on the first start only. */
+export function greeting(
+  { here, elsewhere, misleading }: Reached,
+  key: OwnerKey | undefined,
+  owner: Owner | undefined,
+): string {
   const lines = [`svc is ready at ${here}`, `  reference: ${here}/docs`];
   if (misleading !== undefined) {
     const others = elsewhere.length > 0 ? elsewhere.join('  ') : 'none found';
@@ -64,12 +75,18 @@ export function greeting({ here, elsewhere, misleading }: Reached, key: OwnerKey
       `  links in answers say ${misleading}, which leads other machines nowhere: set SVC_BASE_URL to the address they use`,
     );
   }
+  if (owner?.isReached === false) {
+    lines.push(
+      `  alerts of ${owner.email} reach nobody, by mail, webhook or push: add a webhook with POST ${here}/v1/notifications/webhooks`,
+    );
+  }
   if (key !== undefined) {
     const [said, shown, header] =
       'text' in key
         ? ['Your API key, shown once:', key.text, `'Authorization: Bearer ${key.text}'`]
         : ['Your API key is in:', key.file, `"Authorization: Bearer $(cat ${quoted(key.file)})"`];
-    lines.push('', said, `  ${shown}`, '', 'Try it:', `  curl -H ${header} ${here}/v1/keys`);
+    const whose = owner === undefined ? [] : [`It belongs to ${owner.email}.`];
+    lines.push('', said, `  ${shown}`, ...whose, '', 'Try it:', `  curl -H ${header} ${here}/v1/keys`);
   }
   return `${lines.join('\n')}\n`;
 }

@@ -7,6 +7,7 @@ import { readRegistry } from './features/providers/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
+import { reachesAnybody } from './features/notifications/index.ts';
 import { systemClock } from './kernel/clock.ts';
 import { CommandError } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -89,7 +90,7 @@ export async function up(
       instance_id: kernel.gateways.id,
     }),
   );
-  served?.greet();
+  await served?.greet();
   if (!served) process.stdout.write(workerGreeting(probed));
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
@@ -150,9 +151,12 @@ async function serve(app: App, kernel: Kernel) {
   const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
   return {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
-    greet: () => {
+    greet: async () => {
       const reached = addressesOf({ ...config, baseUrl }, port);
-      process.stdout.write(greeting(reached, keepOwnerKey(kernel.dataDir, ownerKey)));
+      const email = config.ownerEmail;
+      const isReached = await reachesAnybody(kernel, email);
+      const owner = isReached === undefined ? undefined : { email, isReached };
+      process.stdout.write(greeting(reached, keepOwnerKey(kernel.dataDir, ownerKey), owner));
     },
   };
 }

@@ -68,6 +68,22 @@ describe('log', () => {
     assert.ok(!text.includes('\u009b'));
   });
 
+  test('on a terminal a failure below ERROR is its message, without a stack', async () => {
+    let text = '';
+    const terminal = new PassThrough().setEncoding('utf8');
+    terminal.on('data', (chunk: string) => (text += chunk));
+    const log = createLog('info', Object.assign(terminal, { isTTY: true }));
+    for (const level of ['info', 'warn'] as const)
+      log[level]({ err: new Error('no route to it'), again_ms: 500 }, 'later');
+    log.warn(new Error('alone'));
+    await new Promise(setImmediate);
+    assert.ok(text.includes('no route to it') && text.includes('again_ms') && text.includes('alone'), text);
+    assert.doesNotMatch(text, /\bat .*log\.test|"stack"|"type"/);
+    log.error({ err: new Error('ours') }, 'failed');
+    await new Promise(setImmediate);
+    assert.match(text, /ours[^]*\bat .*log\.test/);
+  });
+
   test('a failure that repeats is one line a minute, with how often; without a stack when a connection broke', () => {
     const lines: string[] = [];
     const clock = testClock();

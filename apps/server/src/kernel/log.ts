@@ -42,7 +42,7 @@ export function createLog(
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: serializeError },
-    hooks: { logMethod: withoutRepeats(clock) },
+    hooks: { logMethod: isTerminal ? withShortErrors(withoutRepeats(clock)) : withoutRepeats(clock) },
   };
   return pino(options, isTerminal ? forPeople(redacting) : redacting);
 }
@@ -57,10 +57,24 @@ const forPeople = (destination: Writable) =>
   });
 
 /** Where a connection broke is the same every time; the message says which. */
-function serializeError(error: Error): unknown {
+function serializeError(error: Error | string): unknown {
+  if (typeof error === 'string') return error;
   const { code, message } = error as { code?: unknown; message: string };
   if (typeof code === 'string' && brokenConnection.test(code)) return { type: error.name, code, message };
   return pino.stdSerializers.err(error);
+}
+
+/** Writes what is no error of this program with the message alone: a stack is for who mends it, not for who runs it. */
+function withShortErrors(write: LogMethod): LogMethod {
+  return function (args, method, level) {
+    const short = function (this: Logger, ...[fields, ...rest]: unknown[]): void {
+      const err = fields instanceof Error ? fields : (fields as Failure | undefined)?.err;
+      const given = fields instanceof Error ? {} : fields;
+      const shown = err instanceof Error ? [{ ...(given as object), err: err.message }, ...rest] : [fields, ...rest];
+      method.apply(this, shown as never);
+    };
+    return write.call(this, args, level < errorLevel ? short : method, level);
+  };
 }
 
 /** Writes a failure of background work once a minute, with how often it came since. Failures of requests all stand. */
@@ -83,6 +97,9 @@ function withoutRepeats(clock: Pick<Clock, 'monotonic'>): LogMethod {
     return method.apply(this, [...more, ...args.slice(1)] as never);
   };
 }
+
+/** The number of pino's level `error`. */
+const errorLevel = 50;
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 

@@ -2,7 +2,7 @@ import type { AccountData } from '../../kernel/deletion.ts';
 export { deleteOn } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
 export { accountByEmail, accountsCommands, defaultAccount } from './accounts.commands.ts';
-export { findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';
+export { findAccountByEmail, findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';
 
 /** What it keeps of an account. */
 export const accountsData: AccountData = {

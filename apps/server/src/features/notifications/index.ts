@@ -1,6 +1,6 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 import { deleteMails } from './notifications.sql.ts';
-export { deepLink, notify, notifyMany, queueMail } from './notifications.notify.ts';
+export { deepLink, notify, notifyMany, queueMail, reachesAnybody } from './notifications.notify.ts';
 export type { NewNotification } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';
 export { sealedVapid } from './notifications.push.ts';

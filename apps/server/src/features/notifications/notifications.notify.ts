@@ -1,8 +1,9 @@
 import type { Config } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import { findAccountByEmail } from '../accounts/index.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
-import { insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
+import { hasRecipients, insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
 import { dropOldest } from './notifications.webhooks.sql.ts';
 
 /** Bus topic: something changed in inboxes, or something is to be delivered. */
@@ -66,4 +67,16 @@ export const publish = (kernel: Pick<Kernel, 'bus'>, db: Db, change: Change): Pr
 /** An address inside the app: `<app_scheme>://prompts/<id>` (document 1, Events). */
 export function deepLink(config: Pick<Config, 'appScheme'>, ...segments: string[]): string {
   return `${config.appScheme}://${segments.map(encodeURIComponent).join('/')}`;
+}
+
+/** Whether a notification leaves the platform for the account of an address; undefined when there is no such account. */
+export async function reachesAnybody(
+  { sql, config }: Pick<Kernel, 'sql' | 'config'>,
+  email: string,
+): Promise<boolean | undefined> {
+  const account = await findAccountByEmail(sql, email);
+  if (!account) return undefined;
+  // No mail gets to the address that an owner has without SVC_OWNER_EMAIL.
+  const hasMail = config.mail !== undefined && !/@localhost$/i.test(email);
+  return hasMail || hasRecipients(sql, account.id);
 }

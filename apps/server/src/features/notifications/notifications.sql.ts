@@ -375,3 +375,11 @@ export async function sweepOld(db: Db, days: number): Promise<void> {
   await db`delete from notifications.notifications where created_at < now() - make_interval(days => ${days})`;
   await db`delete from notifications.mails where created_at < now() - make_interval(days => ${days})`;
 }
+
+/** Whether an account has a browser that takes pushes, or a webhook that is on. */
+export async function hasRecipients(db: Db, accountId: string): Promise<boolean> {
+  const [row] = await db<{ has: boolean }[]>`
+    select exists (select 1 from notifications.subscriptions where account_id = ${accountId})
+      or exists (select 1 from notifications.webhooks where account_id = ${accountId} and enabled) as has`;
+  return row?.has === true;
+}

@@ -9,7 +9,7 @@ import { testClock } from '../../kernel/clock.ts';
 import { openTest, clientOf, createAccount, http, startGateway, type TestAccount, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { shared } from '../../testing.shared.ts';
-import { deepLink, notify, notifyMany, type NewNotification, queueMail } from './index.ts';
+import { deepLink, notify, notifyMany, type NewNotification, queueMail, reachesAnybody } from './index.ts';
 import {
   type Browser,
   decrypt,
@@ -133,6 +133,25 @@ describe('notifications', () => {
     const mine = await createAccount(gateway);
     await ask(mine.key);
     assert.equal((await inbox()).notifications.length, 2, 'and reach nobody else');
+  });
+
+  test('alerts of an account reach somebody by mail, else by a browser or a webhook that is on', async () => {
+    const { sql, config } = gateway.kernel;
+    const reaches = (mail: typeof config.mail, email = account.email) =>
+      reachesAnybody({ sql, config: { ...config, mail } }, email);
+    assert.deepEqual([await reaches(config.mail), await reaches(undefined)], [true, false]);
+    const own = await createAccount(gateway);
+    await sql`update accounts.accounts set email = 'somebody@localhost' where id = ${own.id}`;
+    assert.equal(await reaches(config.mail, 'somebody@localhost'), false, 'no mail gets there');
+    await subscribe('/reached', newBrowser());
+    assert.equal(await reaches(undefined), true);
+    const hook = { url: 'https://127.0.0.1/hook', name: 'hook', format: 'svc' };
+    const made = await http(gateway.url, '/v1/notifications/webhooks', { key: own.key, body: hook });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.equal(await reaches(undefined, 'somebody@localhost'), true);
+    await sql`update notifications.webhooks set enabled = false where account_id = ${own.id}`;
+    assert.equal(await reaches(undefined, 'somebody@localhost'), false);
+    assert.equal(await reaches(undefined, 'nobody@svc.test'), undefined);
   });
 
   test('with a web app every deep link has its address beside it; without one there is none', async () => {
