@@ -95,6 +95,7 @@ describe('contract', () => {
       '/install/host.mjs',
       '/install/host.mjs.sha256',
       '/docs',
+      '/docs/',
       '/docs/start.js',
       '/docs/swagger-ui.css',
       '/docs/swagger-ui-bundle.js',

@@ -40,6 +40,22 @@ describe('the SDK against a gateway', () => {
     assert.deepEqual(paged, whole);
   });
 
+  test('fields that the gateway ignores are a warning, once for each set', async () => {
+    const warnings: string[] = [];
+    const options = {
+      baseUrl: gateway.url,
+      apiKey: account.key,
+      onWarning: (message: string) => warnings.push(message),
+    };
+    const client = createClient(options);
+    for (const more of [{}, { nmae: 1 }, { nmae: 2 }, { nmae: 1, level: 1 }])
+      await client.keys.create({ body: { name: 'k', ...more } });
+    assert.deepEqual(warnings, [
+      'svc: POST /v1/keys ignores these fields: nmae',
+      'svc: POST /v1/keys ignores these fields: nmae, level',
+    ]);
+  });
+
   test('a ping carries what the job says', async () => {
     const client = clientOf(gateway, account.key);
     const monitor = await client.heartbeats.create({ body: { name: 'job', period_s: 60, grace_s: 60 } });

@@ -121,6 +121,8 @@ async function once(settings: Settings, route: RouteRow, request: Request, call:
     throw failure(cause);
   }
   call.onResponse?.(response);
+  const ignored = response.headers.get('x-svc-ignored-fields');
+  if (ignored !== null) settings.warn(`svc: ${route.method} ${route.path} ignores these fields: ${ignored}`);
   if (response.ok || route.records?.includes(response.status)) return { response, done, failure };
   const error = await SvcError.fromResponse(response);
   done();

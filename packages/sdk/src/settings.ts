@@ -15,6 +15,8 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Replaces the global `fetch`, for proxies and tests. */
   fetch?: typeof fetch;
+  /** Hears that the gateway ignored fields of a body, once for each set of them; default: `console.warn`. */
+  onWarning?: (message: string) => void;
 }
 
 /** The options with their defaults. */
@@ -24,6 +26,7 @@ export interface Settings {
   readonly retries: number;
   readonly timeoutMs: number;
   readonly fetch: typeof fetch;
+  readonly warn: (message: string) => void;
 }
 
 /** Fills in what the environment says; a browser has none. */
@@ -42,6 +45,20 @@ export function settingsOf(options: ClientOptions): Settings {
     retries: options.retries ?? 2,
     timeoutMs: options.timeoutMs ?? 60_000,
     fetch: options.fetch ?? ((...call) => fetch(...call)),
+    // oxlint-disable-next-line no-console
+    warn: onceEach(options.onWarning ?? ((message) => console.warn(message))),
+  };
+}
+
+const mostWarnings = 100;
+
+/** Says each message once, and no more than a hundred. */
+function onceEach(say: (message: string) => void): (message: string) => void {
+  const said = new Set<string>();
+  return (message) => {
+    if (said.has(message) || said.size >= mostWarnings) return;
+    said.add(message);
+    say(message);
   };
 }
 

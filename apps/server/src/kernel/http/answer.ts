@@ -8,7 +8,7 @@ import { Answer, type Operation } from '../feature.ts';
 import { Frames } from './frames.ts';
 import { bearerKey } from './access.ts';
 import { checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
-import { parseInput } from './input.ts';
+import { ignoredFields, parseInput } from './input.ts';
 
 /** A request that was admitted, and where its answer goes. */
 interface Exchange {
@@ -24,6 +24,8 @@ interface Exchange {
 export async function answer(exchange: Exchange): Promise<FastifyReply> {
   const { kernel, operation, request, reply } = exchange;
   const { route } = operation;
+  const ignored = ignoredFields(route, request.body);
+  if (ignored !== undefined) reply.raw.setHeader('x-svc-ignored-fields', ignored);
   const input = parseInput(route, request);
   const { answers } = route;
   const frames =

@@ -1,6 +1,6 @@
-import { type Route, restParameter, withoutNulls, wordsFor } from '@svc/contract';
+import { formOf, type Route, restParameter, withoutNulls, wordsFor } from '@svc/contract';
 import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { addFieldErrors, badRequest } from './errors.ts';
 
 /** Validates every part that the route declares; the messages of all parts come back at once. */
@@ -35,3 +35,23 @@ const withRest = (name: string, params: Record<string, string>): Record<string, 
   ...params,
   [name]: params['*'],
 });
+
+const mostNamed = 10;
+const longestNamed = 40;
+
+/**
+ * Top-level fields of a JSON body that its route does not know, percent-encoded for a header; undefined when there is
+ * none, or when the route takes any. A mistyped name would else vanish without a word.
+ */
+export function ignoredFields({ takes, verbatim }: Route, body: unknown): string | undefined {
+  if (takes?.kind !== 'json' || verbatim || typeof body !== 'object' || body === null) return undefined;
+  const form = formOf(takes.schema, body);
+  if (!(form instanceof z.ZodObject) || form.def.catchall !== undefined) return undefined;
+  const names: string[] = [];
+  for (const name of Object.keys(body)) {
+    if (Object.hasOwn(form.shape, name)) continue;
+    names.push(encodeURIComponent(name.slice(0, longestNamed).toWellFormed()));
+    if (names.length === mostNamed) break;
+  }
+  return names.length === 0 ? undefined : names.join(', ');
+}

@@ -43,6 +43,7 @@ export function mountReference(app: FastifyInstance): void {
   const document = JSON.stringify(openApiDocument());
   servePage(app, '/openapi.json', { type: 'application/json; charset=utf-8', body: document });
   servePage(app, '/docs', { type: htmlType, body: page, policy });
+  app.route({ method: ['GET', 'HEAD'], url: '/docs/', handler: (_, reply) => reply.redirect('/docs', 308) });
   servePage(app, '/docs/start.js', { type: scriptType, body: start });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   for (const [url, { file, type }] of Object.entries(assets)) {

@@ -7,10 +7,11 @@ import { Transform } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { ConfigError } from '../../config.ts';
 import { bodyLimit, Bodies, readJson } from './bodies.ts';
-import { ApiError, badRequest, notFound, toApiError } from './errors.ts';
+import { ApiError, badRequest, toApiError } from './errors.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
+import { refuseUnknown } from './nearest.ts';
 import { shouldUpgradeCallback } from './sockets.ts';
 import { version, versionHeader } from '../version.ts';
 import type { Kernel } from '../kernel.ts';
@@ -73,7 +74,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
     holdBody(request, response);
     app.server.emit('request', request, response);
   });
-  app.setNotFoundHandler((_request, reply) => refusals.send(reply, notFound('route')));
+  refuseUnknown(app, refusals);
   app.setErrorHandler((error, request, reply) => {
     const failure = toApiError(error);
     if (failure.status >= 500 && failure !== error) {
