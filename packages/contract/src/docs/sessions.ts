@@ -125,7 +125,7 @@ export const sessionsDocs = {
   withdrawControl: {
     description:
       'One that nobody took is not delivered any more, and one that its device took and has not begun is not begun: a turn with ' +
-      'its id answers 409 `control_withdrawn`. What runs goes on until a `stop`; a repeat answers the same.',
+      'its id is refused as `control_withdrawn`. What runs goes on until a `stop`; a repeat answers the same.',
     example: {
       params: { id: samples.session, control_id: samples.control },
       response: { ...control, withdrawn_at: '2026-11-02T09:00:00.000Z' },

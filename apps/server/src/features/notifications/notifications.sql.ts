@@ -353,8 +353,7 @@ export async function finishDelivery(db: Db, id: string): Promise<void> {
 
 /** Gives up, unless a later attempt is under way; answers whether it did. */
 export async function giveUp(db: Db, { id, attempts }: AttemptOf): Promise<boolean> {
-  const { count } = await db`delete from notifications.deliveries where id = ${id} and attempts = ${attempts}`;
-  return count > 0;
+  return (await db`delete from notifications.deliveries where id = ${id} and attempts = ${attempts}`).count > 0;
 }
 
 /** Tries again in some seconds, and answers when; undefined when it is not waiting any more, or a later attempt is under way. */
@@ -378,8 +377,8 @@ export async function sweepOld(db: Db, days: number): Promise<void> {
 
 /** Whether an account has a browser that takes pushes, or a webhook that is on. */
 export async function hasRecipients(db: Db, accountId: string): Promise<boolean> {
-  const [row] = await db<{ has: boolean }[]>`
-    select exists (select 1 from notifications.subscriptions where account_id = ${accountId})
-      or exists (select 1 from notifications.webhooks where account_id = ${accountId} and enabled) as has`;
-  return row?.has === true;
+  const recipients = db`
+    select 1 from notifications.subscriptions where account_id = ${accountId}
+    union all select 1 from notifications.webhooks where account_id = ${accountId} and enabled limit 1`;
+  return (await recipients).length > 0;
 }

@@ -164,25 +164,6 @@ export async function findSandbox(db: Db, accountId: string, id: string): Promis
   return row;
 }
 
-/**
- * The account's sandboxes in the given states behind the place `after`: the live ones, then the others, each newest first.
- * A place is `1.<ordinal>` of a live one, `0.<ordinal>` of another. Only a sandbox that ends changes its place, to a later
- * one: none is passed over.
- */
-export async function listSandboxes(
-  db: Db,
-  accountId: string,
-  { states, after, limit }: { states: readonly State[]; after: string | undefined; limit: number },
-) {
-  const live = db`(state in ('running', 'pausing', 'paused', 'resuming'))::int`;
-  const [group = '', ordinal = ''] = after?.split('.') ?? [];
-  return db<(SandboxRow & { place: string })[]>`
-    select ${columns(db)}, ${live} || '.' || ordinal as place from sandboxes.sandboxes
-    where account_id = ${accountId} and state = any(${[...states]})
-      ${after === undefined ? db`` : db`and (${live}, ordinal) < (${group}::text::int, ${ordinal}::text::bigint)`}
-    order by ${live} desc, ordinal desc limit ${limit}`;
-}
-
 /** Forgets sandboxes that were over 30 days ago; the audit log keeps what they did. */
 export async function deleteOldSandboxes(db: Db, time: Time): Promise<void> {
   await db`

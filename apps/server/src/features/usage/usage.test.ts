@@ -66,6 +66,7 @@ describe('quotas of an account', () => {
       devices: '0 of 3',
       schedules: '4 of 5',
       schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
+      slots_per_minute: '0 of 1200',
       heartbeats: '0 of 3',
       webhooks: '0 of 3',
       run_log_bytes: `0 of ${512 * 2 ** 20}`,
