@@ -86,6 +86,7 @@ export const sandboxes = {
     method: 'PATCH',
     path: '/v1/sandboxes/{id}',
     summary: 'Change how long a sandbox lives from now, its labels, or its way out (additive)',
+    metered: true,
     params,
     takes: json(
       z

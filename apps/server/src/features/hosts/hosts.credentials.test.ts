@@ -71,4 +71,14 @@ describe('hosts: no key becomes another host', () => {
     assert.deepEqual([made.expires_at, made.models, made.spend_cap_micro_usd], [end, ['svc-fast'], 5]);
     assert.equal(made.tool_level, 'l0');
   });
+
+  test('a code is worth nothing once its maker may make none any more', async () => {
+    const account = await createAccount(gateway);
+    const maker = await keyOf(account, inviting);
+    const { code } = (await by(maker.key, 'POST', '/v1/hosts/invites', {})).body;
+    await by(account.key, 'PATCH', `/v1/keys/${maker.id}`, { scopes: ['usage'] });
+    assert.equal((await redeem(code, randomUUID())).status, 403);
+    await by(account.key, 'PATCH', `/v1/keys/${maker.id}`, { scopes: inviting.scopes });
+    assert.equal((await redeem(code, randomUUID())).status, 201);
+  });
 });

@@ -6,7 +6,7 @@ import { Strangers } from '../../kernel/http/strangers.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
 import { bindTo } from '../devices/index.ts';
-import { findTerms, issueKey, keysQuota } from '../keys/index.ts';
+import { findTerms, issueKey, keysQuota, scopesWithin } from '../keys/index.ts';
 import { hashOfCode, hostScopes } from './hosts.invites.ts';
 import { takeInvite } from './hosts.invites.sql.ts';
 
@@ -26,7 +26,8 @@ export function redeemInvite(kernel: Kernel): Operation {
       const invite = await takeInvite(tx, context.clock, hashOfCode(code.toUpperCase()));
       // Its maker may have been revoked since, or be allowed less: a key that it makes has no more than it has now.
       const maker = invite && (await findTerms(tx, invite.key_id));
-      if (!invite || !maker) throw strangers.refuse(context.address, notValid());
+      const mayStill = maker !== undefined && scopesWithin(['hosts', ...hostScopes], maker.scopes);
+      if (!invite || !mayStill) throw strangers.refuse(context.address, notValid());
       if (invite.device_id !== null && invite.device_id !== device.id) throw ofAnotherDevice();
       const { account_id: accountId, key_id: parentId } = invite;
       const name = invite.name ?? device.name;

@@ -104,15 +104,22 @@ export async function isUsable(db: Db, id: string): Promise<boolean> {
   return (await db`select 1 from keys.usable_view where id = ${id}`).length > 0;
 }
 
-/** The limits of a key that can be used now, which every key that it makes has too; undefined: it cannot be used. */
+/** What a key that can be used now may do, and its limits, which every key that it makes has too; undefined: it cannot be used. */
 export async function findTerms(
   db: Db,
   id: string,
-): Promise<Pick<NewKey, 'models' | 'spendCapMicroUsd' | 'expiresAt'> | undefined> {
-  const [row] = await db<Pick<KeyRow, 'models' | 'spend_cap_micro_usd' | 'expires_at'>[]>`
-    select k.models, k.spend_cap_micro_usd, k.expires_at from keys.keys k join keys.usable_view u on u.id = k.id
+): Promise<(Pick<NewKey, 'models' | 'spendCapMicroUsd' | 'expiresAt'> & { scopes: string[] }) | undefined> {
+  const [row] = await db<Pick<KeyRow, 'models' | 'spend_cap_micro_usd' | 'expires_at' | 'scopes'>[]>`
+    select k.scopes || k.own_scopes as scopes, k.models, k.spend_cap_micro_usd, k.expires_at from keys.keys k join keys.usable_view u on u.id = k.id
     where k.id = ${id}`;
-  return row && { models: row.models, spendCapMicroUsd: row.spend_cap_micro_usd, expiresAt: row.expires_at };
+  return (
+    row && {
+      scopes: row.scopes,
+      models: row.models,
+      spendCapMicroUsd: row.spend_cap_micro_usd,
+      expiresAt: row.expires_at,
+    }
+  );
 }
 
 /** How many of the keys can be used, or could be again. */

@@ -1,11 +1,11 @@
 import { contract, hostKinds } from '@svc/contract';
 import { BrokenSeal } from '../../kernel/crypto.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
-import { touchLastRun } from '../schedules/index.ts';
+import { type Rights, touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './hosts.sql.ts';
 import { claimFailover, claimForHost } from './scheduler.claims.sql.ts';
@@ -62,10 +62,12 @@ const uniqueViolation = '23505';
 /** Claims of hosts, at once or as soon as there is something. */
 export class Claims {
   readonly #parts: SchedulerParts;
+  readonly #rights: Rights;
   #draining = false;
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: SchedulerParts, rights: Rights) {
     this.#parts = parts;
+    this.#rights = rights;
   }
 
   /** Answers every claim that waits. */
@@ -124,11 +126,30 @@ export class Claims {
     const claimer = await seeHost(sql, host, new Date(now).toISOString());
     if (claimer.paused) return undefined;
     try {
-      return await this.#claim(host, claimer, now, patient);
+      for (;;) {
+        const run = await this.#claim(host, claimer, now, patient);
+        if (!run || (await this.#isAllowed(run))) return run;
+      }
     } catch (error) {
       // Another host took a run of the same schedule at this instant: there is nothing for this one.
       if ((error as { code?: unknown }).code === uniqueViolation) return undefined;
       throw error;
+    }
+  }
+
+  /** Whether the keys behind a run that was taken may still do this; one whose keys may not fails, and is not handed out. */
+  async #isAllowed(run: RunRow): Promise<boolean> {
+    try {
+      await this.#rights.find(run, { kind: run.kind, inCloud: false });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code === 'unavailable') throw error;
+      const { sql, clock } = this.#parts.kernel;
+      await inTransaction(sql, async (db) => {
+        const { ms: now } = await readNow(db, clock);
+        await moveRun(this.#parts, db, run, now, move('loseKey', { error: error.message }));
+      });
+      return false;
     }
   }
 

@@ -47,7 +47,7 @@ const trim: JobDefinition = {
 
 /** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
 export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends): Feature {
-  const claims = new Claims(parts);
+  const claims = new Claims(parts, backends.rights);
   const cloud = new CloudRunner(parts, backends);
   const ticker = new Ticker(parts, () => cloud.look());
   return {

@@ -163,7 +163,7 @@ export class CloudRunner {
   async #execute(run: RunRow, signal: AbortSignal): Promise<Outcome | Ended> {
     try {
       // As the key is now: since it asked, it may have lost rights, or ended.
-      const actor = await this.#rights.find(run.key_id, { kind: run.kind, inCloud: true });
+      const actor = await this.#rights.find(run, { kind: run.kind, inCloud: true });
       if (run.kind === 'shell') return await this.#shell(run, actor, signal);
       if (run.kind === 'agent') return await this.#runAgent(run, actor, signal);
       if (run.kind === 'http') return await this.#webhook(run, signal);

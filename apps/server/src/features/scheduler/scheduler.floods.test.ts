@@ -52,8 +52,12 @@ describe('scheduler: one account against the rest', () => {
     const refused = await post(every(1));
     assert.deepEqual([refused.status, refused.body.error.code], [429, 'quota_exceeded']);
     assert.match(refused.body.error.message, /may have 100 runs a minute by the timetables.*, and has 60/);
-    const burst = { trigger: { type: 'cron', expr: '* * 3 * * *' } };
-    assert.equal((await post(burst)).status, 429, 'a burst counts by its minutes, not by its day');
+    for (const expr of ['* * 3 * * *', '* 17 3 * * *', '* 17 3 1 1 *'])
+      assert.equal(
+        (await post({ trigger: { type: 'cron', expr } })).status,
+        429,
+        `${expr}: a burst counts by its minute`,
+      );
     const slow = await t.create(every(60));
     const edit = await t.call('PATCH', `/v1/schedules/${slow.id}`, every(1));
     assert.equal(edit.status, 429);

@@ -112,7 +112,7 @@ const steps: Record<Exclude<RunMove, 'create'>, Step[]> = {
   timeOut: [move('timeOut', { graceMs: 0 })],
   expireApproval: [move('expireApproval')],
   expire: [move('expire')],
-  loseKey: [move('loseKey')],
+  loseKey: [move('loseKey', { error: 'why' })],
   cancel: [move('cancel', { reason: 'why' })],
   reportNative: [true, false].map((ok) =>
     move('reportNative', { ok, deviceId: device, startedAt: at(0), finishedAt: at(1) }),

@@ -31,7 +31,6 @@ import {
   timeIsOver,
   waitedADay,
 } from './scheduler.effects.ts';
-import { keyEnded } from '../schedules/index.ts';
 import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
 
 const retry: MoveOutcome<{ costMicroUsd?: number | undefined }> = {
@@ -191,10 +190,20 @@ export const runMoves = {
     guard: waitedADay,
     outcomes: [{ to: 'expired', effects: [finished, because('no host took it within 24 hours')] }],
   }),
-  loseKey: row({
+  loseKey: row<{ error: string }>({
     from: ['pending', 'awaiting_approval', 'running'],
     // The holder's next heartbeat is refused, and it ends the process.
-    outcomes: [{ to: 'failed', effects: [ending, released, finished, because(keyEnded)] }],
+    outcomes: [
+      {
+        to: 'failed',
+        effects: [
+          ending,
+          released,
+          finished,
+          effect<{ error: string }>('error: what its key lacks', (_, { error }) => ({ error })),
+        ],
+      },
+    ],
   }),
   cancel: row<{ reason: string }>({
     from: ['pending', 'awaiting_approval', 'running'],

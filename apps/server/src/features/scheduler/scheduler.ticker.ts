@@ -8,6 +8,7 @@ import {
   deletePause,
   type DueFilter,
   isPaused,
+  keyEnded,
   listDue,
   lockDue,
   lockEndedPauses,
@@ -125,7 +126,7 @@ export async function tickKeys(parts: SchedulerParts): Promise<void> {
   for (const run of await listKeyless(kernel.sql, batch)) {
     await apart(kernel, run.id, async (db) => {
       const { ms: now } = await readNow(db, kernel.clock);
-      await moveRun(parts, db, run, now, move('loseKey'));
+      await moveRun(parts, db, run, now, move('loseKey', { error: keyEnded }));
     });
   }
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import type { Actor } from '../../kernel/http/actor.ts';
 import { shared } from '../../testing.shared.ts';
 import { type HttpAnswer, http, until } from '../../testing.ts';
+import { Rights } from './index.ts';
 import { type Json, newDevice, openScheduler, type SchedulerTest, second } from '../scheduler/scheduler.testing.ts';
 
 const trigger = { type: 'event', trigger_id: 'x' };
@@ -60,13 +62,13 @@ describe('schedules: whose rights later work has', () => {
     const edits = [{ target: cloud }, { kind: 'shell', spec: { command: 'true' }, target: cloud }];
     for (const edit of edits) refused(await by(key, 'PATCH', `/v1/schedules/${own.id}`, edit), /scope/);
     const riskier = [{ spec: { prompt: 'y' } }, { trigger: { type: 'interval', every_s: 1 } }, { enabled: true }];
-    for (const edit of [...riskier, { retries: 10 }, { policy: null }])
+    for (const edit of [...riskier, { retries: 10 }, { policy: null }, { notify: 'never' }])
       refused(await by(key, 'PATCH', path, edit), /scope/);
     const chain = { name: 'c', kind: 'chain', trigger, spec: { steps: [{ schedule_id: strong.id }] } };
     refused(await by(key, 'POST', '/v1/schedules', chain), /scope/);
     const digest = { template: 'weekly-transcripts-digest' };
     refused(await by(key, 'POST', '/v1/schedules/templates', digest), /scope/);
-    for (const edit of [{ name: 'renamed' }, { notify: 'never' }, { enabled: false }])
+    for (const edit of [{ name: 'renamed' }, { description: 'new' }, { enabled: false }])
       assert.equal((await by(key, 'PATCH', path, edit)).status, 200);
     assert.deepEqual(await t.runsOf(strong), []);
   });
@@ -175,5 +177,61 @@ describe('schedules: whose rights later work has', () => {
     const { body: schedule } = await hook('https://example.com/');
     const edit = { spec: { url: 'https://10.0.0.1/', method: 'GET' } };
     assert.equal((await t.call('PATCH', `/v1/schedules/${schedule.id}`, edit)).status, 400);
+  });
+
+  test('a machine is handed no run of a key that has ended or lost the scope, however soon it asks', async () => {
+    const device = newDevice();
+    for (const take of [
+      ({ id }: Made) => t.call('DELETE', `/v1/keys/${id}`),
+      ({ id }: Made) => t.call('PATCH', `/v1/keys/${id}`, { scopes: ['usage'] }),
+    ]) {
+      const made = await keyWith({ scopes: ['schedules'], tool_level: 'l0' });
+      const { body: schedule } = await by(made.key, 'POST', '/v1/schedules', onHost);
+      await take(made);
+      // The clock stands: nothing but the claim itself looks.
+      assert.equal((await t.call('POST', '/v1/triggers/x/fire')).body.queued, 1);
+      assert.equal(await t.claim(device), null);
+      const [run] = await t.runsOf(schedule);
+      assert.equal(run.state, 'failed');
+      assert.match(run.error, /save the schedule again|lacks the scope "schedules"/);
+      await t.call('DELETE', `/v1/schedules/${schedule.id}`);
+    }
+  });
+
+  test('who edits the step of another’s chain answers for it when the chain runs it, and its cap pays', async () => {
+    const step = await t.create({ ...onHost, name: 'step' });
+    const steps = [{ schedule_id: step.id }];
+    const chain = await t.create({
+      name: 'c',
+      kind: 'chain',
+      trigger: { type: 'event', trigger_id: 'z' },
+      spec: { steps },
+    });
+    const made = await keyWith({ scopes: ['schedules'], tool_level: 'l0', spend_cap_micro_usd: 1 });
+    assert.equal((await by(made.key, 'PATCH', `/v1/schedules/${step.id}`, { spec: { prompt: 'mine' } })).status, 200);
+    const capped = (keyId: string) =>
+      ({
+        keyId,
+        subscription: 'active',
+        scopes: ['*'],
+        ...(keyId === made.id && { spendCapMicroUsd: 1 }),
+      }) as unknown as Actor;
+    const rights = new Rights({ authenticateId: capped }, { check: () => {} });
+    const keys = { key_id: t.account.keyId, made_by: made.id };
+    assert.equal((await rights.find(keys, { kind: 'agent', inCloud: false })).keyId, made.id);
+    await t.call('DELETE', `/v1/keys/${made.id}`);
+    await t.runNow(chain);
+    await until(async () => (await t.turn(0, async () => true), (await t.runsOf(step)).length === 1));
+    assert.equal(await t.claim(newDevice()), null);
+    assert.match((await t.runsOf(step))[0]?.error, /save the schedule again/);
+  });
+
+  test('a weak key changes nothing of a chain whose steps it may not run', async () => {
+    const step = await t.create(agent);
+    const steps = [{ schedule_id: step.id }];
+    const chain = await t.create({ name: 'c', kind: 'chain', trigger, spec: { steps } });
+    const { key } = await keyWith({ scopes: ['schedules'], tool_level: 'l0' });
+    for (const edit of [{ timeout_s: 60 }, { enabled: true }, { policy: null }])
+      refused(await by(key, 'PATCH', `/v1/schedules/${chain.id}`, edit), /scope/);
   });
 });

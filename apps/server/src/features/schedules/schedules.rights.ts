@@ -12,6 +12,12 @@ const agentModel = 'svc';
 /** What runs, and where: enough to tell which rights it needs. */
 export type Work = Pick<Definition, 'kind'> & { inCloud: boolean };
 
+/** The keys behind a run: the one that asked for it, and the one that saved what it does. */
+interface Keys {
+  key_id: string | null;
+  made_by: string | null;
+}
+
 /** Says why a run ends whose key has ended, and what to do. */
 export const keyEnded =
   'the key that asked for this is revoked, paused or expired; save the schedule again with a key that may do this';
@@ -31,9 +37,10 @@ export class Rights {
 
   /**
    * Throws what the routes would answer a caller that does the work by itself: 403 for scope, level, model or feature, 429
-   * for a spend cap that is reached. Hosts decide for themselves what they run.
+   * for a spend cap that is reached. Hosts decide besides what they run.
    */
   check(actor: Actor, { kind, inCloud }: Work): void {
+    checkAccess('schedules', contract.schedules.create, actor);
     if (!inCloud || (kind !== 'shell' && kind !== 'agent')) return;
     this.#sandboxes.check(actor);
     if (kind === 'shell') return;
@@ -44,8 +51,19 @@ export class Rights {
     }
   }
 
-  /** The key behind work that is due now. Throws 403 when it has ended, and as `check` does. */
-  async find(keyId: string | null, work: Work): Promise<Actor> {
+  /**
+   * The key that a run acts for now. The one that asked for it and the one that saved its work must both be allowed to, or an
+   * edit of a chain's step would run with the chain's rights; of two caps the lower one pays. Throws 403 when one of them
+   * has ended, and as `check` does.
+   */
+  async find({ key_id: askedBy, made_by: madeBy }: Keys, work: Work): Promise<Actor> {
+    const asking = await this.#findOne(askedBy, work);
+    if (madeBy === askedBy) return asking;
+    const making = await this.#findOne(madeBy, work);
+    return (making.spendCapMicroUsd ?? Infinity) < (asking.spendCapMicroUsd ?? Infinity) ? making : asking;
+  }
+
+  async #findOne(keyId: string | null, work: Work): Promise<Actor> {
     const actor = keyId === null ? undefined : await this.#lookup.authenticateId(keyId);
     if (!actor) throw new ApiError('forbidden', keyEnded);
     this.check(actor, work);

@@ -237,7 +237,10 @@ export function ratePerMinute(schedule: Pick<Definition, 'trigger' | 'policy' | 
   const slots = nextSlots(schedule, { after: now, anchor: now }, slotsOfRate);
   const [first, last] = [slots[0], slots.at(-1)];
   if (first === undefined || last === undefined || first === last) return 0;
-  return ((slots.length - 1) * 60_000) / (Date.parse(last) - Date.parse(first));
+  const times = slots.map((slot) => Date.parse(slot));
+  // A burst counts by its minute, not by its day.
+  const densest = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length));
+  return Math.max(((slots.length - 1) * 60_000) / (Date.parse(last) - Date.parse(first)), densest - 1);
 }
 
 /** Whether the schedule has a slot at an instant. */

@@ -56,7 +56,7 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
       }
       if (sizeOf(definition) > sizeOf(known))
         await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
-      if (leads) {
+      if (leads || (answers && definition.kind === 'chain')) {
         const others = await listReferences(db, accountId);
         checkReferences({ id: stored.id, definition }, others);
         checkSteps(rights, context.actor, definition, others);
@@ -81,8 +81,8 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
     return viewSchedule(context.db, row, now);
   });
 
-/** Changes that neither let anything run nor change what does. */
-const harmless = new Set(['name', 'description', 'notify', 'alert_on_fail', 'late_after_s']);
+/** Changes that neither let anything run nor change what does, or who hears of it. */
+const harmless = new Set(['name', 'description']);
 
 /**
  * Whether the caller answers for what runs from now on: it changes the work, when it is due or what holds it back, or
