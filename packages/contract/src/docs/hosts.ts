@@ -84,11 +84,10 @@ export const hostsDocs = {
   },
   invite: {
     description:
-      '`svc host invite` prints the line to run on the new machine, which needs Node.js 20 and nothing else: it fetches ' +
-      'the program from `path`, compares it with `sha256`, installs it and exchanges the code. At most 20 codes are open ' +
-      'at a time; the calling key must be able to give `hosts:serve`, `scheduler:serve`, `sessions:serve` and `devices:read`. The key that comes of it has the ' +
-      'end, models and spend cap of the calling key. A machine that serves already is taken over only by a code that ' +
-      'names it in `device_id`.',
+      '`svc host invite` prints the line to run on the new machine, which needs Node.js 20: it fetches the program from ' +
+      '`path`, compares it with `sha256`, installs it and exchanges the code. At most 20 codes are open at a time, and the ' +
+      'key that comes of one has the end, models and spend cap of the calling key. A machine that serves already is taken ' +
+      'over only by a code that names it in `device_id`.',
     example: {
       body: { name: 'Build server' },
       response: {

@@ -35,8 +35,8 @@ export const notificationsDocs = {
   ...webhooksDocs,
   list: {
     description:
-      'Archived ones are listed only with `archived=true`. `unread_count` counts the whole inbox, whatever the query ' +
-      'asks for. Notifications are kept for 90 days. Without `limit` the newest 50 come; `next_cursor` asks for the next page.',
+      'Archived ones are listed only with `archived=true`, and all are kept for 90 days. `unread_count` counts the whole ' +
+      'inbox, whatever the query asks for. Without `limit` the newest 50 come; `next_cursor` asks for the next page.',
     example: {
       query: { unread: 'true', limit: 20 },
       response: { notifications: [monitorDown], unread_count: 1 },

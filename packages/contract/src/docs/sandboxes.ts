@@ -13,10 +13,9 @@ export const sandboxesDocs = {
   ...sandboxFilesDocs,
   list: {
     description:
-      'Those that other keys made are in the list too. `usage` counts commands, and the seconds that they took. Every page ' +
-      'is in the same order: the live ones, then the others, each newest first. A sandbox that ends between two pages may ' +
-      'come on both; one that is made meanwhile moves none. Without `limit` the first 200 come; `next_cursor` asks for the ' +
-      'next page.',
+      'Those that other keys made are in the list too; `usage` counts commands, and the seconds that they took. Every page is ' +
+      'in the same order, the live ones first, so that one which ends between two pages may come on both. Without `limit` ' +
+      'the first 200 come; `next_cursor` asks for the next page.',
     example: { query: { status: 'running', limit: 100 }, response: { object: 'list', data: [running] } },
   },
   create: {

@@ -26,7 +26,7 @@ describe('a request that no route takes', () => {
       ['/v1/key', '/v1/keys'],
       ['/keys', '/v1/keys'],
       ['/V1/keys', '/v1/keys'],
-      ['/v1/keys/', '/v1/keys'],
+      ['/v1/audit/', '/v1/audit'],
       ['/v1/schedule_runs/some-id', '/v1/schedule-runs/{id}'],
     ] as const) {
       const { message, allow } = await ask('GET', path);
