@@ -322,9 +322,12 @@ describe('webhooks of notifications: receivers that fail', () => {
     await gateway.kernel.sql`update accounts.accounts set suspended_at = now() where id = ${account.id}`;
     clock.leap(5 * day);
     await gateway.kernel.sql`update accounts.accounts set suspended_at = null where id = ${account.id}`;
-    clock.advance(6_000);
-    await until(() => at('/last').length === 2);
-    await until(async () => (await attemptsOf(id)).length === 2);
+    // At each look: a gateway that was busy while the clock leapt renews its lease first.
+    await until(async () => {
+      clock.advance(1_000);
+      return (await attemptsOf(id)).length === 2;
+    });
+    assert.equal(at('/last').length, 2);
     const [last] = await attemptsOf(id);
     assert.deepEqual([last.attempt, last.ok], [10, true]);
     assert.equal((await ask('GET', `/${id}`)).body.enabled, true);

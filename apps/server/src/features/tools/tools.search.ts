@@ -45,6 +45,8 @@ export class Search {
   readonly #pages: Pages;
   readonly #rules: Rules;
   readonly #cache: AnswerCache<Answer>;
+  /** Counts what a source was asked, by how that ended. */
+  readonly #ended: (of: { source: string; outcome: 'answered' | 'failed' | 'late' }) => void;
 
   constructor(kernel: Kernel, { sources, pages, rules }: { sources: Sources; pages: Pages; rules: Rules }) {
     this.#kernel = kernel;
@@ -52,6 +54,8 @@ export class Search {
     this.#pages = pages;
     this.#rules = rules;
     this.#cache = new AnswerCache(kernel.clock, cacheBytes);
+    const labels = ['source', 'outcome'];
+    this.#ended = kernel.metrics.counter('svc_search_sources_total', 'Sources asked, by how they ended', labels);
   }
 
   /** Throws `forbidden` when a rule forbids every page, and `search_unavailable` when every remote source is down and the index knows no page. */
@@ -116,9 +120,12 @@ export class Search {
     const rankings = await Promise.all(
       sources.map(async (source): Promise<Ranking> => {
         try {
-          return { source: source.id, candidates: await unless(signal, source.find(question, signal)) };
+          const candidates = await unless(signal, source.find(question, signal));
+          this.#ended({ source: source.id, outcome: 'answered' });
+          return { source: source.id, candidates };
         } catch (err) {
           if (source.isRemote) downs += 1;
+          this.#ended({ source: source.id, outcome: late.signal.aborted ? 'late' : 'failed' });
           degraded.push(`${late.signal.aborted ? 'source_timeout' : 'source_error'}:${source.id}`);
           log.debug({ err, source: source.id }, 'a search source did not answer');
           return { source: source.id, candidates: [] };
