@@ -120,6 +120,13 @@ const ratesOf = (values: z.output<typeof schema>) => ({
   fetch: values.SVC_RATE_FETCH,
 });
 
+const mib = 1024 * 1024;
+const bodiesOf = (values: z.output<typeof schema>) => ({
+  bytes: values.SVC_BODIES_MB * mib,
+  bytesOfOne: values.SVC_BODIES_ACCOUNT_MB * mib,
+  diskBytes: values.SVC_BODIES_DISK_MB * mib,
+});
+
 function complete(values: z.output<typeof schema>) {
   const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
   /** The port `offset` after the gateway's; 0 where there is none. */
@@ -163,6 +170,7 @@ function complete(values: z.output<typeof schema>) {
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
     dnsServers: values.SVC_DNS_SERVERS,
+    bodies: bodiesOf(values),
     rates: ratesOf(values),
     quotas: quotasOf(values),
     auditDays: values.SVC_AUDIT_DAYS,
@@ -177,15 +185,15 @@ function complete(values: z.output<typeof schema>) {
     appScheme: values.SVC_APP_SCHEME,
     providersFile: values.SVC_PROVIDERS,
     mailFrom: values.SVC_MAIL_FROM,
-    /** Undefined: no e-mail is sent. */
-    mail:
-      values.SVC_SMTP_URL === undefined || values.SVC_MAIL_FROM === undefined
-        ? undefined
-        : { smtpUrl: values.SVC_SMTP_URL, from: values.SVC_MAIL_FROM },
+    mail: mailOf(values),
     metrics: metricsOf(values, portAfter(2)),
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+/** Undefined: no e-mail is sent. */
+const mailOf = ({ SVC_SMTP_URL: smtpUrl, SVC_MAIL_FROM: from }: z.output<typeof schema>) =>
+  smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 
 const metricsOf = (values: z.output<typeof schema>, usual: number) => ({
   host: values.SVC_METRICS_HOST,

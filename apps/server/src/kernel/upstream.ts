@@ -1,16 +1,38 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
 /** A request to an address that the operator named. */
 export interface UpstreamRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer | string;
+  readonly body?: Buffer | string | LongBody;
   /** Ends the request, and the answer's body with it. */
   readonly signal: AbortSignal;
   /** Milliseconds until the connection is there. */
   readonly connectMs: number;
+}
+
+const pieceBytes = 64 * 1024;
+
+/** A body that is let go as soon as it is sent: an answer may take minutes. */
+export class LongBody {
+  readonly length: number;
+  #bytes: Buffer | undefined;
+  readonly #onSent: () => void;
+
+  constructor(body: Buffer | string, onSent: () => void) {
+    this.#bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.length = this.#bytes.length;
+    this.#onSent = onSent;
+  }
+
+  /** Its bytes, once. */
+  async *pieces(): AsyncGenerator<Buffer> {
+    for (let at = 0; this.#bytes && at < this.length; at += pieceBytes) yield this.#bytes.subarray(at, at + pieceBytes);
+    this.#bytes = undefined;
+    this.#onSent();
+  }
 }
 
 /** The head of an answer; its body comes as it is read, decoded. */
@@ -57,11 +79,13 @@ export function createUpstream(): Upstream {
     async ask(url, { method, headers, body, signal, connectMs }) {
       const { origin, pathname, search } = new URL(url);
       const pool = await poolOf(origin, connectMs);
+      const isLong = body instanceof LongBody;
+      const length = isLong && { 'content-length': String(body.length) };
       const answer = await pool.request({
         path: pathname + search,
         method: method,
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        body: body ?? null,
+        headers: { ...headers, 'accept-encoding': 'identity', ...length },
+        body: isLong ? Readable.from(body.pieces(), { objectMode: false }) : (body ?? null),
         signal,
       });
       // Whoever stops reading destroys it, which says so once more.

@@ -8,7 +8,7 @@ export {
   listProviders,
   providerKinds,
 } from './inference.commands.ts';
-export { type Asked, Inference } from './inference.dispatch.ts';
+export { Inference } from './inference.dispatch.ts';
 export {
   addProvider,
   aliasProvider,
@@ -16,7 +16,7 @@ export {
   type NewProvider,
   removeProvider,
 } from './inference.edit.commands.ts';
-export { keepAlive, sendWhole, targetOf } from './inference.exchange.ts';
+export { type Asked, keepAlive, sendWhole, targetOf } from './inference.exchange.ts';
 export { allFailed } from './inference.failover.ts';
 export type { Bill } from './inference.meter.ts';
 export { findRequest } from './inference.sql.ts';

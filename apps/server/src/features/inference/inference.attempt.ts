@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
-import type { Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
+import type { LongBody, Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
 import type { Lane } from '../providers/index.ts';
 import type { Timers } from './inference.timers.ts';
 
@@ -72,7 +72,7 @@ export async function headersFor(
 export async function askLane(
   upstream: Upstream,
   lane: Lane,
-  request: { path: string; headers: Record<string, string>; body: Buffer | string },
+  request: { path: string; headers: Record<string, string>; body: Buffer | string | LongBody },
   timers: Timers,
 ): Promise<UpstreamAnswer> {
   const { path, headers, body } = request;

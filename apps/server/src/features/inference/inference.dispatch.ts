@@ -18,6 +18,7 @@ import { type Choice, Lanes } from '../providers/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';
 import { askLane, headersFor } from './inference.attempt.ts';
 import {
+  type Asked,
   countPath,
   drain,
   exchange,
@@ -27,20 +28,13 @@ import {
   keepAlive,
   limited,
   type Media,
-  type Prepared,
+  questionOf,
   sendWhole,
 } from './inference.exchange.ts';
 import { asBadRequest, Failover, type Way } from './inference.failover.ts';
 import { type Asker, type Bill, Meter, type MostOn, usualBytesOfToken, within } from './inference.meter.ts';
 import type { Timers } from './inference.timers.ts';
 import { type AskTurn, type Turn, type Turned, TurnReader, type TurnWork } from './inference.turn.ts';
-
-/** A client's request, as its protocol says it. */
-export interface Asked {
-  protocol: Protocol;
-  /** Parsed; the bytes are `context.bodyBytes`. */
-  body: Prepared['body'];
-}
 
 /** Answers that are under way at once in a process, and those of one account. */
 const places = { total: 8_192, mostOfOne: 4_096 };
@@ -83,27 +77,27 @@ export class Inference {
   /** Answers a request of one of the three protocols. */
   async run(context: Context, asked: Asked): Promise<void> {
     const { protocol, body } = asked;
-    const { actor, bodyBytes } = context;
+    const { actor } = context;
     const named = this.choicesFor(context, body.model, body);
     const isJudged = actor.models !== undefined || named.some(({ lane }) => lane.forbid.length > 0);
-    if (isJudged || actor.spendCapMicroUsd !== undefined) refuseTwins(bodyBytes);
+    if (isJudged || actor.spendCapMicroUsd !== undefined) refuseTwins(context.bodyBytes);
     const choices = protocol === 'responses' ? await storedWith(this.#kernel, actor, body, named) : named;
-    const { bounds, fields } = this.#bounded(context, asked, bodyBytes.length, choices);
+    const { bounds, fields } = this.#bounded(context, asked, context.bodyBytes.length, choices);
+    const question = questionOf(context, asked, bounds && fields);
+    const { isStreamed } = question;
     const isTranslated = ({ lane }: Choice): boolean => lane.protocol !== protocol;
-    const bytes = bounds ? spliceJson(bodyBytes, fields) : bodyBytes;
-    const prepared: Prepared = { protocol, body: { ...body, ...fields }, bytes, isBounded: bounds !== undefined };
-    const isStreamed = body.stream === true;
     const way = { routeOf: ({ lane }: Choice) => wires[lane.protocol].path, isTranslated, isStreamed };
     const stop = isStreamed ? keepAlive(context, protocol) : () => {};
     try {
       await this.#answer(context, choices, way, within(bounds, isTranslated), (choice, timers, bill) =>
-        exchange({ kernel: this.#kernel, context, choice, timers, bill }, prepared),
+        exchange({ kernel: this.#kernel, context, choice, timers, bill }, question),
       );
     } catch (error) {
       stop();
       if (!isStreamed || !(await endOpen(context, protocol, error))) throw error;
     } finally {
       stop();
+      await question.resting.close();
     }
   }
 

@@ -13,7 +13,9 @@ import {
   wires,
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
+import { RestingBody } from '../../kernel/http/resting.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { LongBody } from '../../kernel/upstream.ts';
 import type { Choice, Most } from '../providers/index.ts';
 import { keepStored } from './inference.admit.ts';
 import { askLane, headersFor, LaneFailure, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
@@ -21,14 +23,24 @@ import type { Bill } from './inference.meter.ts';
 import { StreamRelay } from './inference.stream.ts';
 import type { Timers } from './inference.timers.ts';
 
-/** A request of one of the three protocols, as it goes to lanes. */
-export interface Prepared {
+/** A client's request, as its protocol says it. */
+export interface Asked {
   protocol: Protocol;
+  /** Parsed; the bytes are `context.bodyBytes`. */
   body: Value & { model: string; stream?: boolean | undefined };
-  /** The client's own bytes, within its bounds. */
-  bytes: Buffer;
-  /** Its key has a cap. */
-  isBounded: boolean;
+}
+
+/** A request of one of the three protocols, as it goes to lanes. */
+export interface Question {
+  protocol: Protocol;
+  resting: RestingBody<Asked['body']>;
+  isStreamed: boolean;
+  /** The client of a chat stream wants its usage. */
+  tellsUsage: boolean;
+  /** The provider of a response keeps it, so that it can be gone on from. */
+  isKept: boolean;
+  /** What bounds it, when its key has a cap. */
+  fields: Record<string, unknown> | undefined;
 }
 
 /** One lane that is asked for one request. */
@@ -69,31 +81,32 @@ const signs: Readonly<Record<Protocol, string>> = {
 export const keepAlive = (context: Context, protocol: Protocol): (() => void) =>
   context.openRelay().keepAlive(streamHead, signs[protocol]);
 
+/** What goes to lanes; `fields` bound a request of a key with a cap. */
+export const questionOf = (context: Context, { protocol, body }: Asked, fields: Question['fields']): Question => ({
+  protocol,
+  resting: new RestingBody(context, body),
+  isStreamed: body.stream === true,
+  tellsUsage: asksUsage(body),
+  isKept: protocol === 'responses' && body['store'] !== false,
+  fields,
+});
+
 /** Asks a lane, and answers the client, streamed or whole. */
-export async function exchange(parts: Exchange, prepared: Prepared): Promise<void> {
-  const { protocol, body, bytes } = prepared;
+export async function exchange(parts: Exchange, question: Question): Promise<void> {
+  const { protocol } = question;
   const { kernel, context, choice, timers, bill } = parts;
   const { lane } = choice;
   const isSame = lane.protocol === protocol;
-  const { dropped, sent } = isSame
-    ? { dropped: [], sent: sameRequest(prepared, choice) }
-    : translated(translate(protocol, body, targetOf(choice)));
-  const headers = {
-    ...(await headersFor(lane, isSame, context.headers)),
-    ...(isSame && scopedKey(kernel, context, choice)),
-  };
-  const keeps = isSame && protocol === 'responses' && body['store'] !== false;
   const keep = async (response: Value): Promise<void> => {
-    if (keeps) await keepStored(kernel, context.actor, lane.id, response);
+    if (isSame && question.isKept) await keepStored(kernel, context.actor, lane.id, response);
   };
-  const request = { path: wires[lane.protocol].path, headers, body: sent };
+  const { request, dropped, bytes: sentBytes } = await requestFor(parts, question);
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const created = Math.floor(kernel.clock.now() / 1000);
-  const { length: sentBytes } = bytes;
   const head = { 'x-svc-lane': lane.id, ...(dropped.length > 0 && { 'x-svc-dropped': headerOf(dropped) }) };
-  if (body.stream === true) {
+  if (question.isStreamed) {
     const relay = context.openRelay();
-    const tellsUsage = asksUsage(body);
+    const { tellsUsage } = question;
     const passesRefusal = lane.onRefusal === undefined || choice.after !== undefined;
     const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
     const stream = new StreamRelay(
@@ -121,6 +134,22 @@ export async function exchange(parts: Exchange, prepared: Prepared): Promise<voi
   const guess = { letters: whole.length, bytes: sentBytes };
   const cost = await bill.close(choice, usage, { status: 200, guess, sent: text.length });
   await sendWhole(context, text, { ...head, 'x-svc-cost-micro-usd': String(cost) });
+}
+
+/** What a lane is asked. In a function of its own: nothing of it stays in memory while a long request is answered. */
+async function requestFor({ kernel, context, choice }: Exchange, { protocol, resting, fields }: Question) {
+  const { lane } = choice;
+  const { body, bytes } = await resting.wake();
+  const isSame = lane.protocol === protocol;
+  const { dropped, sent } = isSame
+    ? { dropped: [], sent: sameRequest({ protocol, body, bytes, fields }, choice) }
+    : translated(translate(protocol, { ...body, ...fields }, targetOf(choice)));
+  const headers = {
+    ...(await headersFor(lane, isSame, context.headers)),
+    ...(isSame && scopedKey(kernel, context, choice)),
+  };
+  const toSend = resting.isLong ? new LongBody(sent, () => resting.rest()) : sent;
+  return { request: { path: wires[lane.protocol].path, headers, body: toSend }, dropped, bytes: bytes.length };
 }
 
 /** Asks a lane for vectors; nothing is translated. */
@@ -202,17 +231,24 @@ export function drain(body: NodeJS.ReadableStream & { destroy(): unknown }, { cl
 
 const asksUsage = (body: Value): boolean => objectOf(body['stream_options'])['include_usage'] === true;
 
-/** The client's own bytes with the lane's name of the model; of a chat stream the usage is asked for too. */
-function sameRequest({ protocol, body, bytes, isBounded }: Prepared, { lane, model }: Choice): Buffer {
-  if (protocol !== 'chat') return spliceJson(bytes, { model });
-  const options = objectOf(body['stream_options']);
-  const asks = body.stream === true && !asksUsage(body) && { stream_options: { ...options, include_usage: true } };
+/** The client's own bytes, within its bounds, with the lane's name of the model; of a chat stream the usage is asked for too. */
+function sameRequest(
+  { protocol, body, bytes, fields }: Asked & Pick<Question, 'fields'> & { bytes: Buffer },
+  { lane, model }: Choice,
+): Buffer {
+  if (protocol !== 'chat') return spliceJson(bytes, { ...fields, model });
+  const bounded = { ...body, ...fields };
+  const asks = body.stream === true && !asksUsage(body) && includingUsage(body);
   // A server that knows the older name alone would go on without a limit.
-  const { max_completion_tokens: limit } = body;
-  const isUnnamed = typeof limit === 'number' && body['max_tokens'] === undefined;
-  const isOlder = (isBounded || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
-  return spliceJson(bytes, { model, ...asks, ...(isUnnamed && isOlder && { max_tokens: limit }) });
+  const { max_completion_tokens: limit } = bounded;
+  const isUnnamed = typeof limit === 'number' && bounded['max_tokens'] === undefined;
+  const isOlder = (fields !== undefined || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
+  return spliceJson(bytes, { ...fields, model, ...asks, ...(isUnnamed && isOlder && { max_tokens: limit }) });
 }
+
+const includingUsage = (body: Value) => ({
+  stream_options: { ...objectOf(body['stream_options']), include_usage: true },
+});
 
 /** A turn's request within its bounds: where nothing limits it, `limit` does. */
 export function limited(text: string, { lane, model }: Choice, limit: number): string {

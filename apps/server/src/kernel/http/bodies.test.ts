@@ -5,8 +5,12 @@ import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { testClock } from '../clock.ts';
 import { Bodies } from './bodies.ts';
+import { Spool } from './spool.ts';
 
 const mib = 1024 * 1024;
+const limits = { bytes: 72 * mib, bytesOfOne: 25 * mib, diskBytes: 0 };
+const unending = new AbortController().signal;
+const bodiesOf = (clock = testClock()): Bodies => new Bodies(clock, limits, new Spool('', 0));
 
 describe('bodies', () => {
   const clock = testClock();
@@ -41,18 +45,26 @@ describe('bodies', () => {
     }
   });
 
-  test('an account that holds 25 MiB of bodies is a 429 until it lets go, and others are served meanwhile', async () => {
+  test('a large body waits for room in its account’s 25 MiB for 10 s, then 429; others are served meanwhile', async () => {
     const held = [halfSent(account.key, 11 * mib), halfSent(account.key, 11 * mib)];
     const pad = (bytes: number) => JSON.stringify({ name: 'x', pad: 'p'.repeat(bytes) });
     const large = (key: string) => http(gateway.url, '/v1/keys', { key, raw: pad(4 * mib) });
     await until(() => gateway.app.http.bodies.heldBytes() >= 22 * mib);
-    const refused = await large(account.key);
+    const waits = large(account.key);
+    const settled = waits.then(() => true);
+    assert.equal(await Promise.race([settled, http(gateway.url, '/health').then(() => false)]), false);
+    await until(async () => {
+      clock.advance(1_000);
+      return Promise.race([settled, http(gateway.url, '/health').then(() => false)]);
+    });
+    const refused = await waits;
     assert.deepEqual([refused.body.error.code, refused.headers.get('retry-after')], ['rate_limit_exceeded', '1']);
     assert.equal((await http(gateway.url, '/v1/keys', { key: account.key, body: { name: 'small' } })).status, 201);
     const other = await createAccount(gateway);
     assert.equal((await large(other.key)).status, 201);
+    const [first, ...further] = [large(account.key), large(account.key), large(account.key)];
     for (const { socket } of held) socket.destroy();
-    await until(async () => (await large(account.key)).status === 201);
+    for (const one of [first, ...further]) assert.equal((await one)?.status, 201);
   });
 
   test('a body that brings nothing for a minute is ended, and what it held is let go', async () => {
@@ -73,7 +85,7 @@ describe('bodies', () => {
   });
 
   test('what all accounts hold is bounded too, and let go to the byte', () => {
-    const bodies = new Bodies(testClock());
+    const bodies = bodiesOf();
     for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 21 * mib);
     assert.throws(() => bodies.hold('a', 5 * mib), { code: 'rate_limit_exceeded' });
     assert.throws(() => bodies.hold('d', 2 * mib), { code: 'unavailable' });
@@ -84,38 +96,63 @@ describe('bodies', () => {
   });
 
   test('small bodies find room when large ones have taken theirs', () => {
-    const bodies = new Bodies(testClock());
+    const bodies = bodiesOf();
     for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 21 * mib);
     const never = () => assert.fail();
-    assert.throws(() => bodies.hold('d', 2 * mib, bodies.begin('d', never)), { code: 'unavailable' });
-    for (let n = 0; n < 100; n += 1) bodies.hold('d', 60 * 1024, bodies.begin('d', never));
+    assert.throws(() => bodies.hold('d', 2 * mib), { code: 'unavailable' });
+    for (let n = 0; n < 100; n += 1) void bodies.came(bodies.begin('d', never), 60 * 1024, 12 * mib, unending);
   });
 
-  test('when there is no room the body goes that held most for longest, of an account that holds more than who asks', () => {
+  test('after 1 s without room the body goes that held most for longest, of an account that holds more than who waits', async () => {
     const clock = testClock();
-    const bodies = new Bodies(clock);
+    const bodies = bodiesOf(clock);
     const ended: string[] = [];
     const begin = (owner: string, name: string, bytes: number) => {
       const coming = bodies.begin(owner, () => {
         ended.push(name);
-        bodies.arrived(coming);
-        bodies.release(owner, coming.bytes);
+        bodies.leave(coming);
       });
-      bodies.hold(owner, bytes, coming);
-      return coming;
+      return bodies.enter(coming, bytes, unending).then(() => bodies.came(coming, bytes, bytes, unending));
     };
-    begin('a', 'a: old', 10 * mib);
+    await begin('a', 'a: old', 10 * mib);
     clock.advance(10_000);
-    begin('a', 'a: new', 12 * mib);
-    begin('b', 'b: new', 22 * mib);
-    begin('c', 'c: whole', 15 * mib);
-    begin('d', 'd', 6 * mib);
+    await begin('a', 'a: new', 12 * mib);
+    await begin('b', 'b: new', 22 * mib);
+    await begin('c', 'c: whole', 15 * mib);
+    const d = begin('d', 'd', 6 * mib);
+    clock.advance(900);
+    assert.deepEqual(ended, []);
+    clock.advance(100);
+    await d;
     assert.deepEqual(ended, ['a: old']);
-    assert.throws(() => bodies.hold('b', 13 * mib), { code: 'rate_limit_exceeded' });
+    const over = begin('b', 'b: over', 13 * mib);
+    clock.advance(10_000);
+    await assert.rejects(over, { code: 'rate_limit_exceeded' });
     assert.equal(bodies.heldBytes(), 55 * mib);
-    begin('e', 'e', 9 * mib);
-    assert.throws(() => begin('b', 'b: more', 3 * mib), { code: 'unavailable' }, 'nobody holds more than it would');
+    await begin('e', 'e', 9 * mib);
+    const more = begin('b', 'b: more', 3 * mib);
+    clock.advance(10_000);
+    await assert.rejects(more, { code: 'unavailable' }, 'nobody holds more than it would');
     assert.deepEqual(ended, ['a: old']);
+  });
+
+  test('of those that wait the account goes first that holds least, of one account who came first', async () => {
+    const bodies = bodiesOf();
+    for (const owner of ['a', 'b', 'c']) bodies.hold(owner, 21 * mib);
+    const order: string[] = [];
+    const wait = (owner: string, name: string, bytes: number) =>
+      bodies.wait(owner, bytes, unending).then(() => void order.push(name));
+    const all = [wait('a', 'a1', 4 * mib), wait('a', 'a2', mib), wait('d', 'd1', 12 * mib), wait('d', 'd2', 12 * mib)];
+    const leaving = new AbortController();
+    const left = bodies.wait('d', mib, leaving.signal);
+    leaving.abort();
+    await assert.rejects(left, { code: 'bad_request' });
+    for (const [n, owner] of ['b', 'c', 'a'].entries()) {
+      bodies.release(owner, 21 * mib);
+      await until(() => order.length === n + 2);
+    }
+    await Promise.all(all);
+    assert.deepEqual(order, ['d1', 'a1', 'd2', 'a2']);
   });
 
   test('a body that is slower than 1 kB a second is ended with its reason', async () => {

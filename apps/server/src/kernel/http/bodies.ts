@@ -1,24 +1,16 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { ApiError, badRequest } from './errors.ts';
-import { JsonScanner } from './json.ts';
-import { askForBody } from './leftover.ts';
+import type { Spool } from './spool.ts';
 
-/** 12 MiB (document 1, Limits). */
-export const bodyLimit = 12 * 1024 * 1024;
-/** Of routes that anybody may call. */
-const openBodyLimit = 64 * 1024;
-/**
- * Bodies that are held at once: one of 12 MiB costs about three times that until its request is answered, and a gateway
- * stays below 400 MiB. What an account may hold leaves room for two others that do the same.
- */
-const mostHeldBytes = 72 * 1024 * 1024;
-const mostHeldBytesOfOne = 25 * 1024 * 1024;
-/** Of them, those that only small bodies may take: whatever large ones do, a short request is read. */
+/** Of what all may hold, that which only small bodies may take: whatever large ones do, a short request is read. */
 const reservedBytes = 8 * 1024 * 1024;
-const smallBytes = 64 * 1024;
+/** Up to this a body never waits for room. */
+export const smallBytes = 64 * 1024;
+/** A large body waits for room at most for so long. */
+const patienceMs = 10_000;
+/** After so long it may end one that is in its way. */
+const gentleMs = 1_000;
 /** A body that brings nothing for so long is ended. */
 const silentMs = 60_000;
 const lookEveryMs = 5_000;
@@ -26,26 +18,51 @@ const lookEveryMs = 5_000;
 const slowAfterMs = 20_000;
 const leastSpeed = 1_000;
 
+/** How much bodies may take at once (`SVC_BODIES_MB` and so on). */
+export interface BodyLimits {
+  /** Of all accounts in memory. A body of 12 MiB costs about three times that until its request is answered. */
+  readonly bytes: number;
+  /** Of one account in memory: two others may do the same. */
+  readonly bytesOfOne: number;
+  /** Of all accounts on disk; one may have a quarter. */
+  readonly diskBytes: number;
+}
+
 /** A body that is read into memory. */
 interface Coming {
   readonly owner: string;
-  readonly since: number;
+  since: number;
+  /** What has come. */
   bytes: number;
+  /** What is counted for it: what has come of a small body, all of a large one. */
+  held: number;
   /** Ends the reading of it. */
   readonly refuse: (failure: ApiError) => void;
 }
 
-/** What is held of bodies in this process, and the bodies that are on their way. */
+/** Somebody who waits for room. */
+interface Waiting {
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/** What is held of bodies in this process, the bodies that are on their way, and those that wait on disk. */
 export class Bodies {
+  readonly spool: Spool;
   readonly #clock: Clock;
+  readonly #limits: BodyLimits;
   readonly #held = new Map<string, number>();
   #all = 0;
   /** With the time of the last bytes. */
   readonly #watched = new Map<IncomingMessage, number>();
   readonly #coming = new Set<Coming>();
+  /** By account, in the order in which they came. */
+  readonly #waiting = new Map<string, Waiting[]>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: BodyLimits, spool: Spool) {
     this.#clock = clock;
+    this.#limits = limits;
+    this.spool = spool;
     clock.every(lookEveryMs, () => this.#endSlow());
   }
 
@@ -63,40 +80,99 @@ export class Bodies {
    * 1 kB/s, or when others need the room and its owner holds most.
    */
   begin(owner: string, refuse: (failure: ApiError) => void): Coming {
-    const coming = { owner, since: this.#clock.monotonic(), bytes: 0, refuse };
+    const coming = { owner, since: this.#clock.monotonic(), bytes: 0, held: 0, refuse };
     this.#coming.add(coming);
     return coming;
   }
 
-  /** The body is there; what it holds stays held. */
+  /** The body is there; what it holds stays held until `leave`. */
   arrived(coming: Coming): void {
     this.#coming.delete(coming);
+    this.release(coming.owner, coming.held - coming.bytes);
+    coming.held = coming.bytes;
   }
 
-  /** Counts bytes as held for `owner`. Throws 429 or 503 when that is too much at once. */
-  hold(owner: string, bytes: number, coming?: Coming): void {
-    const own = (this.#held.get(owner) ?? 0) + bytes;
-    if (own > mostHeldBytesOfOne) {
-      throw new ApiError(
-        'rate_limit_exceeded',
-        'too many large bodies of this account at once; send one after the other',
-        { headers: { 'retry-after': '1' } },
-      );
+  /** Lets the body go, as far as it came. */
+  leave(coming: Coming): void {
+    this.#coming.delete(coming);
+    this.release(coming.owner, coming.held);
+    coming.held = 0;
+  }
+
+  /**
+   * Counts bytes that came. A body that turns out to be large waits for room for `most`, which the promise tells of. Throws
+   * what `hold` and `enter` throw.
+   */
+  came(coming: Coming, bytes: number, most: number, signal: AbortSignal): Promise<void> | undefined {
+    coming.bytes += bytes;
+    if (coming.bytes <= coming.held) return undefined;
+    if (coming.bytes > smallBytes) return this.enter(coming, most, signal);
+    this.hold(coming.owner, bytes, true);
+    coming.held += bytes;
+    return undefined;
+  }
+
+  /** Waits until a large body of so many bytes may be read. Throws as `wait` does. */
+  async enter(coming: Coming, bytes: number, signal: AbortSignal): Promise<void> {
+    const more = bytes - coming.held;
+    await this.wait(coming.owner, more, signal);
+    coming.held += more;
+    // It could not send meanwhile.
+    coming.since = this.#clock.monotonic();
+  }
+
+  /**
+   * Waits until there is room for all of `bytes`, and holds them: what was let in never waits for others that were. Of those
+   * who wait the account goes first that holds least. After 1 s the biggest and slowest body that is in the way is ended,
+   * as `#endBiggest` says; after 10 s this throws 429 or 503. `signal` ends the wait: nobody asks any more.
+   */
+  async wait(owner: string, bytes: number, signal: AbortSignal): Promise<void> {
+    const entered = Promise.withResolvers<void>();
+    const waiting: Waiting = { bytes, enter: entered.resolve };
+    this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), waiting]);
+    const refuse = (): void => entered.reject(this.#fitsOwner(owner, bytes) ? noRoom() : tooMany());
+    const left = (): void => entered.reject(endedEarly());
+    const cancels = [
+      this.#clock.after(gentleMs, () => this.#makeRoom(owner, bytes)),
+      this.#clock.after(patienceMs, refuse),
+    ];
+    signal.addEventListener('abort', left);
+    if (signal.aborted) left();
+    this.#deal();
+    try {
+      await entered.promise;
+      if (!signal.aborted) return;
+      this.release(owner, bytes);
+      throw endedEarly();
+    } finally {
+      for (const cancel of cancels) cancel();
+      signal.removeEventListener('abort', left);
+      this.#forget(owner, waiting);
     }
-    const isSmall = coming !== undefined && coming.bytes + bytes <= smallBytes;
-    const most = isSmall ? mostHeldBytes : mostHeldBytes - reservedBytes;
+  }
+
+  /** Counts bytes as held for `owner`, without waiting. Throws 429 or 503 when that is too much at once. */
+  hold(owner: string, bytes: number, isSmall = false): void {
+    const own = (this.#held.get(owner) ?? 0) + bytes;
+    if (own > this.#limits.bytesOfOne) throw tooMany();
+    const most = isSmall ? this.#limits.bytes : this.#limits.bytes - reservedBytes;
     while (this.#all + bytes > most) if (!this.#endBiggest(owner, own)) throw noRoom();
+    this.#take(owner, bytes);
+  }
+
+  #take(owner: string, bytes: number): void {
     this.#all += bytes;
-    this.#held.set(owner, own);
-    if (coming) coming.bytes += bytes;
+    this.#held.set(owner, (this.#held.get(owner) ?? 0) + bytes);
   }
 
   /** Lets bytes go that were held. */
   release(owner: string, bytes: number): void {
+    if (bytes === 0) return;
     this.#all -= bytes;
     const own = (this.#held.get(owner) ?? 0) - bytes;
     if (own > 0) this.#held.set(owner, own);
     else this.#held.delete(owner);
+    this.#deal();
   }
 
   /** Of all accounts. */
@@ -104,12 +180,48 @@ export class Bodies {
     return this.#all;
   }
 
+  #fitsOwner(owner: string, bytes: number): boolean {
+    return (this.#held.get(owner) ?? 0) + bytes <= this.#limits.bytesOfOne;
+  }
+
+  #fitsAll(bytes: number): boolean {
+    return this.#all + bytes <= this.#limits.bytes - reservedBytes;
+  }
+
+  /** Lets in who fits: of the accounts that wait, the one that holds least; of one account, who came first. */
+  #deal(): void {
+    for (;;) {
+      let next: { owner: string; first: Waiting; own: number } | undefined;
+      for (const [owner, [first]] of this.#waiting) {
+        const own = this.#held.get(owner) ?? 0;
+        if (!first || !this.#fitsOwner(owner, first.bytes) || !this.#fitsAll(first.bytes)) continue;
+        if (!next || own < next.own) next = { owner, first, own };
+      }
+      if (!next) return;
+      this.#forget(next.owner, next.first);
+      this.#take(next.owner, next.first.bytes);
+      next.first.enter();
+    }
+  }
+
+  #forget(owner: string, waiting: Waiting): void {
+    const left = (this.#waiting.get(owner) ?? []).filter((one) => one !== waiting);
+    if (left.length > 0) this.#waiting.set(owner, left);
+    else this.#waiting.delete(owner);
+  }
+
+  #makeRoom(owner: string, bytes: number): void {
+    if (!this.#fitsOwner(owner, bytes)) return;
+    const own = (this.#held.get(owner) ?? 0) + bytes;
+    while (!this.#fitsAll(bytes)) if (!this.#endBiggest(owner, own)) return;
+  }
+
   /** Ends the body that has held most for longest, of an account that holds more than `than`; answers whether there was one. */
   #endBiggest(owner: string, than: number): boolean {
     const now = this.#clock.monotonic();
-    const weightOf = ({ bytes, since }: Coming): number => bytes * (now - since + 1);
+    const weightOf = ({ held, since }: Coming): number => held * (now - since + 1);
     const others = [...this.#coming].filter(
-      (one) => one.owner !== owner && one.bytes > 0 && (this.#held.get(one.owner) ?? 0) > than,
+      (one) => one.owner !== owner && one.held > 0 && (this.#held.get(one.owner) ?? 0) > than,
     );
     const [biggest] = others.toSorted((a, b) => weightOf(b) - weightOf(a));
     biggest?.refuse(noRoom());
@@ -130,100 +242,10 @@ const noRoom = (): ApiError =>
   new ApiError('unavailable', 'the gateway holds too many large bodies at once; try again', {
     headers: { 'retry-after': '1' },
   });
+const tooMany = (): ApiError =>
+  new ApiError('rate_limit_exceeded', 'too many large bodies of this account at once; send one after the other', {
+    headers: { 'retry-after': '1' },
+  });
 const tooSlow = (): ApiError => badRequest(`the body came slower than ${leastSpeed} bytes a second; send it again`);
-
-/**
- * Reads a JSON body of at most 12 MiB, 64 KiB without a key; an empty one counts as none, so that `DELETE` with a content
- * type works. What it takes is held until the request is answered. The hash of its bytes is kept for an `Idempotency-Key`.
- */
-export async function readJson(bodies: Bodies, request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
-  const declared = Number(request.headers['content-length'] ?? 0);
-  const limit = request.actor ? bodyLimit : openBodyLimit;
-  if (declared > limit) throw tooLarge(limit);
-  const owner = request.actor?.accountId ?? '';
-  const ending = Promise.withResolvers<never>();
-  // Nobody may wait for it any more.
-  ending.promise.catch(() => {});
-  const coming = bodies.begin(owner, (failure) => {
-    release();
-    ending.reject(failure);
-  });
-  let held = 0;
-  request.raw.socket.once('close', release);
-  request.releaseBody = release;
-  function release(): void {
-    request.raw.socket.off('close', release);
-    bodies.arrived(coming);
-    bodies.release(owner, held);
-    held = 0;
-  }
-  const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256');
-  const scanner = new JsonScanner();
-  askForBody(request.raw);
-  bodies.watch(payload);
-  const bytes = await collect(payload, ending.promise, (chunk, length) => {
-    if (length > limit) throw tooLarge(limit);
-    bodies.hold(owner, chunk.length, coming);
-    held += chunk.length;
-    hash?.update(chunk);
-    scanner.push(chunk);
-  });
-  bodies.arrived(coming);
-  if (hash) request.bodyHash = hash.digest();
-  if (bytes.length === 0) return undefined;
-  if (request.routeOptions.config.keepsBody) request.bodyBytes = bytes;
-  try {
-    return await scanner.parse(bytes);
-  } catch (error) {
-    throw error instanceof SyntaxError ? badRequest('the body is not valid JSON') : error;
-  }
-}
-
-const tooLarge = (limit: number): ApiError =>
-  new ApiError(
-    'payload_too_large',
-    `the request body is over ${limit === bodyLimit ? '12 MiB' : '64 KiB'}; send a smaller one`,
-  );
-
-/** All bytes of a body; `take` may refuse by throwing, and `ending` by rejecting. */
-function collect(
-  payload: IncomingMessage,
-  ending: Promise<never>,
-  take: (chunk: Buffer, length: number) => void,
-): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const onData = (chunk: Buffer): void => {
-    length += chunk.length;
-    try {
-      take(chunk, length);
-      chunks.push(chunk);
-    } catch (error) {
-      end(error);
-    }
-  };
-  const end = (error: unknown): void => {
-    chunks.length = 0;
-    payload.off('data', onData);
-    reject(error);
-  };
-  ending.catch(end);
-  payload.on('data', onData);
-  payload.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-  // After `end` both come too late to matter.
-  const endEarly = (): void => reject(badRequest('the request body ended early'));
-  payload.once('error', endEarly).once('close', endEarly);
-  return promise;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** SHA-256 of the body's bytes, of a request with an `Idempotency-Key`. */
-    bodyHash?: Buffer;
-    /** The body's bytes, on a route that passes them on. */
-    bodyBytes?: Buffer;
-    /** Lets go what the body holds. */
-    releaseBody?: () => void;
-  }
-}
+/** A client that left before all of its body had come. */
+export const endedEarly = (): ApiError => badRequest('the request body ended early');

@@ -12,6 +12,7 @@ import type { Kernel } from '../kernel.ts';
 import type { Log } from '../log.ts';
 import { Relay } from './relay.ts';
 import { acceptSocket, checkHandshake } from './sockets.ts';
+import type { SpooledBody } from './spool.ts';
 import type { EventStream } from './sse.ts';
 
 /** One request as an operation sees it. The actor is in here, never in the input. */
@@ -105,6 +106,34 @@ export class Context {
       for (const name of Object.keys(body)) Reflect.deleteProperty(body, name);
     this.#request.bodyBytes = Buffer.alloc(0);
     this.#request.releaseBody?.();
+  }
+
+  /**
+   * Puts the body on disk while somebody else works on it, and lets it go from memory; undefined where it has to stay.
+   * Whoever asked for it drops it in the end.
+   */
+  async spoolBody(): Promise<SpooledBody | undefined> {
+    const { spool } = this.#request.server.bodies;
+    const spooled = await spool.put(this.actor.accountId, this.bodyBytes);
+    if (spooled) this.dropBody();
+    return spooled;
+  }
+
+  /** The bytes of a body that was put on disk, with room in memory. Throws 429 or 503 when there is none for 10 s. */
+  async bodyAgain(spooled: SpooledBody): Promise<Buffer> {
+    const { bodies } = this.#request.server;
+    const owner = this.actor.accountId;
+    await bodies.wait(owner, spooled.bytes, this.signal);
+    let isHeld = true;
+    const release = (): void => {
+      if (isHeld) bodies.release(owner, spooled.bytes);
+      isHeld = false;
+    };
+    this.#request.releaseBody = release;
+    this.#reply.raw.once('close', release);
+    if (this.#reply.raw.closed) release();
+    this.#request.bodyBytes = await spooled.read();
+    return this.#request.bodyBytes;
   }
 
   /** The request's headers, for a route that passes them on. */

@@ -3,16 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { ConfigError } from '../../config.ts';
-import { bodyLimit, Bodies, readJson } from './bodies.ts';
+import { Bodies } from './bodies.ts';
 import { ApiError, badRequest, toApiError } from './errors.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { refuseUnknown } from './nearest.ts';
+import { bodyLimit, readJson } from './json-body.ts';
 import { shouldUpgradeCallback } from './sockets.ts';
+import { Spool } from './spool.ts';
 import { version, versionHeader } from '../version.ts';
 import type { Kernel } from '../kernel.ts';
 
@@ -24,7 +27,8 @@ const unsetFields = ['actor', 'deviceId', 'bodyHash', 'releaseBody', 'bodyBytes'
  * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
  * of the HTTP parser included.
  */
-export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log' | 'clock'>): FastifyInstance {
+export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | 'clock'>): FastifyInstance {
+  const { config, log, clock } = kernel;
   const refusals = new Refusals(clock);
   const options: FastifyServerOptions = {
     bodyLimit,
@@ -50,11 +54,7 @@ export function createHttp({ config, log, clock }: Pick<Kernel, 'config' | 'log'
         https: { shouldUpgradeCallback, ...headsWithin, ...pemsOf(tls) },
       } as FastifyServerOptions) as FastifyInstance)
     : fastify({ ...options, http: { shouldUpgradeCallback, ...headsWithin } });
-  app.decorateRequest('traceId', '');
-  for (const name of unsetFields) app.decorateRequest(name, undefined);
-  app.decorateRequest('startedAt', 0);
-  app.decorate('bodies', new Bodies(clock));
-  app.decorate('unread', new UnreadAnswers(clock));
+  decorate(app, kernel);
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
     request.traceId = traceIdOf(request);
@@ -123,6 +123,18 @@ export function checkRequestId(request: FastifyRequest): void {
 }
 
 const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
+
+function decorate(
+  app: FastifyInstance,
+  { config, dataDir, clock }: Pick<Kernel, 'config' | 'dataDir' | 'clock'>,
+): void {
+  app.decorateRequest('traceId', '');
+  for (const name of unsetFields) app.decorateRequest(name, undefined);
+  app.decorateRequest('startedAt', 0);
+  const spool = new Spool(join(dataDir, 'spool'), config.bodies.diskBytes);
+  app.decorate('bodies', new Bodies(clock, config.bodies, spool));
+  app.decorate('unread', new UnreadAnswers(clock));
+}
 
 /** JSON only. */
 function acceptJson(app: FastifyInstance): void {

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { type Bodies, endedEarly, smallBytes } from './bodies.ts';
+import { ApiError, badRequest } from './errors.ts';
+import { JsonScanner } from './json.ts';
+import { askForBody } from './leftover.ts';
+
+/** 12 MiB (document 1, Limits). */
+export const bodyLimit = 12 * 1024 * 1024;
+/** Of routes that anybody may call. */
+const openBodyLimit = 64 * 1024;
+
+/**
+ * Reads a JSON body of at most 12 MiB, 64 KiB without a key; an empty one counts as none, so that `DELETE` with a content
+ * type works. What it takes is held until the request is answered. The hash of its bytes is kept for an `Idempotency-Key`.
+ */
+export async function readJson(bodies: Bodies, request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  const limit = request.actor ? bodyLimit : openBodyLimit;
+  if (declared > limit) throw tooLarge(limit);
+  const owner = request.actor?.accountId ?? '';
+  const ending = new AbortController();
+  const coming = bodies.begin(owner, (failure) => {
+    release();
+    ending.abort(failure);
+  });
+  const { socket } = request.raw;
+  const left = (): void => {
+    release();
+    ending.abort(endedEarly());
+  };
+  socket.once('close', left);
+  request.releaseBody = release;
+  function release(): void {
+    socket.off('close', left);
+    bodies.leave(coming);
+  }
+  if (declared > smallBytes) await bodies.enter(coming, declared, ending.signal);
+  const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256');
+  const scanner = new JsonScanner();
+  askForBody(request.raw);
+  bodies.watch(payload);
+  const bytes = await collect(payload, ending.signal, (chunk, length) => {
+    if (length > limit) throw tooLarge(limit);
+    hash?.update(chunk);
+    scanner.push(chunk);
+    return bodies.came(coming, chunk.length, limit, ending.signal);
+  });
+  bodies.arrived(coming);
+  if (hash) request.bodyHash = hash.digest();
+  if (bytes.length === 0) return undefined;
+  if (request.routeOptions.config.keepsBody) request.bodyBytes = bytes;
+  return parseBody(scanner, bytes);
+}
+
+/** What stands in a body that `scanner` has seen. Throws 400. */
+export async function parseBody(scanner: JsonScanner, bytes: Buffer): Promise<unknown> {
+  try {
+    return await scanner.parse(bytes);
+  } catch (error) {
+    throw error instanceof SyntaxError ? badRequest('the body is not valid JSON') : error;
+  }
+}
+
+const tooLarge = (limit: number): ApiError =>
+  new ApiError(
+    'payload_too_large',
+    `the request body is over ${limit === bodyLimit ? '12 MiB' : '64 KiB'}; send a smaller one`,
+  );
+
+/** All bytes of a body; `take` may refuse by throwing, or have the sender wait, and `ending` ends it with its reason. */
+function collect(
+  payload: IncomingMessage,
+  ending: AbortSignal,
+  take: (chunk: Buffer, length: number) => Promise<void> | undefined,
+): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const onData = (chunk: Buffer): void => {
+    length += chunk.length;
+    chunks.push(chunk);
+    try {
+      const room = take(chunk, length);
+      if (!room) return;
+      payload.pause();
+      room.then(() => payload.resume(), end);
+    } catch (error) {
+      end(error);
+    }
+  };
+  const end = (error: unknown): void => {
+    chunks.length = 0;
+    payload.off('data', onData);
+    // What is left of it is read past.
+    payload.resume();
+    reject(error);
+  };
+  const onEnding = (): void => end(ending.reason);
+  ending.addEventListener('abort', onEnding, { once: true });
+  if (ending.aborted) onEnding();
+  payload.on('data', onData);
+  payload.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  // After `end` both come too late to matter.
+  const endEarly = (): void => reject(endedEarly());
+  payload.once('error', endEarly).once('close', endEarly);
+  return promise;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** SHA-256 of the body's bytes, of a request with an `Idempotency-Key`. */
+    bodyHash?: Buffer;
+    /** The body's bytes, on a route that passes them on. */
+    bodyBytes?: Buffer;
+    /** Lets go what the body holds. */
+    releaseBody?: () => void;
+  }
+}
