@@ -120,6 +120,7 @@ describe('svc accounts delete', () => {
     await sql`insert into metering.days values (${id}, current_date, 1) on conflict do nothing`;
     await sql`insert into metering.accounts values (${id}, now()) on conflict do nothing`;
     await sql`insert into scheduler.hosts (account_id, device_id, kinds, last_seen) values (${id}, ${any}, '{}', now())`;
+    await sql`insert into scheduler.specs values (${id}, ${any}, '\\x01', '{}', now())`;
     await sql`insert into scheduler.logs (run_id, account_id, attempt, created_at, updated_at)
       values (${any}, ${id}, 1, now(), now())`;
     await t.gateway.kernel.blobs.put(`schedule-logs/${id}/${any}`, Buffer.from('x'));

@@ -8,7 +8,7 @@ import { serveAs } from '../devices/index.ts';
 import { type Rights, touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './hosts.sql.ts';
-import { claimFailover, claimForHost } from './scheduler.claims.sql.ts';
+import { claimFailover, claimForHost } from './claim.sql.ts';
 import { openRunSpec } from './scheduler.headers.ts';
 import { moveRun } from './scheduler.settle.ts';
 import type { RunRow } from './scheduler.sql.ts';

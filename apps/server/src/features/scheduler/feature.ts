@@ -20,6 +20,7 @@ import { runs } from './runs.ts';
 import { sweepHosts } from './hosts.sql.ts';
 import { type CloudBackends, CloudRunner } from './scheduler.cloud.ts';
 import { sweepRuns, trimRuns } from './scheduler.sql.ts';
+import { sweepSpecs } from './scheduler.specs.sql.ts';
 import { Ticker } from './scheduler.ticker.ts';
 import { updateHost } from './updateHost.ts';
 
@@ -30,6 +31,7 @@ const sweep: JobDefinition = {
     const { iso: now, ms } = await readNow(sql, clock);
     await sweepLogs({ sql, blobs }, now);
     await sweepRuns(sql, new Date(ms - config.runDays * 86_400_000).toISOString());
+    await sweepSpecs(sql, new Date(ms - 3_600_000).toISOString());
     await sweepHosts(sql, now);
   },
 };

@@ -6,7 +6,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { touchHost } from './hosts.sql.ts';
-import { renewLease } from './scheduler.claims.sql.ts';
+import { renewLease } from './claim.sql.ts';
 import { moveRun } from './scheduler.settle.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';
 import { hasAttempt, leaseMs } from './scheduler.effects.ts';

@@ -43,7 +43,7 @@ export class Scheduler implements SchedulerOfSchedules {
    * waits for a person again.
    */
   async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void> {
-    await rewriteWaiting(db, schedule.id, copyOf(schedule));
+    await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
     if (isOtherWork) await forgetRefusals(db, schedule.id);
     if (!isOtherWork || schedule.policy?.approval === undefined) return;
     const active = await lockActive(db, schedule.id);
@@ -108,7 +108,7 @@ export class Scheduler implements SchedulerOfSchedules {
 /** What it keeps of an account. */
 export const schedulerData: AccountData = {
   name: 'scheduler',
-  tables: ['scheduler.runs', 'scheduler.logs', 'scheduler.hosts'],
+  tables: ['scheduler.runs', 'scheduler.specs', 'scheduler.logs', 'scheduler.hosts'],
   async end(parts, { accountId }) {
     return { deleted: { 'blobs of logs': await deleteLogBlobs(parts, accountId) } };
   },

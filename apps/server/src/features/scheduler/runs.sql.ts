@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
+import { listedColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 
 /** A run with its place in the order of creation, as text: it is more than a number holds. */
 export type ListedRun = RunRow & { ordinal: string };
@@ -16,7 +16,7 @@ export interface RunFilter {
 export async function listRuns(db: Db, accountId: string, filter: RunFilter): Promise<ListedRun[]> {
   const { limit, before, scheduleId, state } = filter;
   return db<ListedRun[]>`
-    select ${runColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r
+    select ${listedColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r
     where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
       ${state === undefined ? db`` : db`and r.state = ${state}`}
       ${before === undefined ? db`` : db`and r.ordinal < ${before}::text::bigint`}
@@ -70,4 +70,39 @@ export async function listBlocked(db: Db, ids: readonly string[], now: string): 
 export async function mayRun(db: Db, accountId: string): Promise<boolean> {
   const [row] = await db<{ may_run: boolean }[]>`select may_run from accounts.standing_view where id = ${accountId}`;
   return row?.may_run ?? false;
+}
+
+/** Chains that wait for their next step: running, with no step that is active; dealt by account in turn. */
+export async function listIdleChains(
+  db: Db,
+  now: string,
+  limit: number,
+): Promise<{ id: string; schedule_id: string }[]> {
+  return db`
+    select c.id, c.schedule_id from scheduler.runs c
+    where c.kind = 'chain'
+      and (c.state = 'running' or (c.state = 'pending' and c.pool = 'cloud' and c.not_before <= ${now}
+        and not exists (select 1 from scheduler.runs other
+          where other.schedule_id = c.schedule_id
+            and (other.state = 'running'
+              or (other.state = 'pending' and (other.scheduled_for, other.id) < (c.scheduled_for, c.id))))))
+      and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
+        and r.state in ('pending', 'awaiting_approval', 'running'))
+    order by row_number() over (partition by c.account_id order by c.created_at), c.created_at limit ${limit}`;
+}
+
+/** Steps that are not over although their chain is. */
+export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
+  return db`
+    select r.id, r.schedule_id from scheduler.runs r join scheduler.runs c on c.id = r.parent_run_id
+    where r.state in ('pending', 'awaiting_approval', 'running') and r.parent_run_id is not null
+      and c.state <> 'running'
+    limit ${limit}`;
+}
+
+/** Steps that a chain's attempt has created, in order, without what they do. */
+export async function listSteps(db: Db, parentId: string, since: string): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    select ${listedColumns(db)} from scheduler.runs r
+    where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.ordinal`;
 }

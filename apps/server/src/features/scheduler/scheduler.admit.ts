@@ -153,7 +153,7 @@ export async function moveLocked(
   const moved: RunRow[] = [];
   for (const run of runs) {
     const change = step(run, now);
-    if (change) moved.push(await changeRun(db, run.id, change));
+    if (change) moved.push(await changeRun(db, run, change));
   }
   await publishRuns(parts, db, moved);
   return moved;

@@ -9,7 +9,7 @@ import type { Agent } from '../agent/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type Rights, touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
-import { claimForCloud, findSuspended, renewLease } from './scheduler.claims.sql.ts';
+import { claimForCloud, findSuspended, renewLease } from './claim.sql.ts';
 import { appendLog } from './log.store.ts';
 import { openRunSpec, withoutValues } from './scheduler.headers.ts';
 import { endedProcess, moveRun } from './scheduler.settle.ts';

@@ -46,7 +46,7 @@ export interface Move<G, R = RunRow> {
   /** Empty: the move creates the run. */
   from: readonly RunState[];
   guard?: Guard<G, R>;
-  /** A part of the guard that its statement checks (scheduler.claims.sql.ts), or its operation. */
+  /** A part of the guard that its statement checks (claim.sql.ts), or its operation. */
   checkedThere?: string;
   /** The first one whose `when` holds. */
   outcomes: readonly MoveOutcome<G, R>[];

@@ -5,7 +5,8 @@ import { shared } from '../../testing.shared.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { lockDue } from '../schedules/index.ts';
 import { Scheduler } from './index.ts';
-import { type Json, minute, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
+import { hour, type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
+import { sweepSpecs } from './scheduler.specs.sql.ts';
 import { trimRuns } from './scheduler.sql.ts';
 import { tickChains } from './scheduler.ticker.ts';
 
@@ -103,5 +104,48 @@ describe('scheduler: one account against the rest', () => {
     assert.equal(await trimRuns(t.gateway.kernel.sql, 3, 2), 5);
     assert.deepEqual(await t.runsOf(schedule), before.slice(0, 3));
     assert.equal((await t.runsOf(other)).length, 1);
+  });
+
+  test('a long spec stands once for all runs of its schedule, is what each of them does, and goes with the last one', async () => {
+    const { sql } = t.gateway.kernel;
+    const stored = async (schedule: Json): Promise<number> => {
+      const [row] = await sql<{ count: number }[]>`
+        select count(*)::int as count from scheduler.specs where schedule_id = ${schedule.id}`;
+      return row?.count ?? 0;
+    };
+    const [prompt, later] = ['p'.repeat(90_000), 'l'.repeat(90_000)];
+    const schedule = await t.create({ spec: { prompt }, misfire: 'all_within', misfire_window_min: 600 });
+    await t.turn(hour, async () => (await t.runsOf(schedule)).length >= 60);
+    assert.equal(await stored(schedule), 1);
+    const [size] = await sql<{ bytes: number }[]>`
+      select sum(pg_column_size(r.*))::int as bytes from scheduler.runs r where schedule_id = ${schedule.id}`;
+    assert.ok((size?.bytes ?? 0) < 60 * 2_048, `${size?.bytes}`);
+    const device = newDevice();
+    const first = await t.claim(device);
+    assert.deepEqual(first.spec, { prompt });
+    await t.call('PATCH', `/v1/schedules/${schedule.id}`, { spec: { prompt: later } });
+    assert.equal(await stored(schedule), 2, 'one runs on with what it began, the others wait with what is said now');
+    await t.result(first, device, { ok: true });
+    assert.equal(await stored(schedule), 1);
+    assert.deepEqual((await t.claim(device)).spec, { prompt: later });
+    await t.call('DELETE', `/v1/schedules/${schedule.id}`);
+    assert.equal(await stored(schedule), 0);
+  });
+
+  test('specs that nothing carries are swept after an hour', async () => {
+    const { sql } = t.gateway.kernel;
+    const schedule = await t.create({
+      trigger: { type: 'event', trigger_id: 'x' },
+      spec: { prompt: 'p'.repeat(9_000) },
+    });
+    await t.runNow(schedule);
+    const before = (minutes: number) => sql`
+      insert into scheduler.specs (account_id, schedule_id, hash, spec, used_at)
+      values (${t.account.id}, ${schedule.id}, ${Buffer.from([minutes])}, '{}', now() - make_interval(mins => ${minutes}))`;
+    await Promise.all([before(61), before(59)]);
+    await sql`update scheduler.specs set used_at = now() - interval '2 h' where octet_length(hash) > 1`;
+    await sweepSpecs(sql, new Date(Date.now() - hour).toISOString());
+    const left = await sql<{ hash: Buffer }[]>`select hash from scheduler.specs where schedule_id = ${schedule.id}`;
+    assert.deepEqual(new Set(left.map(({ hash }) => hash.length)), new Set([1, 32]));
   });
 });

@@ -3,9 +3,10 @@ import type { Db } from '../../kernel/db/db.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../schedules/index.ts';
 import { admit, cancelWaiting, copyOf, type SchedulerParts, publishRuns } from './scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './scheduler.alerts.ts';
-import { confirmEnd, type EndedAttempt } from './scheduler.claims.sql.ts';
+import { confirmEnd, type EndedAttempt } from './claim.sql.ts';
 import { normalizeOutput } from './scheduler.rules.ts';
-import { changeRun, listSteps, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
+import { listSteps } from './runs.sql.ts';
+import { changeRun, lockRun, rewriteWaiting, type RunRow } from './scheduler.sql.ts';
 import { isFinal, type Step } from './scheduler.states.ts';
 
 /**
@@ -37,10 +38,10 @@ export async function moveOn(
 ): Promise<RunRow | undefined> {
   const change = step(run, now);
   if (!change) return undefined;
-  let moved = await changeRun(db, run.id, change);
+  let moved = await changeRun(db, run, change);
   if (moved.state === 'pending' && schedule && run.state === 'running') {
     // The next attempt is what the schedule says now; waiting runs are rewritten by the edit itself.
-    await rewriteWaiting(db, schedule.id, copyOf(schedule));
+    await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
     moved = (await lockRun(db, run.id)) as RunRow;
   }
   if (isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);

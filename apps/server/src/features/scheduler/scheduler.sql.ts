@@ -1,6 +1,7 @@
 import type { runStates } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { dropUnusedSpecs, specColumn, storeSpecs } from './scheduler.specs.sql.ts';
 
 export type RunState = (typeof runStates)[number];
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
@@ -60,13 +61,20 @@ export interface RunRow extends RunCopy {
   /** An attempt that was ended and whose process may live, `<attempt>:<holder>`, until `ending_until`. */
   ending: string | null;
   ending_until: string | null;
+  /** Of a long spec, which stands in `scheduler.specs`. */
+  spec_hash: Buffer | null;
   /** Machines that handed it back, as it is not approved on them. */
   refused_by: string[];
 }
 
-export const runColumns = (db: Db) => db`
+/** Columns of a list: what runs do is left out, up to 1 MiB of each. */
+export const listedColumns = (db: Db) => columnsWith(db, db`'{}'::json as spec`);
+
+export const runColumns = (db: Db) => columnsWith(db, specColumn(db));
+
+const columnsWith = (db: Db, spec: ReturnType<typeof specColumn>) => db`
   r.id, r.account_id, r.schedule_id, r.key_id, r.made_by, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
-  r.kind, r.spec, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
+  r.kind, ${spec}, r.spec_hash, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
   r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step, r.ending, r.ending_until, r.refused_by`;
@@ -95,19 +103,24 @@ export type CreatedRun = Pick<
 /** Stores runs in one statement; a slot that has its run already is left out of the answer. */
 export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): Promise<CreatedRun[]> {
   if (runs.length === 0) return [];
-  const rows = runs.map((run) => ({ ...run, sealed_headers: run.sealed_headers?.toString('hex') ?? null }));
+  const specs = await storeSpecs(db, runs, now);
+  const rows = runs.map((run, n) => ({
+    ...run,
+    ...specs[n],
+    sealed_headers: run.sealed_headers?.toString('hex') ?? null,
+  }));
   return db<CreatedRun[]>`
     insert into scheduler.runs as r (account_id, schedule_id, key_id, made_by, scheduled_for, origin, state, created_at, not_before, name,
-      kind, spec, sealed_headers, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
+      kind, spec, spec_hash, sealed_headers, pool, target_type, target_id, target_tags, failover, command_hash, overlap, timeout_s, retries,
       retry_backoff_s, budget_micro_usd, late_at, parent_run_id, chain_step, error, finished_at)
     select n.account_id, n.schedule_id, n.key_id, n.made_by, n.scheduled_for, n.origin, n.state, ${now}, ${now}, n.name, n.kind, n.spec,
-      decode(n.sealed_headers, 'hex'),
+      decode(n.spec_hash, 'hex'), decode(n.sealed_headers, 'hex'),
       n.pool, n.target_type, n.target_id,
       case when n.target_tags is not null then array(select json_array_elements_text(n.target_tags)) end, n.failover,
       n.command_hash, n.overlap, n.timeout_s, n.retries, n.retry_backoff_s, n.budget_micro_usd, n.late_at,
       n.parent_run_id, n.chain_step, n.error, n.finished_at
     from json_to_recordset(${JSON.stringify(rows)}::json) as n(account_id uuid, schedule_id uuid, key_id uuid, made_by uuid,
-      scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, sealed_headers text, pool text, target_type text,
+      scheduled_for timestamptz, origin text, state text, name text, kind text, spec json, spec_hash text, sealed_headers text, pool text, target_type text,
       target_id uuid, target_tags json, failover json, command_hash text, overlap text, timeout_s int, retries int,
       retry_backoff_s int, budget_micro_usd bigint, late_at timestamptz, parent_run_id uuid, chain_step int, error text,
       finished_at timestamptz)
@@ -115,14 +128,30 @@ export async function insertRuns(db: Db, runs: readonly NewRun[], now: string): 
     returning r.id, r.account_id, r.schedule_id, r.scheduled_for, r.state, r.attempt, r.name, r.overlap, r.parent_run_id`;
 }
 
-/** Rewrites what waiting runs carry after their schedule was edited. */
-export async function rewriteWaiting(db: Db, scheduleId: string, copy: RunCopy): Promise<void> {
+/** Rewrites what waiting runs carry after their schedule was edited. The schedule is locked. */
+export async function rewriteWaiting(
+  db: Db,
+  { account_id, id }: { account_id: string; id: string },
+  copy: RunCopy,
+  now: string,
+): Promise<void> {
   const { spec, failover, ...plain } = copy;
-  const values = { ...plain, spec: JSON.stringify(spec), failover: failover && JSON.stringify(failover) };
+  const isWaiting = db`schedule_id = ${id} and state in ('pending', 'awaiting_approval')`;
+  const [waiting] = await db`select 1 from scheduler.runs where ${isWaiting} limit 1`;
+  if (!waiting) return;
+  const [carried] = await storeSpecs(db, [{ account_id, schedule_id: id, spec }], now);
+  const hash = carried?.spec_hash ?? null;
+  const values = {
+    ...plain,
+    spec: JSON.stringify(carried?.spec),
+    spec_hash: hash === null ? null : Buffer.from(hash, 'hex'),
+    failover: failover && JSON.stringify(failover),
+  };
   await db`
     update scheduler.runs set ${db(values)},
       key_id = case when made_by is distinct from ${copy.made_by}::uuid then ${copy.made_by} else key_id end
-    where schedule_id = ${scheduleId} and state in ('pending', 'awaiting_approval')`;
+    where ${isWaiting}`;
+  await dropUnusedSpecs(db, id);
 }
 
 /** How many runs of each schedule wait and run. */
@@ -168,10 +197,10 @@ export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
   return row;
 }
 
-/** Active runs of a schedule, or one of them, locked. */
+/** Active runs of a schedule, or one of them, locked; without what they do. */
 export async function lockActive(db: Db, scheduleId: string, id?: string): Promise<RunRow[]> {
   return db<RunRow[]>`
-    select ${runColumns(db)} from scheduler.runs r
+    select ${listedColumns(db)} from scheduler.runs r
     where r.schedule_id = ${scheduleId} and r.state in ('pending', 'awaiting_approval', 'running')
       ${id === undefined ? db`` : db`and r.id = ${id}`}
     order by r.ordinal for update`;
@@ -182,12 +211,13 @@ export type RunChange = Partial<
   Omit<RunRow, Exclude<keyof RunCopy, 'spec' | 'sealed_headers'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>
 >;
 
-/** Changes a locked run as a move of the table says (scheduler.states.ts). */
-export async function changeRun(db: Db, id: string, change: RunChange): Promise<RunRow> {
+/** Changes a run as a move of the table says (scheduler.states.ts); it is locked, and its schedule. */
+export async function changeRun(db: Db, run: RunRow, change: RunChange): Promise<RunRow> {
   const { spec, ...plain } = change;
-  const values = { ...plain, ...(spec && { spec: JSON.stringify(spec) }) };
+  const values = { ...plain, ...(spec && { spec: JSON.stringify(spec), spec_hash: null }) };
   const [row] = await db<RunRow[]>`
-    update scheduler.runs r set ${db(values)} where r.id = ${id} returning ${runColumns(db)}`;
+    update scheduler.runs r set ${db(values)} where r.id = ${run.id} returning ${runColumns(db)}`;
+  if (spec && run.spec_hash) await dropUnusedSpecs(db, run.schedule_id);
   return row as RunRow;
 }
 
@@ -253,41 +283,6 @@ export async function takeLate(db: Db, now: string, limit: number): Promise<RunR
       select id from scheduler.runs where state = 'pending' and late_at <= ${now}
       order by late_at limit ${limit} for update skip locked)
     returning ${runColumns(db)}`;
-}
-
-/** Chains that wait for their next step: running, with no step that is active; dealt by account in turn. */
-export async function listIdleChains(
-  db: Db,
-  now: string,
-  limit: number,
-): Promise<{ id: string; schedule_id: string }[]> {
-  return db`
-    select c.id, c.schedule_id from scheduler.runs c
-    where c.kind = 'chain'
-      and (c.state = 'running' or (c.state = 'pending' and c.pool = 'cloud' and c.not_before <= ${now}
-        and not exists (select 1 from scheduler.runs other
-          where other.schedule_id = c.schedule_id
-            and (other.state = 'running'
-              or (other.state = 'pending' and (other.scheduled_for, other.id) < (c.scheduled_for, c.id))))))
-      and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
-        and r.state in ('pending', 'awaiting_approval', 'running'))
-    order by row_number() over (partition by c.account_id order by c.created_at), c.created_at limit ${limit}`;
-}
-
-/** Steps that are not over although their chain is. */
-export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
-  return db`
-    select r.id, r.schedule_id from scheduler.runs r join scheduler.runs c on c.id = r.parent_run_id
-    where r.state in ('pending', 'awaiting_approval', 'running') and r.parent_run_id is not null
-      and c.state <> 'running'
-    limit ${limit}`;
-}
-
-/** Steps that a chain's attempt has created, in order. */
-export async function listSteps(db: Db, parentId: string, since: string): Promise<RunRow[]> {
-  return db<RunRow[]>`
-    select ${runColumns(db)} from scheduler.runs r
-    where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.ordinal`;
 }
 
 /** The run of a slot. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { runStates } from '@svc/contract';
 import { newDevice } from './scheduler.testing.ts';
-import { claimForHost, renewLease } from './scheduler.claims.sql.ts';
+import { claimForHost, renewLease } from './claim.sql.ts';
 import { changeRun, findRun, insertRuns, type RunRow } from './scheduler.sql.ts';
 import { byTime, columnsFor, isFinal, move, type RunMove, runMoves, type Step } from './scheduler.states.ts';
 import { openTestPool } from '../../kernel/testing.ts';
@@ -60,6 +60,7 @@ const base: RunRow = {
   chain_step: null,
   ending: null,
   ending_until: null,
+  spec_hash: null,
   refused_by: [],
 };
 
@@ -181,7 +182,7 @@ describe('scheduler: the table of moves', () => {
     const [made] = await insertRuns(sql, [{ ...fresh, state: 'pending' }], at(0));
     const { state, cost_before_micro_usd, cost_micro_usd, error, log_tail, exit_code } = run;
     const row = { state, attempt, holder_id, lease_expires_at, started_at, error, log_tail, exit_code };
-    return changeRun(sql, made?.id as string, { ...row, cost_before_micro_usd, cost_micro_usd });
+    return changeRun(sql, { ...run, id: made?.id as string }, { ...row, cost_before_micro_usd, cost_micro_usd });
   }
 
   test('a claim, which is one statement, writes what the table says', async () => {

@@ -1,3 +1,4 @@
+import { listIdleChains, listOrphanedSteps, listSteps } from './runs.sql.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
@@ -25,11 +26,8 @@ import { tellLate } from './scheduler.alerts.ts';
 import { nextChainMove } from './scheduler.rules.ts';
 import { moveRun } from './scheduler.settle.ts';
 import {
-  listIdleChains,
   listKeyless,
-  listOrphanedSteps,
   listOverdue,
-  listSteps,
   lockRun,
   probeRuns,
   type RunRow,
