@@ -18,6 +18,8 @@ const pairs = [
 const kept: Record<string, string> = {
   scopes: 'what a key may do is changed by what is said alone: a default would widen it',
   tool_level: 'the same',
+  period_s: 'a monitor has this or cron: to set one is to end the other',
+  cron: 'the same',
 };
 
 const fieldsOf = (route: Route): Record<string, z.ZodType>[] => {

@@ -7,7 +7,10 @@ export const heartbeat = z
   .object({
     id: uuid,
     name: z.string(),
-    period_s: z.int(),
+    period_s: z
+      .int()
+      .describe('With `cron`: seconds from the next expected success to the one after it, 60 to 2592000'),
+    cron: z.string().nullable().describe('When successes are expected, in `tz`; null: one each `period_s` (additive)'),
     grace_s: z.int(),
     tz: z.string().optional(),
     status: z.enum(['new', 'up', 'late', 'down', 'paused']),
@@ -22,6 +25,7 @@ export const heartbeat = z
 const name = text(120).min(1);
 const period = z.int().min(60).max(2_592_000);
 const grace = z.int().min(60).max(604_800);
+const cron = text(200).min(1);
 const timeZone = text(64).refine((value) => {
   try {
     new Intl.DateTimeFormat('en', { timeZone: value }).format();
@@ -30,6 +34,12 @@ const timeZone = text(64).refine((value) => {
     return false;
   }
 }, 'must be an IANA time zone');
+
+/** A monitor goes by seconds or by an expression, never by both. */
+function onePeriod(body: { period_s?: unknown; cron?: unknown }, context: z.RefinementCtx): void {
+  if (body.period_s === undefined || body.cron === undefined) return;
+  context.addIssue({ code: 'custom', path: ['cron'], message: 'stands in place of period_s: give one of them' });
+}
 
 /** What every ping route shares: anyone who has the token may call it, from any client. */
 const ping = {
@@ -62,14 +72,22 @@ export const heartbeats = {
     idempotent: true,
     shownOnce: true,
     takes: json(
-      z.object({
-        name,
-        period_s: period.describe('Seconds within which a success is expected'),
-        grace_s: grace
-          .optional()
-          .describe('Seconds that it may be late; default 3600, or the period when that is less'),
-        tz: timeZone.optional().describe('For display'),
-      }),
+      z
+        .object({
+          name,
+          period_s: period.optional().describe('Seconds within which a success is expected; or give `cron`'),
+          cron: cron.optional().describe('5 fields, as in a trigger: a success is expected by each instant it names'),
+          grace_s: grace
+            .optional()
+            .describe('Seconds that it may be late; default 3600, or the period when that is less'),
+          tz: timeZone.optional().describe('Of `cron`, default Europe/Bucharest; with `period_s` for display'),
+        })
+        .superRefine(({ period_s, cron }, context) => {
+          if (period_s === undefined && cron === undefined) {
+            context.addIssue({ code: 'custom', path: ['period_s'], message: 'is required, or cron in its place' });
+          }
+        })
+        .superRefine(onePeriod),
     ),
     answers: json(heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }), 201),
   }),
@@ -92,12 +110,14 @@ export const heartbeats = {
       z
         .object({
           name: name.optional(),
-          period_s: period.optional(),
+          period_s: period.optional().describe('Ends `cron`'),
+          cron: cron.optional().describe('In place of `period_s` from now on'),
           grace_s: resettable(grace),
           tz: resettable(timeZone),
           paused: z.boolean().optional(),
         })
-        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required')
+        .superRefine(onePeriod),
     ),
     answers: json(heartbeat),
   }),

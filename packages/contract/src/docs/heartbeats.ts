@@ -7,6 +7,7 @@ const fresh: z.output<typeof heartbeat> = {
   id: samples.heartbeat,
   name: 'Nightly import',
   period_s: 86400,
+  cron: null,
   grace_s: 3600,
   tz: 'Europe/Bucharest',
   status: 'new',
@@ -39,8 +40,8 @@ export const heartbeatsDocs = {
   create: {
     description:
       'Whoever has `ping_url` can ping, and it is in no other answer but a repeat with the same key and `Idempotency-Key` ' +
-      'within 24 hours. Without any ping the monitor goes down after period and grace. Past the limit of monitors the ' +
-      'answer is 429 `quota_exceeded`.',
+      'within 24 hours. With `cron` in place of `period_s` a success is expected by the next instant it names after the ' +
+      'last success, as in a trigger of a schedule. Past the limit of monitors the answer is 429 `quota_exceeded`.',
     example: {
       body: { name: 'Nightly import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },
       response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
@@ -54,8 +55,8 @@ export const heartbeatsDocs = {
   },
   update: {
     description:
-      'New times count from now on. A paused monitor alerts nobody; `paused: false` begins it anew as `new`, and a ' +
-      'success ends the pause too.',
+      'New times count from now on, and `period_s` and `cron` end each other. A paused monitor alerts nobody; ' +
+      '`paused: false` begins it anew as `new`, and a success ends the pause too.',
     example: {
       params: { id: samples.heartbeat },
       body: { paused: true },

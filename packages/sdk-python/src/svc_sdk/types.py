@@ -72,7 +72,7 @@ Command = TypedDict("Command", {"cmd": "Union[List[str], None]", "shell": "Union
 CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"})
 
 
-_CreatedHeartbeat = TypedDict("_CreatedHeartbeat", {"id": "str", "name": "str", "period_s": "int", "grace_s": "int", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
+_CreatedHeartbeat = TypedDict("_CreatedHeartbeat", {"id": "str", "name": "str", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
 
 
 class CreatedHeartbeat(_CreatedHeartbeat, total=False):
@@ -164,7 +164,7 @@ class ForkedSandbox(_ForkedSandbox, total=False):
     error: str
 
 
-_Heartbeat = TypedDict("_Heartbeat", {"id": "str", "name": "str", "period_s": "int", "grace_s": "int", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "created_at": "str", "updated_at": "str"})
+_Heartbeat = TypedDict("_Heartbeat", {"id": "str", "name": "str", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "created_at": "str", "updated_at": "str"})
 
 
 class Heartbeat(_Heartbeat, total=False):
@@ -1055,15 +1055,17 @@ class HeartbeatsListAnswer(_HeartbeatsListAnswer, total=False):
     next_cursor: str
 
 
-_HeartbeatsCreateBody = TypedDict("_HeartbeatsCreateBody", {"name": "str", "period_s": "int"})
+_HeartbeatsCreateBody = TypedDict("_HeartbeatsCreateBody", {"name": "str"})
 
 
 class HeartbeatsCreateBody(_HeartbeatsCreateBody, total=False):
+    period_s: Union[int, None]
+    cron: Union[str, None]
     grace_s: Union[int, None]
     tz: Union[str, None]
 
 
-HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "Union[str, None]", "period_s": "Union[int, None]", "grace_s": "Union[int, None]", "tz": "Union[str, None]", "paused": "Union[bool, None]"}, total=False)
+HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "Union[str, None]", "period_s": "Union[int, None]", "cron": "Union[str, None]", "grace_s": "Union[int, None]", "tz": "Union[str, None]", "paused": "Union[bool, None]"}, total=False)
 
 
 HeartbeatsRemoveAnswer = TypedDict("HeartbeatsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})

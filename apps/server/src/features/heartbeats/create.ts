@@ -1,23 +1,27 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
-import { defaultGraceS } from './heartbeats.rules.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
+import { checkCron, defaultGraceS, nextOf } from './heartbeats.times.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';
 import { toRecord } from './heartbeats.view.ts';
 
 export const create = operation(contract.heartbeats.create, async (context, { body }) => {
   const { clock, actor, kernel } = context;
   const { accountId } = actor;
+  const { cron = null, tz = null } = body;
+  if (cron !== null) checkCron(cron, tz);
+  const periodS = cron === null ? (body.period_s as number) : nextOf(cron, tz, clock.now()).periodS;
   const token = newToken();
   const row = await context.transaction(async (db) => {
     await checkQuota(kernel.config, db, heartbeatsQuota, accountId);
     return insertMonitor(db, clock, {
       accountId,
       name: body.name,
-      periodS: body.period_s,
-      graceS: body.grace_s ?? defaultGraceS(body.period_s),
-      tz: body.tz ?? null,
+      periodS,
+      graceS: body.grace_s ?? defaultGraceS(periodS),
+      cron,
+      tz,
       tokenHash: hashToken(kernel.keyring, token) as Buffer,
     });
   });

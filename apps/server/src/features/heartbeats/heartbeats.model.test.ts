@@ -3,21 +3,29 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   deadlineOf,
+  expectedOf,
   expire,
   type MonitorState,
   pause,
   receive,
+  retimed,
   type Signal,
   shownStatus,
   signalOf,
   spanOf,
 } from './heartbeats.rules.ts';
+import { nextOf } from './heartbeats.times.ts';
 
 /**
  * The design's words, naively: no deadline is kept, time is walked through millisecond by interesting millisecond, and
  * every condition is looked at anew.
  */
-export function naive(createdAt: number, periodS: number, graceS: number) {
+export function naive(
+  createdAt: number,
+  periodS: number,
+  graceS: number,
+  expectedAfter = (since: number): number => since + 1000 * periodS,
+) {
   let status: 'new' | 'up' | 'down' | 'paused' = 'new';
   let since = createdAt;
   let lastSuccess: number | undefined;
@@ -32,7 +40,7 @@ export function naive(createdAt: number, periodS: number, graceS: number) {
     alerts.push('heartbeat.down');
   };
   const overdue = (at: number): boolean =>
-    at - Math.max(since, lastSuccess ?? 0) >= 1000 * (periodS + graceS) ||
+    at >= expectedAfter(Math.max(since, lastSuccess ?? 0)) + 1000 * graceS ||
     (start !== undefined && at - start >= 1000 * graceS);
   const walk = (to: number): void => {
     for (; clock < to; clock = Math.min(clock + 1_000, to)) {
@@ -43,7 +51,7 @@ export function naive(createdAt: number, periodS: number, graceS: number) {
   return {
     alerts,
     shown(now: number): string {
-      return status === 'up' && lastSuccess !== undefined && now - lastSuccess >= 1000 * periodS ? 'late' : status;
+      return status === 'up' && lastSuccess !== undefined && now >= expectedAfter(lastSuccess) ? 'late' : status;
     },
     run(now: number, step: { signal?: string; paused?: boolean }): void {
       walk(now);
@@ -66,6 +74,9 @@ const fresh = (at: number, periodS: number, graceS: number): MonitorState => ({
   status: 'new',
   periodS,
   graceS,
+  cron: null,
+  tz: null,
+  expectedAt: null,
   armedAt: at,
   lastSuccessAt: null,
   lastPingAt: null,
@@ -93,32 +104,41 @@ describe('the rules of a monitor', () => {
     );
     let steps = 0;
     const seconds = fc.constantFrom(60, 61, 90, 150);
+    const cron = fc.option(fc.constantFrom(1, 2, 3), { nil: undefined });
     fc.assert(
-      fc.property(seconds, seconds, fc.array(step, { maxLength: 20, size: 'max' }), (periodS, graceS, sequence) => {
-        let now = Date.UTC(2026, 0, 1);
-        let state = fresh(now, periodS, graceS);
-        const model = naive(now, periodS, graceS);
-        const told: string[] = [];
-        for (const one of sequence) {
-          steps += 1;
-          if ('wait' in one) now += one.wait * 1000;
-          const done =
-            'signal' in one
-              ? receive(state, signalFor(one.signal), now)
-              : 'paused' in one
-                ? pause(state, one.paused, now)
-                : expire(state, now);
-          state = done.state;
-          told.push(...done.transitions.map(({ event }) => event));
-          model.run(now, 'signal' in one ? { signal: one.signal } : 'paused' in one ? one : {});
-          assert.equal(shownStatus(state, now), model.shown(now));
-          assert.deepEqual(told, model.alerts);
-          const deadline = deadlineOf(state);
-          assert.equal(deadline === null, state.status === 'down' || state.status === 'paused');
-          assert.ok(deadline === null || deadline > now, 'what was due has happened');
-          assert.equal(state.outage, told.filter((event) => event === 'heartbeat.down').length);
-        }
-      }),
+      fc.property(
+        seconds,
+        seconds,
+        cron,
+        fc.array(step, { maxLength: 20, size: 'max' }),
+        (periodS, graceS, every, sequence) => {
+          let now = Date.UTC(2026, 0, 1, 0, 0, 30);
+          const plain = fresh(now, periodS, graceS);
+          let state = every === undefined ? plain : retimed(plain, { ...plain, cron: `*/${every} * * * *` }, now);
+          const next = (since: number) => (Math.floor(since / (60_000 * (every ?? 1))) + 1) * 60_000 * (every ?? 1);
+          const model = naive(now, periodS, graceS, every === undefined ? undefined : next);
+          const told: string[] = [];
+          for (const one of sequence) {
+            steps += 1;
+            if ('wait' in one) now += one.wait * 1000;
+            const done =
+              'signal' in one
+                ? receive(state, signalFor(one.signal), now)
+                : 'paused' in one
+                  ? pause(state, one.paused, now)
+                  : expire(state, now);
+            state = done.state;
+            told.push(...done.transitions.map(({ event }) => event));
+            model.run(now, 'signal' in one ? { signal: one.signal } : 'paused' in one ? one : {});
+            assert.equal(shownStatus(state, now), model.shown(now));
+            assert.deepEqual(told, model.alerts);
+            const deadline = deadlineOf(state);
+            assert.equal(deadline === null, state.status === 'down' || state.status === 'paused');
+            assert.ok(deadline === null || deadline > now, 'what was due has happened');
+            assert.equal(state.outage, told.filter((event) => event === 'heartbeat.down').length);
+          }
+        },
+      ),
       { numRuns: 10_000 },
     );
     assert.ok(steps > 50_000, `${steps} steps`);
@@ -134,6 +154,53 @@ describe('the rules of a monitor', () => {
     assert.equal(receive(started, signalFor('/1', 'b'), at).state.startedAt, null);
     const nameless = receive(up, signalFor('/start'), at).state;
     assert.equal(receive(nameless, signalFor('', 'b'), at).state.startedAt, null);
+  });
+
+  const cronAt = (at: number, cron: string, tz: string): MonitorState => {
+    const plain = fresh(at, 60, 3_600);
+    return retimed(plain, { ...plain, cron, tz }, at);
+  };
+
+  test('a cron expression goes by the clock of its zone, on the days too on which that changes', () => {
+    for (const [cron, from, expected, following] of [
+      // Clocks in Bucharest go from 03:00 to 04:00 on 29 March, and from 04:00 to 03:00 on 25 October.
+      ['30 3 * * *', '2026-03-28T02:00Z', '2026-03-29T01:00Z', '2026-03-30T00:30Z'],
+      ['0 9 * * *', '2026-03-28T07:00Z', '2026-03-29T06:00Z', '2026-03-30T06:00Z'],
+      ['30 3 * * *', '2026-10-24T12:00Z', '2026-10-25T00:30Z', '2026-10-26T01:30Z'],
+      ['30 * * * *', '2026-10-25T00:30Z', '2026-10-25T01:30Z', '2026-10-25T02:30Z'],
+    ] as const) {
+      const state = receive(
+        cronAt(Date.parse(from) - 1, cron, 'Europe/Bucharest'),
+        signalFor(''),
+        Date.parse(from),
+      ).state;
+      assert.equal(expectedOf(state), Date.parse(expected), `${cron} after ${from}`);
+      assert.equal(deadlineOf(state), Date.parse(expected) + 3_600_000);
+      assert.equal(state.periodS, (Date.parse(following) - Date.parse(expected)) / 1000);
+      const after = receive(state, signalFor(''), Date.parse(expected)).state;
+      assert.equal(expectedOf(after), Date.parse(following), `${cron} after ${expected}`);
+    }
+  });
+
+  test('what a version without cron expressions left behind is searched anew', () => {
+    const at = Date.UTC(2026, 0, 1);
+    const state = { ...cronAt(at, '0 * * * *', 'UTC'), lastSuccessAt: at + 5 * 3_600_000, status: 'up' as const };
+    assert.equal(expectedOf(state), at + 6 * 3_600_000);
+    assert.equal(expectedOf({ ...state, expectedAt: null }), at + 6 * 3_600_000);
+  });
+
+  test('another expression or zone counts from the change on, another grace from what was expected', () => {
+    const at = Date.UTC(2026, 0, 1, 12);
+    const state = cronAt(at - 86_400_000, '0 18 * * *', 'UTC');
+    assert.equal(expectedOf(retimed(state, { ...state, cron: '0 9 * * *' }, at)), at + 21 * 3_600_000);
+    assert.equal(expectedOf(retimed(state, { ...state, graceS: 60 }, at)), expectedOf(state));
+    assert.equal(expectedOf(retimed(state, { ...state, cron: null, periodS: 600 }, at)), at - 86_400_000 + 600_000);
+  });
+
+  test('the rarest expressions are told within the bounds of period_s', () => {
+    const at = Date.UTC(2026, 0, 1);
+    assert.deepEqual(nextOf('0 0 29 2 *', null, at).periodS, 2_592_000);
+    assert.deepEqual(nextOf('* * * * *', null, at).periodS, 60);
   });
 
   test('spans are told in words', () => {

@@ -1,11 +1,16 @@
-/** Seconds that a job may be late unless its monitor says otherwise: an hour, and no longer than its period. */
-export const defaultGraceS = (periodS: number): number => Math.min(3_600, periodS);
+import { nextOf } from './heartbeats.times.ts';
 
 /** What a monitor knows of its job; instants in milliseconds. */
 export interface MonitorState {
   readonly status: 'new' | 'up' | 'down' | 'paused';
+  /** With `cron` what people are shown, and nothing more. */
   readonly periodS: number;
   readonly graceS: number;
+  readonly cron: string | null;
+  /** Of `cron`. */
+  readonly tz: string | null;
+  /** With `cron`: the instant by which a success is expected. */
+  readonly expectedAt: number | null;
   /** Created, or resumed after a pause. */
   readonly armedAt: number;
   readonly lastSuccessAt: number | null;
@@ -41,18 +46,46 @@ export interface Step {
   readonly transitions: readonly Transition[];
 }
 
+/** The last sign that it is well, or of its beginning: what is expected is expected after it. */
+const sinceOf = ({ lastSuccessAt, armedAt }: MonitorState): number => Math.max(lastSuccessAt ?? 0, armedAt);
+
+/** By when a success is expected. One that came before it leaves it as it is. */
+export function expectedOf(state: MonitorState): number {
+  const since = sinceOf(state);
+  if (state.cron === null) return since + state.periodS * 1000;
+  // A gateway of the version before knows nothing of it and leaves it behind.
+  const isAhead = state.expectedAt !== null && state.expectedAt > since;
+  return isAhead ? state.expectedAt : nextOf(state.cron, state.tz, since).expectedAt;
+}
+
+/** The same with the expectation that follows the last success or the beginning; no search while the one it has is ahead. */
+export function expecting(state: MonitorState): MonitorState {
+  const since = sinceOf(state);
+  if (state.cron === null || (state.expectedAt !== null && state.expectedAt > since)) return state;
+  return { ...state, ...nextOf(state.cron, state.tz, since) };
+}
+
+/** What a monitor's owner sets of its times. */
+export type Times = Pick<MonitorState, 'periodS' | 'graceS' | 'cron' | 'tz'>;
+
+/** The same under other times. Another expression or zone counts from `now`: nobody is late for what was not yet said. */
+export function retimed(state: MonitorState, times: Times, now: number): MonitorState {
+  const { cron, tz } = times;
+  if (cron === null) return { ...state, ...times, expectedAt: null };
+  if (cron === state.cron && tz === state.tz) return { ...state, ...times, periodS: state.periodS };
+  return { ...state, ...times, ...nextOf(cron, tz, now) };
+}
+
 /** When it goes down by itself: at this instant, not after it. Null: never, as it is down or paused. */
 export function deadlineOf(state: MonitorState): number | null {
   if (state.status === 'down' || state.status === 'paused') return null;
-  const since = Math.max(state.lastSuccessAt ?? 0, state.armedAt);
-  const expected = since + (state.periodS + state.graceS) * 1000;
+  const expected = expectedOf(state) + state.graceS * 1000;
   return state.startedAt === null ? expected : Math.min(expected, state.startedAt + state.graceS * 1000);
 }
 
-/** Its status as people see it: an `up` past its period is `late`. */
+/** Its status as people see it: an `up` whose success is overdue is `late`. */
 export function shownStatus(state: MonitorState, now: number): MonitorState['status'] | 'late' {
-  const { status, lastSuccessAt, periodS } = state;
-  return status === 'up' && lastSuccessAt !== null && now >= lastSuccessAt + periodS * 1000 ? 'late' : status;
+  return state.status === 'up' && now >= expectedOf(state) ? 'late' : state.status;
 }
 
 /** Goes down when its deadline is reached. */
@@ -62,7 +95,9 @@ export function expire(state: MonitorState, now: number): Step {
   const unfinished = state.startedAt !== null && deadline === state.startedAt + state.graceS * 1000;
   const reason = unfinished
     ? `It started and did not finish within ${spanOf(state.graceS)}.`
-    : `No success within ${spanOf(state.periodS)} and ${spanOf(state.graceS)} of grace.`;
+    : state.cron === null
+      ? `No success within ${spanOf(state.periodS)} and ${spanOf(state.graceS)} of grace.`
+      : `No success by ${new Date(expectedOf(state)).toISOString()} and within ${spanOf(state.graceS)} of grace.`;
   return fall(state, reason);
 }
 
@@ -88,13 +123,13 @@ export function receive(before: MonitorState, signal: Signal, now: number): Step
   // The end of another run leaves a start that named its own waiting.
   const isItsEnd = rid === null || state.startRid === null || rid === state.startRid;
   return {
-    state: {
+    state: expecting({
       ...ended,
       status: 'up',
       lastSuccessAt: now,
       recoveryOwed: false,
       ...(isItsEnd && { startedAt: null, startRid: null }),
-    },
+    }),
     transitions: [
       ...transitions,
       ...(state.status === 'down' || state.recoveryOwed
@@ -112,7 +147,7 @@ export function pause(before: MonitorState, paused: boolean, now: number): Step 
   return {
     state: paused
       ? { ...quiet, status: 'paused', recoveryOwed: state.recoveryOwed || state.status === 'down' }
-      : { ...quiet, status: 'new', armedAt: now },
+      : expecting({ ...quiet, status: 'new', armedAt: now }),
     transitions,
   };
 }

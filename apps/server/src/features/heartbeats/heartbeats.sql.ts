@@ -2,7 +2,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/quotas.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
-import { deadlineOf, type MonitorState, type Signal } from './heartbeats.rules.ts';
+import { deadlineOf, type MonitorState, type Signal, type Times } from './heartbeats.rules.ts';
+import { nextOf } from './heartbeats.times.ts';
 
 type Time = Pick<Clock, 'instant'>;
 
@@ -13,7 +14,9 @@ export interface MonitorRow {
   name: string;
   period_s: number;
   grace_s: number;
+  cron: string | null;
   tz: string | null;
+  expected_at: string | null;
   token_hash: Buffer;
   status: MonitorState['status'];
   recovery_owed: boolean;
@@ -36,26 +39,34 @@ export interface MonitorRow {
 const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
 
 const columns = (db: Db, time: Time) => db`
-  id, account_id, name, period_s, grace_s, tz, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
+  id, account_id, name, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
   last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
   ${nowMs(db, time)} as now`;
 
+/** A monitor to be made. */
+export interface NewMonitor extends Times {
+  accountId: string;
+  name: string;
+  tokenHash: Buffer;
+}
+
 /** Creates a monitor that expects its first success from now on. */
-export async function insertMonitor(
-  db: Db,
-  time: Time,
-  monitor: { accountId: string; name: string; periodS: number; graceS: number; tz: string | null; tokenHash: Buffer },
-): Promise<MonitorRow> {
-  const { accountId, name, periodS, graceS, tz, tokenHash } = monitor;
+export async function insertMonitor(db: Db, time: Time, monitor: NewMonitor): Promise<MonitorRow> {
+  const { accountId, name, periodS, graceS, cron, tz, tokenHash } = monitor;
+  const [clock] = await db<{ now: string }[]>`select ${nowMs(db, time)} as now`;
+  const at = (clock as { now: string }).now;
+  const first = cron === null ? undefined : nextOf(cron, tz, Date.parse(at));
+  const expectedAt = first?.expectedAt ?? Date.parse(at) + periodS * 1000;
   const [row] = await db<MonitorRow[]>`
     insert into heartbeats.monitors
-      (account_id, name, period_s, grace_s, tz, token_hash, armed_at, deadline, created_at, updated_at)
-    select ${accountId}::uuid, ${name}, ${periodS}::int, ${graceS}::int, ${tz}::text, ${tokenHash}::bytea, at,
-      at + make_interval(secs => ${periodS + graceS}), at, at
-    from ${nowMs(db, time)} as at
+      (account_id, name, period_s, grace_s, cron, tz, expected_at, token_hash, armed_at, deadline, created_at, updated_at)
+    values (${accountId}, ${name}, ${first?.periodS ?? periodS}, ${graceS}, ${cron}, ${tz},
+      ${first ? instantOf(expectedAt) : null}, ${tokenHash}, ${at}, ${instantOf(expectedAt + graceS * 1000)}, ${at}, ${at})
     returning ${columns(db, time)}`;
   return row as MonitorRow;
 }
+
+const instantOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** What an account may have. */
 export const heartbeatsQuota: Quota = {
@@ -135,6 +146,9 @@ export function stateOf(row: MonitorRow): MonitorState {
     status: row.status,
     periodS: row.period_s,
     graceS: row.grace_s,
+    cron: row.cron,
+    tz: row.tz,
+    expectedAt: at(row.expected_at),
     armedAt: Date.parse(row.armed_at),
     lastSuccessAt: at(row.last_success_at),
     lastPingAt: at(row.last_ping_at),
@@ -156,7 +170,7 @@ export interface Changed {
 
 /** Stores what the rules made of monitors, with their next deadlines. */
 export async function saveStates(db: Db, changed: readonly Changed[]): Promise<void> {
-  const at = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  const at = instantOf;
   const rows = changed.map(({ id, state, pingSeq }) => ({
     id,
     status: state.status,
@@ -170,36 +184,33 @@ export async function saveStates(db: Db, changed: readonly Changed[]): Promise<v
     last_exit_code: state.lastExitCode,
     started_at: at(state.startedAt),
     start_rid: state.startRid,
+    period_s: state.periodS,
+    expected_at: at(state.expectedAt),
     deadline: at(deadlineOf(state)),
   }));
   await db`
     update heartbeats.monitors m set
       status = n.status, recovery_owed = n.recovery_owed, outage = n.outage, ping_seq = n.ping_seq,
       armed_at = n.armed_at, last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
-      last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline
+      last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline,
+      period_s = n.period_s, expected_at = n.expected_at
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, recovery_owed boolean,
       outage int, ping_seq bigint, armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
-      last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz)
+      last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz,
+      period_s int, expected_at timestamptz)
     where m.id = n.id`;
 }
 
-/** Changes what the owner may; the deadline is stored with the state, after this. */
+/** Changes what the owner may; what follows for its state is stored with that, after this. */
 export async function updateTerms(
   db: Db,
   time: Time,
   id: string,
-  terms: {
-    name?: string | undefined;
-    periodS?: number | undefined;
-    graceS?: number | undefined;
-    /** Null: none. */
-    tz?: string | null | undefined;
-  },
+  terms: Omit<Times, 'periodS'> & { name?: string | undefined },
 ): Promise<MonitorRow> {
   const [row] = await db<MonitorRow[]>`
     update heartbeats.monitors set
-      name = coalesce(${terms.name ?? null}::text, name), period_s = coalesce(${terms.periodS ?? null}::int, period_s),
-      grace_s = coalesce(${terms.graceS ?? null}::int, grace_s), tz = ${terms.tz === undefined ? db`tz` : terms.tz},
+      name = coalesce(${terms.name ?? null}::text, name), grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
       updated_at = ${nowMs(db, time)}
     where id = ${id} returning ${columns(db, time)}`;
   return row as MonitorRow;

@@ -62,6 +62,7 @@ describe('heartbeats', () => {
     assert.deepEqual(rest, {
       name: 'backup',
       period_s: 86_400,
+      cron: null,
       grace_s: 3_600,
       tz: 'Europe/Bucharest',
       status: 'new',

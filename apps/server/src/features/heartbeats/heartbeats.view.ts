@@ -9,6 +9,7 @@ export function toRecord(row: MonitorRow): z.input<typeof heartbeat> {
     id: row.id,
     name: row.name,
     period_s: row.period_s,
+    cron: row.cron,
     grace_s: row.grace_s,
     ...(row.tz !== null && { tz: row.tz }),
     status: shownStatus(stateOf(row), Date.parse(row.now)),

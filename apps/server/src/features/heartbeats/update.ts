@@ -1,9 +1,10 @@
-import { contract } from '@svc/contract';
+import { contract, type RouteParsed } from '@svc/contract';
 import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
-import { defaultGraceS, expire, pause } from './heartbeats.rules.ts';
+import { expire, type MonitorState, pause, retimed } from './heartbeats.rules.ts';
 import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.ts';
+import { checkCron, defaultGraceS } from './heartbeats.times.ts';
 import { toRecord } from './heartbeats.view.ts';
 
 /** What was due under the old terms happens first; the new ones count from now on. */
@@ -16,15 +17,30 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       const now = Date.parse(row.now);
       const before = stateOf(row);
       const step = body.paused === undefined ? expire(before, now) : pause(before, body.paused, now);
-      const changed = await updateTerms(tx, clock, row.id, {
-        name: body.name,
-        periodS: body.period_s,
-        graceS: body.grace_s === null ? defaultGraceS(body.period_s ?? before.periodS) : body.grace_s,
-        tz: body.tz,
-      });
-      const state = { ...step.state, periodS: changed.period_s, graceS: changed.grace_s };
+      const state = withTimes(step.state, body, now);
+      const changed = await updateTerms(tx, clock, row.id, { ...state, name: body.name });
       await saveStates(tx, [{ id: row.id, state, pingSeq: row.ping_seq }]);
       await announce(kernel, tx, hooks, happenedIn(row, before, step));
-      return toRecord({ ...changed, status: state.status });
+      return toRecord({ ...changed, ...columnsOf(state) });
     }),
   );
+
+type Change = RouteParsed<typeof contract.heartbeats.update>['body'];
+
+/** The state under the times that a change gives; what it does not name stays. */
+function withTimes(state: MonitorState, body: Change, now: number): MonitorState {
+  const tz = body.tz === undefined ? state.tz : body.tz;
+  const cron = body.cron ?? (body.period_s === undefined ? state.cron : null);
+  if (cron !== null) checkCron(cron, tz);
+  const times = { periodS: body.period_s ?? state.periodS, graceS: body.grace_s ?? state.graceS, cron, tz };
+  const next = retimed(state, times, now);
+  return body.grace_s === null ? { ...next, graceS: defaultGraceS(next.periodS) } : next;
+}
+
+/** What a record shows of a state. */
+const columnsOf = ({ status, periodS, graceS, expectedAt }: MonitorState) => ({
+  status,
+  period_s: periodS,
+  grace_s: graceS,
+  expected_at: expectedAt === null ? null : new Date(expectedAt).toISOString(),
+});
