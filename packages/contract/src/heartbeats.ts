@@ -129,6 +129,17 @@ export const heartbeats = {
     params: z.object({ id: uuid }),
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
+  // Not in the documents, as what follows up to the pings.
+  rotate: route({
+    method: 'POST',
+    path: '/v1/heartbeats/{id}/rotate',
+    summary: 'Give a monitor a new `ping_url`, in this response only; the one before answers 404 at once',
+    auth: 'key',
+    idempotent: true,
+    shownOnce: true,
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ ping_url: z.string() })),
+  }),
   pings: route({
     method: 'GET',
     path: '/v1/heartbeats/{id}/pings',

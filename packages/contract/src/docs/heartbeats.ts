@@ -50,7 +50,7 @@ export const heartbeatsDocs = {
   get: {
     description:
       'The record that alerts name in `data.heartbeat_id`, as the list has it. Its `ping_url` is in the answer of its ' +
-      'creation only: one that was lost is replaced by another monitor.',
+      'creation only: `POST /v1/heartbeats/{id}/rotate` replaces one that was lost.',
     example: { params: { id: samples.heartbeat }, response: fresh },
   },
   update: {
@@ -67,6 +67,15 @@ export const heartbeatsDocs = {
     description:
       'Its `ping_url` answers 404 from then on, so take it out of the job first. Notifications about it stay in the inbox.',
     example: { params: { id: samples.heartbeat }, response: { deleted: true, id: samples.heartbeat } },
+  },
+  rotate: {
+    description:
+      'For an address that was lost, or that too many know. State, times and pings of the monitor stay as they are, and ' +
+      'the audit log says who asked for it. Whoever repeats the request with its `Idempotency-Key` gets the same address.',
+    example: {
+      params: { id: samples.heartbeat },
+      response: { ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
+    },
   },
   pings: {
     description:

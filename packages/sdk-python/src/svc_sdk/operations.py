@@ -231,6 +231,10 @@ class Heartbeats:
         """Delete a monitor and its pings."""
         return self._transport.json("DELETE", f"/v1/heartbeats/{quote(id, safe='')}", options=options)
 
+    def rotate(self, id: str, *, options: Optional[CallOptions] = None) -> types.HeartbeatsRotateAnswer:
+        """Give a monitor a new `ping_url`, in this response only; the one before answers 404 at once."""
+        return self._transport.json("POST", f"/v1/heartbeats/{quote(id, safe='')}/rotate", idempotent=True, options=options)
+
     def pings(self, id: str, *, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsPingsAnswer:
         """The last 100 pings of a monitor, newest first."""
         return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}/pings", query={"limit": limit}, options=options)

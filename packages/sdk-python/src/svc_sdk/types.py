@@ -1071,6 +1071,9 @@ HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "Union[str, No
 HeartbeatsRemoveAnswer = TypedDict("HeartbeatsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
 
 
+HeartbeatsRotateAnswer = TypedDict("HeartbeatsRotateAnswer", {"ping_url": "str"})
+
+
 HeartbeatsPingsAnswer = TypedDict("HeartbeatsPingsAnswer", {"pings": "List[Ping]"})
 
 

@@ -9,6 +9,7 @@ import { list } from './list.ts';
 import { ping } from './ping.ts';
 import { pings } from './pings.ts';
 import { remove } from './remove.ts';
+import { rotate } from './rotate.ts';
 import { signal } from './signal.ts';
 import { update } from './update.ts';
 import { heartbeatsQuota } from './heartbeats.sql.ts';
@@ -26,6 +27,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       get,
       update: update(hooks),
       remove,
+      rotate,
       pings,
       ping: ping(batches),
       signal: signal(batches),

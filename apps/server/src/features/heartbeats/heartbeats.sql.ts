@@ -216,6 +216,18 @@ export async function updateTerms(
   return row as MonitorRow;
 }
 
+/** Gives a monitor of the account another token; false when there is none. */
+export async function replaceToken(
+  db: Db,
+  time: Time,
+  { accountId, id, tokenHash }: { accountId: string; id: string; tokenHash: Buffer },
+): Promise<boolean> {
+  const rows = await db`
+    update heartbeats.monitors set token_hash = ${tokenHash}, updated_at = ${nowMs(db, time)}
+    where id = ${id} and account_id = ${accountId} returning 1`;
+  return rows.length > 0;
+}
+
 /** Deletes a monitor of the account and its pings; false when there is none. */
 export async function deleteMonitor(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await db`delete from heartbeats.monitors where id = ${id} and account_id = ${accountId} returning 1`;
