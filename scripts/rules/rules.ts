@@ -224,6 +224,7 @@ const otherUrls: Readonly<Record<string, string>> = {
   'health.status': 'probes stand at the root',
   'heartbeats.ping': 'short, as it is typed into scripts',
   'heartbeats.signal': 'short, as it is typed into scripts',
+  'heartbeats.signalSlug': 'short, as it is typed into scripts',
   'notifications.vapidKey': 'a browser is a way to a person, as the inbox is',
   'notifications.subscribe': 'a browser is a way to a person, as the inbox is',
   'notifications.unsubscribe': 'a browser is a way to a person, as the inbox is',

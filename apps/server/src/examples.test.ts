@@ -146,6 +146,7 @@ const makers: Makers = {
     await scene.id('heartbeat');
     return scene.id('pingToken');
   },
+  pingKey: async (scene) => (await scene.call('POST', '/v1/heartbeats/ping-key')).ping_key,
   rid: () => Promise.resolve(randomUUID()),
   async trace({ gateway, account }) {
     const id = randomUUID();
@@ -223,6 +224,8 @@ const preparations: Record<string, Preparation> = {
       await ping(scene, '0');
     },
   },
+  'heartbeats.getPingKey': { before: (scene) => scene.id('pingKey') },
+  'heartbeats.removePingKey': { before: (scene) => scene.id('pingKey') },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },
   'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },

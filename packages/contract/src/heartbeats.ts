@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ErrorKind } from './errors.ts';
 import { dateTime, limit, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { anything, json, plain, route } from './route.ts';
 
@@ -7,6 +8,7 @@ export const heartbeat = z
   .object({
     id: uuid,
     name: z.string(),
+    slug: z.string().optional().describe("Its name under the account's ping key (additive)"),
     period_s: z
       .int()
       .describe('With `cron`: seconds from the next expected success to the one after it, 60 to 2592000'),
@@ -23,6 +25,12 @@ export const heartbeat = z
   .meta({ id: 'Heartbeat' });
 
 const name = text(120).min(1);
+/** What a slug is, as in document 3. */
+export const slugPattern = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
+const slug = z
+  .string()
+  .regex(slugPattern, 'must be 3 to 40 small letters, digits and hyphens, and neither begin nor end with a hyphen')
+  .describe("Its name under the account's ping key");
 const period = z.int().min(60).max(2_592_000);
 const grace = z.int().min(60).max(604_800);
 const cron = text(200).min(1);
@@ -53,6 +61,17 @@ const ping = {
 } as const;
 /** Matches a start with its end when runs of one job overlap. */
 const query = z.object({ rid: uuid.optional().describe('Id of the run that a start and its end share') });
+const bySlug = query.extend({
+  create: z
+    .string()
+    .optional()
+    .describe('`1`: a slug that no monitor has gets one, with a period of a day and a grace of an hour'),
+});
+
+/** Codes of monitors' own. */
+export const heartbeatErrors = {
+  slug_taken: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
 
 /** Heartbeat monitors, and the addresses that jobs ping (document 2, Heartbeat monitors). */
 export const heartbeats = {
@@ -75,6 +94,7 @@ export const heartbeats = {
       z
         .object({
           name,
+          slug: slug.optional(),
           period_s: period.optional().describe('Seconds within which a success is expected; or give `cron`'),
           cron: cron.optional().describe('5 fields, as in a trigger: a success is expected by each instant it names'),
           grace_s: grace
@@ -90,6 +110,7 @@ export const heartbeats = {
         .superRefine(onePeriod),
     ),
     answers: json(heartbeat.extend({ ping_url: z.string() }).meta({ id: 'CreatedHeartbeat' }), 201),
+    errors: ['slug_taken'],
   }),
   // Not in the documents.
   get: route({
@@ -110,6 +131,7 @@ export const heartbeats = {
       z
         .object({
           name: name.optional(),
+          slug: resettable(slug),
           period_s: period.optional().describe('Ends `cron`'),
           cron: cron.optional().describe('In place of `period_s` from now on'),
           grace_s: resettable(grace),
@@ -120,6 +142,7 @@ export const heartbeats = {
         .superRefine(onePeriod),
     ),
     answers: json(heartbeat),
+    errors: ['slug_taken'],
   }),
   remove: route({
     method: 'DELETE',
@@ -166,6 +189,29 @@ export const heartbeats = {
       }),
     ),
   }),
+  getPingKey: route({
+    method: 'GET',
+    path: '/v1/heartbeats/ping-key',
+    summary: 'Since when the account has a ping key, without its text',
+    auth: 'key',
+    answers: json(z.object({ created_at: dateTime })),
+  }),
+  createPingKey: route({
+    method: 'POST',
+    path: '/v1/heartbeats/ping-key',
+    summary: "Make the account's ping key, in this response only; the one before answers 404 at once",
+    auth: 'key',
+    idempotent: true,
+    shownOnce: true,
+    answers: json(z.object({ ping_key: z.string(), created_at: dateTime }).meta({ id: 'CreatedPingKey' }), 201),
+  }),
+  removePingKey: route({
+    method: 'DELETE',
+    path: '/v1/heartbeats/ping-key',
+    summary: "End the account's ping key; addresses of single monitors go on",
+    auth: 'key',
+    answers: json(z.object({ deleted: z.literal(true) })),
+  }),
   ping: route({
     ...ping,
     path: '/ping/{token}',
@@ -178,7 +224,19 @@ export const heartbeats = {
     path: '/ping/{token}/{signal}',
     summary:
       'The job started (`start`), failed (`fail`), says something (`log`), or ended with an exit code (0 to 255)',
-    params: z.object({ token: z.string(), signal: z.string() }),
-    query,
+    params: z.object({
+      token: z.string().describe('Of a monitor; or a ping key, which begins with `pk_`'),
+      signal: z.string().describe('After a ping key: the slug of a monitor, whose job succeeded'),
+    }),
+    query: bySlug,
+    errors: [...ping.errors, 'quota_exceeded'],
+  }),
+  signalSlug: route({
+    ...ping,
+    path: '/ping/{ping_key}/{slug}/{signal}',
+    summary: 'The same for the monitor that has this slug in the account of the ping key',
+    params: z.object({ ping_key: z.string(), slug: z.string(), signal: z.string() }),
+    query: bySlug,
+    errors: [...ping.errors, 'quota_exceeded'],
   }),
 };

@@ -4,7 +4,7 @@ import { audio } from './audio.ts';
 import { devices } from './devices.ts';
 import { type ErrorKind, sharedErrors } from './errors.ts';
 import { health } from './health.ts';
-import { heartbeats } from './heartbeats.ts';
+import { heartbeatErrors, heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
 import { keyErrors, keys } from './keys.ts';
 import { notificationErrors, notifications } from './notifications.ts';
@@ -33,6 +33,7 @@ import { usage } from './usage.ts';
 export const errorCodes = {
   ...sharedErrors,
   ...keyErrors,
+  ...heartbeatErrors,
   ...hostErrors,
   ...scheduleErrors,
   ...runErrors,
@@ -80,7 +81,7 @@ export { act } from './audit.ts';
 export { device } from './devices.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
-export { heartbeat } from './heartbeats.ts';
+export { heartbeat, slugPattern } from './heartbeats.ts';
 export {
   type HostOp,
   type HostOpArgs,

@@ -6,6 +6,7 @@ import { samples } from './samples.ts';
 const fresh: z.output<typeof heartbeat> = {
   id: samples.heartbeat,
   name: 'Nightly import',
+  slug: 'nightly-import',
   period_s: 86400,
   cron: null,
   grace_s: 3600,
@@ -43,7 +44,7 @@ export const heartbeatsDocs = {
       'within 24 hours. With `cron` in place of `period_s` a success is expected by the next instant it names after the ' +
       'last success, as in a trigger of a schedule. Past the limit of monitors the answer is 429 `quota_exceeded`.',
     example: {
-      body: { name: 'Nightly import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },
+      body: { name: 'Nightly import', slug: 'nightly-import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },
       response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
     },
   },
@@ -98,6 +99,21 @@ export const heartbeatsDocs = {
       },
     },
   },
+  getPingKey: {
+    description: 'Its text is in the answer of its creation only. 404 when the account has none.',
+    example: { response: { created_at: '2026-11-01T10:00:00.000Z' } },
+  },
+  createPingKey: {
+    description:
+      'One secret for all jobs: `/ping/<ping_key>/<slug>`, with `/start`, `/fail`, `/log` or an exit code behind it, pings the ' +
+      'monitor that has the slug. Whoever has it can ping, and with `?create=1` make monitors up to the limit, and nothing else.',
+    example: { response: { ping_key: samples.pingKey, created_at: '2026-11-01T10:00:00.000Z' } },
+  },
+  removePingKey: {
+    description:
+      'Pings with it answer 404 from then on, and those of the `ping_url` of each monitor go on. 404 when there is none.',
+    example: { response: { deleted: true } },
+  },
   ping: {
     description:
       'Call it when the job is done, from a shell with `curl -fsS`. `OK` is answered once the ping is stored; 404 means ' +
@@ -117,6 +133,16 @@ export const heartbeatsDocs = {
       params: { token: samples.pingToken, signal: '0' },
       query: { rid: samples.rid },
       body: 'imported 1204 rows',
+      response: 'OK',
+    },
+  },
+  signalSlug: {
+    description:
+      'Means what it means after a token; without it, `/ping/<ping_key>/<slug>` is a success. With `create=1` a slug that no ' +
+      'monitor has gets one; past the limit of monitors that is 429 `quota_exceeded`.',
+    example: {
+      params: { ping_key: samples.pingKey, slug: 'nightly-import', signal: 'start' },
+      query: { rid: samples.rid, create: '1' },
       response: 'OK',
     },
   },

@@ -36,6 +36,8 @@ export const samples = {
   /** A heartbeat monitor. */
   heartbeat: 'f7e9c97a-7589-4168-a06a-412579d05135',
   pingToken: 'EXAMPLE-ping-token-EXAMPLE-00000',
+  /** The ping key of the account. */
+  pingKey: 'pk_EXAMPLE-ping-key-EXAMPLE-0000000',
   /** One execution of a monitored job. */
   rid: 'df7cce59-99ee-443a-b876-fddd3a42d2ea',
   /** A running sandbox. */

@@ -239,13 +239,29 @@ class Heartbeats:
         """The last 100 pings of a monitor, newest first."""
         return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}/pings", query={"limit": limit}, options=options)
 
+    def get_ping_key(self, *, options: Optional[CallOptions] = None) -> types.HeartbeatsGetPingKeyAnswer:
+        """Since when the account has a ping key, without its text."""
+        return self._transport.json("GET", "/v1/heartbeats/ping-key", options=options)
+
+    def create_ping_key(self, *, options: Optional[CallOptions] = None) -> types.CreatedPingKey:
+        """Make the account's ping key, in this response only; the one before answers 404 at once."""
+        return self._transport.json("POST", "/v1/heartbeats/ping-key", idempotent=True, options=options)
+
+    def remove_ping_key(self, *, options: Optional[CallOptions] = None) -> types.HeartbeatsRemovePingKeyAnswer:
+        """End the account's ping key; addresses of single monitors go on."""
+        return self._transport.json("DELETE", "/v1/heartbeats/ping-key", options=options)
+
     def ping(self, token: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """The job succeeded."""
         return self._transport.text("GET", f"/ping/{quote(token, safe='')}", query={"rid": rid}, data=body, options=options)
 
-    def signal(self, token: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def signal(self, token: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """The job started (`start`), failed (`fail`), says something (`log`), or ended with an exit code (0 to 255)."""
-        return self._transport.text("GET", f"/ping/{quote(token, safe='')}/{quote(signal, safe='')}", query={"rid": rid}, data=body, options=options)
+        return self._transport.text("GET", f"/ping/{quote(token, safe='')}/{quote(signal, safe='')}", query={"rid": rid, "create": create}, data=body, options=options)
+
+    def signal_slug(self, ping_key: str, slug: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+        """The same for the monitor that has this slug in the account of the ping key."""
+        return self._transport.text("GET", f"/ping/{quote(ping_key, safe='')}/{quote(slug, safe='')}/{quote(signal, safe='')}", query={"rid": rid, "create": create}, data=body, options=options)
 
 
 class Schedules:

@@ -76,6 +76,7 @@ _CreatedHeartbeat = TypedDict("_CreatedHeartbeat", {"id": "str", "name": "str", 
 
 
 class CreatedHeartbeat(_CreatedHeartbeat, total=False):
+    slug: str
     tz: str
     last_ping_at: str
     last_start_at: str
@@ -90,6 +91,9 @@ class CreatedKey(_CreatedKey, total=False):
     spend_cap_micro_usd: int
     expires_at: str
     last_used_at: str
+
+
+CreatedPingKey = TypedDict("CreatedPingKey", {"ping_key": "str", "created_at": "str"})
 
 
 _CreatedWebhook = TypedDict("_CreatedWebhook", {"id": "str", "name": "str", "url": "str", "format": "Literal[\"svc\", \"slack\", \"ntfy\"]", "enabled": "bool", "created_at": "str", "updated_at": "str", "secret": "str"})
@@ -168,6 +172,7 @@ _Heartbeat = TypedDict("_Heartbeat", {"id": "str", "name": "str", "period_s": "i
 
 
 class Heartbeat(_Heartbeat, total=False):
+    slug: str
     tz: str
     last_ping_at: str
     last_start_at: str
@@ -1059,13 +1064,14 @@ _HeartbeatsCreateBody = TypedDict("_HeartbeatsCreateBody", {"name": "str"})
 
 
 class HeartbeatsCreateBody(_HeartbeatsCreateBody, total=False):
+    slug: Union[str, None]
     period_s: Union[int, None]
     cron: Union[str, None]
     grace_s: Union[int, None]
     tz: Union[str, None]
 
 
-HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "Union[str, None]", "period_s": "Union[int, None]", "cron": "Union[str, None]", "grace_s": "Union[int, None]", "tz": "Union[str, None]", "paused": "Union[bool, None]"}, total=False)
+HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "Union[str, None]", "slug": "Union[str, None]", "period_s": "Union[int, None]", "cron": "Union[str, None]", "grace_s": "Union[int, None]", "tz": "Union[str, None]", "paused": "Union[bool, None]"}, total=False)
 
 
 HeartbeatsRemoveAnswer = TypedDict("HeartbeatsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
@@ -1075,6 +1081,12 @@ HeartbeatsRotateAnswer = TypedDict("HeartbeatsRotateAnswer", {"ping_url": "str"}
 
 
 HeartbeatsPingsAnswer = TypedDict("HeartbeatsPingsAnswer", {"pings": "List[Ping]"})
+
+
+HeartbeatsGetPingKeyAnswer = TypedDict("HeartbeatsGetPingKeyAnswer", {"created_at": "str"})
+
+
+HeartbeatsRemovePingKeyAnswer = TypedDict("HeartbeatsRemovePingKeyAnswer", {"deleted": "Literal[True]"})
 
 
 _SchedulesListAnswer = TypedDict("_SchedulesListAnswer", {"schedules": "List[Schedule]", "pause": "SchedulesListAnswerPause"})

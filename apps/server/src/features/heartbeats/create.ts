@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/quotas.ts';
+import { claimSlug } from './heartbeats.slugs.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { checkCron, defaultGraceS, nextOf } from './heartbeats.times.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';
@@ -9,15 +10,17 @@ import { toRecord } from './heartbeats.view.ts';
 export const create = operation(contract.heartbeats.create, async (context, { body }) => {
   const { clock, actor, kernel } = context;
   const { accountId } = actor;
-  const { cron = null, tz = null } = body;
+  const { cron = null, tz = null, slug = null } = body;
   if (cron !== null) checkCron(cron, tz);
   const periodS = cron === null ? (body.period_s as number) : nextOf(cron, tz, clock.now()).periodS;
   const token = newToken();
   const row = await context.transaction(async (db) => {
     await checkQuota(kernel.config, db, heartbeatsQuota, accountId);
+    if (slug !== null) await claimSlug(db, accountId, slug);
     return insertMonitor(db, clock, {
       accountId,
       name: body.name,
+      slug,
       periodS,
       graceS: body.grace_s ?? defaultGraceS(periodS),
       cron,

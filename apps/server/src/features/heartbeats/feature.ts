@@ -1,6 +1,9 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
+import { createPingKey } from './createPingKey.ts';
+import { getPingKey } from './getPingKey.ts';
+import { removePingKey } from './removePingKey.ts';
 import type { HeartbeatHooks } from './heartbeats.alert.ts';
 import { PingBatches } from './heartbeats.batch.ts';
 import { Ticker } from './heartbeats.ticker.ts';
@@ -11,6 +14,7 @@ import { pings } from './pings.ts';
 import { remove } from './remove.ts';
 import { rotate } from './rotate.ts';
 import { signal } from './signal.ts';
+import { signalSlug } from './signalSlug.ts';
 import { update } from './update.ts';
 import { heartbeatsQuota } from './heartbeats.sql.ts';
 
@@ -29,8 +33,12 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       remove,
       rotate,
       pings,
+      createPingKey,
+      getPingKey,
+      removePingKey,
       ping: ping(batches),
       signal: signal(batches),
+      signalSlug: signalSlug(batches),
     },
     start(_kernel, { works }) {
       if (works) ticker.start();

@@ -2,11 +2,12 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, toApiError } from '../../kernel/http/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
+import { ownersOf } from './heartbeats.keys.sql.ts';
 import { receive, type Signal } from './heartbeats.rules.ts';
 import {
   type Changed,
   insertPings,
-  lockByToken,
+  lockAddressed,
   type MonitorRow,
   type NewPing,
   saveStates,
@@ -14,14 +15,19 @@ import {
   trimPings,
 } from './heartbeats.sql.ts';
 
+/** Whom a ping names: the hash of a monitor's token; or that of a ping key, and a slug. */
+export interface Address {
+  hash: Buffer;
+  slug?: string;
+}
+
 /** A ping as it came. */
-export interface Arrival extends Signal {
-  tokenHash: Buffer;
+export interface Arrival extends Signal, Address {
   body: Buffer;
 }
 
 interface Waiting extends Arrival {
-  /** Answers whether the token is known, once that is committed. */
+  /** Answers whether its address is known, once that is committed. */
   done: PromiseWithResolvers<boolean>;
 }
 
@@ -48,7 +54,7 @@ export class PingBatches {
     this.#hooks = hooks;
   }
 
-  /** Resolves when the ping is stored; false when nobody has its token. */
+  /** Resolves when the ping is stored; false when nobody has its address. */
   add(arrival: Arrival): Promise<boolean> {
     if (this.#waiting.length >= mostWaiting) {
       const headers = { 'retry-after': '1' };
@@ -74,7 +80,7 @@ export class PingBatches {
   async #answer(batch: readonly Waiting[]): Promise<void> {
     try {
       const known = await inTransaction(this.#kernel.sql, (tx) => this.#store(tx, batch));
-      for (const { done, tokenHash } of batch) done.resolve(known.has(tokenHash.toString('latin1')));
+      for (const one of batch) one.done.resolve(known.has(one));
     } catch (error) {
       // A database that is away may have committed, and will not take them one by one either.
       if (batch.length === 1 || toApiError(error).code === 'unavailable') {
@@ -83,14 +89,12 @@ export class PingBatches {
     }
   }
 
-  /** Stores a batch; answers the hashes that belong to a monitor. */
-  async #store(tx: Db, batch: readonly Waiting[]): Promise<Set<string>> {
-    const byHash = Map.groupBy(batch, ({ tokenHash }) => tokenHash.toString('latin1'));
-    const hashes = [...byHash.values()].map(([first]) => (first as Waiting).tokenHash);
-    const monitors = await lockByToken(tx, this.#kernel.clock, hashes);
-    const [any] = monitors;
+  /** Stores a batch; answers those of it that belong to a monitor. */
+  async #store(tx: Db, batch: readonly Waiting[]): Promise<Set<Waiting>> {
+    const byMonitor = await this.#lock(tx, batch);
+    const [any] = byMonitor.keys();
     if (!any) return new Set();
-    const results = monitors.map((row) => fold(row, byHash.get(row.token_hash.toString('latin1')) ?? []));
+    const results = [...byMonitor].map(([row, arrivals]) => fold(row, arrivals));
     await saveStates(
       tx,
       results.map(({ changed }) => changed),
@@ -112,9 +116,39 @@ export class PingBatches {
       this.#hooks,
       results.flatMap(({ happened }) => happened),
     );
-    return new Set(monitors.map((row) => row.token_hash.toString('latin1')));
+    return new Set([...byMonitor.values()].flat());
+  }
+
+  /** Locks the monitors of a batch; answers each with its pings, in the order in which they came. */
+  async #lock(tx: Db, batch: readonly Waiting[]): Promise<Map<MonitorRow, Waiting[]>> {
+    const distinct = (ones: readonly Waiting[]): Buffer[] => [
+      ...new Map(ones.map(({ hash }) => [textOf(hash), hash])).values(),
+    ];
+    const bySlug = batch.filter(({ slug }) => slug !== undefined);
+    const owners = bySlug.length === 0 ? [] : await ownersOf(tx, distinct(bySlug));
+    const accounts = new Map(owners.map(({ key_hash, account_id }) => [textOf(key_hash), account_id]));
+    /** Both are looked for as they are once the row is locked: a token may be replaced meanwhile. */
+    const addressOf = ({ hash, slug }: Waiting): string =>
+      slug === undefined ? textOf(hash) : `${accounts.get(textOf(hash))} ${slug}`;
+    const named = new Map(
+      bySlug.flatMap((one) => {
+        const accountId = accounts.get(textOf(one.hash));
+        return accountId === undefined ? [] : [[addressOf(one), { accountId, slug: one.slug as string }] as const];
+      }),
+    );
+    const tokens = distinct(batch.filter(({ slug }) => slug === undefined));
+    const rows = await lockAddressed(tx, this.#kernel.clock, tokens, [...named.values()]);
+    const byAddress = new Map<string, MonitorRow>();
+    for (const row of rows) {
+      byAddress.set(textOf(row.token_hash), row);
+      if (row.slug !== null) byAddress.set(`${row.account_id} ${row.slug}`, row);
+    }
+    const known = batch.filter((one) => byAddress.has(addressOf(one)));
+    return Map.groupBy(known, (one) => byAddress.get(addressOf(one)) as MonitorRow);
   }
 }
+
+const textOf = (hash: Buffer): string => hash.toString('latin1');
 
 /** What the pings of one monitor make of it, in the order in which they came. */
 function fold(row: MonitorRow, arrivals: readonly Arrival[]) {

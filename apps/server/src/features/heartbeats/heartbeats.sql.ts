@@ -12,6 +12,7 @@ export interface MonitorRow {
   id: string;
   account_id: string;
   name: string;
+  slug: string | null;
   period_s: number;
   grace_s: number;
   cron: string | null;
@@ -39,7 +40,7 @@ export interface MonitorRow {
 const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
 
 const columns = (db: Db, time: Time) => db`
-  id, account_id, name, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
+  id, account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
   last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
   ${nowMs(db, time)} as now`;
 
@@ -47,20 +48,22 @@ const columns = (db: Db, time: Time) => db`
 export interface NewMonitor extends Times {
   accountId: string;
   name: string;
+  /** One that no monitor of the account has. */
+  slug: string | null;
   tokenHash: Buffer;
 }
 
 /** Creates a monitor that expects its first success from now on. */
 export async function insertMonitor(db: Db, time: Time, monitor: NewMonitor): Promise<MonitorRow> {
-  const { accountId, name, periodS, graceS, cron, tz, tokenHash } = monitor;
+  const { accountId, name, slug, periodS, graceS, cron, tz, tokenHash } = monitor;
   const [clock] = await db<{ now: string }[]>`select ${nowMs(db, time)} as now`;
   const at = (clock as { now: string }).now;
   const first = cron === null ? undefined : nextOf(cron, tz, Date.parse(at));
   const expectedAt = first?.expectedAt ?? Date.parse(at) + periodS * 1000;
   const [row] = await db<MonitorRow[]>`
     insert into heartbeats.monitors
-      (account_id, name, period_s, grace_s, cron, tz, expected_at, token_hash, armed_at, deadline, created_at, updated_at)
-    values (${accountId}, ${name}, ${first?.periodS ?? periodS}, ${graceS}, ${cron}, ${tz},
+      (account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, armed_at, deadline, created_at, updated_at)
+    values (${accountId}, ${name}, ${slug}, ${first?.periodS ?? periodS}, ${graceS}, ${cron}, ${tz},
       ${first ? instantOf(expectedAt) : null}, ${tokenHash}, ${at}, ${instantOf(expectedAt + graceS * 1000)}, ${at}, ${at})
     returning ${columns(db, time)}`;
   return row as MonitorRow;
@@ -105,12 +108,30 @@ export async function lockMonitor(db: Db, time: Time, accountId: string, id: str
   return row;
 }
 
-/** The monitors of these tokens, locked in the order of their ids: no two transactions wait for each other. */
-export async function lockByToken(db: Db, time: Time, hashes: readonly Buffer[]): Promise<MonitorRow[]> {
+/** A monitor by its slug. */
+export interface Named {
+  accountId: string;
+  slug: string;
+}
+
+/** The monitors of these tokens and names, locked in the order of their ids: no two transactions wait for each other. */
+export async function lockAddressed(
+  db: Db,
+  time: Time,
+  hashes: readonly Buffer[],
+  named: readonly Named[],
+): Promise<MonitorRow[]> {
+  const byToken = db`token_hash = any(array(select decode(hash, 'hex') from unnest(${hashes.map(hex)}::text[]) as hash))`;
+  const byName = db`
+    select m.id from heartbeats.monitors m join unnest(${named.map((one) => one.accountId)}::uuid[],
+      ${named.map((one) => one.slug)}::text[]) as n (account_id, slug) using (account_id, slug)`;
+  // Most batches have tokens only, and one look-up is enough for these.
+  const wanted =
+    named.length === 0
+      ? byToken
+      : db`id = any(array(select id from heartbeats.monitors where ${byToken} union ${byName}))`;
   return db<MonitorRow[]>`
-    select ${columns(db, time)} from heartbeats.monitors
-    where token_hash = any(array(select decode(hash, 'hex') from unnest(${hashes.map(hex)}::text[]) as hash))
-    order by id for update`;
+    select ${columns(db, time)} from heartbeats.monitors where ${wanted} order by id for update`;
 }
 
 /** postgres.js takes an array of bytes for one of its elements. */
@@ -206,11 +227,11 @@ export async function updateTerms(
   db: Db,
   time: Time,
   id: string,
-  terms: Omit<Times, 'periodS'> & { name?: string | undefined },
+  terms: Omit<Times, 'periodS'> & { name?: string | undefined; slug: string | null },
 ): Promise<MonitorRow> {
   const [row] = await db<MonitorRow[]>`
     update heartbeats.monitors set
-      name = coalesce(${terms.name ?? null}::text, name), grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
+      name = coalesce(${terms.name ?? null}::text, name), slug = ${terms.slug}, grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
       updated_at = ${nowMs(db, time)}
     where id = ${id} returning ${columns(db, time)}`;
   return row as MonitorRow;

@@ -394,7 +394,7 @@ describe('heartbeats', () => {
       exitCode: null,
       rid: null,
       body: Buffer.alloc(0),
-      tokenHash: hashToken(gateway.kernel.keyring, path.slice('/ping/'.length)) as Buffer,
+      hash: hashToken(gateway.kernel.keyring, path.slice('/ping/'.length)) as Buffer,
     }));
     // The first is alone in its transaction; the other two and a third share the next.
     const outcomes = await Promise.allSettled([...arrivals.slice(1), ...arrivals].map((one) => batches.add(one)));

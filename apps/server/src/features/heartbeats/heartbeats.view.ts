@@ -8,6 +8,7 @@ export function toRecord(row: MonitorRow): z.input<typeof heartbeat> {
   return {
     id: row.id,
     name: row.name,
+    ...(row.slug !== null && { slug: row.slug }),
     period_s: row.period_s,
     cron: row.cron,
     grace_s: row.grace_s,

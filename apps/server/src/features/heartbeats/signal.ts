@@ -1,17 +1,13 @@
 import { contract } from '@svc/contract';
-import { badRequest, notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { take } from './heartbeats.addresses.ts';
 import type { PingBatches } from './heartbeats.batch.ts';
-import { signalOf } from './heartbeats.rules.ts';
-import { take } from './ping.ts';
+import { isPingKey } from './heartbeats.token.ts';
 
+/** What the last part of the path means hangs on the first: after a ping key it is a slug, whatever it looks like. */
 export const signal = (batches: PingBatches): Operation =>
-  operation(contract.heartbeats.signal, (context, { params, query }) => {
-    const meant = signalOf(params.signal);
-    if (meant === undefined) throw notFound('route');
-    if (meant === null) {
-      const message = 'an exit code is 0 to 255';
-      throw badRequest(message, { signal: [message] });
-    }
-    return take(batches, context, params.token, { ...meant, rid: query.rid ?? null });
-  });
+  operation(contract.heartbeats.signal, (context, { params: { token, signal: word }, query }) =>
+    isPingKey(token)
+      ? take(batches, context, { pingKey: token, slug: word }, '', query)
+      : take(batches, context, { token }, word, query),
+  );

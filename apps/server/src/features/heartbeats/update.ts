@@ -3,6 +3,7 @@ import { notFound } from '../../kernel/http/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { expire, type MonitorState, pause, retimed } from './heartbeats.rules.ts';
+import { claimSlug } from './heartbeats.slugs.ts';
 import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.ts';
 import { checkCron, defaultGraceS } from './heartbeats.times.ts';
 import { toRecord } from './heartbeats.view.ts';
@@ -14,11 +15,17 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       const { kernel, clock, actor } = context;
       const row = await lockMonitor(tx, clock, actor.accountId, params.id);
       if (!row) throw notFound('heartbeat');
+      const { slug } = body;
+      if (slug) await claimSlug(tx, actor.accountId, slug, row.id);
       const now = Date.parse(row.now);
       const before = stateOf(row);
       const step = body.paused === undefined ? expire(before, now) : pause(before, body.paused, now);
       const state = withTimes(step.state, body, now);
-      const changed = await updateTerms(tx, clock, row.id, { ...state, name: body.name });
+      const changed = await updateTerms(tx, clock, row.id, {
+        ...state,
+        name: body.name,
+        slug: slug === undefined ? row.slug : slug,
+      });
       await saveStates(tx, [{ id: row.id, state, pingSeq: row.ping_seq }]);
       await announce(kernel, tx, hooks, happenedIn(row, before, step));
       return toRecord({ ...changed, ...columnsOf(state) });

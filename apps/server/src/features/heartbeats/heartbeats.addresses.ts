@@ -1,0 +1,41 @@
+import { slugPattern } from '@svc/contract';
+import type { Context } from '../../kernel/http/context.ts';
+import { badRequest, notFound } from '../../kernel/http/errors.ts';
+import type { Address, PingBatches } from './heartbeats.batch.ts';
+import { signalOf } from './heartbeats.rules.ts';
+import { provision } from './heartbeats.slugs.ts';
+import { hashPingKey, hashToken } from './heartbeats.token.ts';
+
+/** Whom a path names: a monitor by its token, or by its slug under a ping key. */
+type Addressed = { token: string } | { pingKey: string; slug: string };
+
+/** Takes a ping whose path ends with `word`: answers once it is stored, and 404 for an address that nobody has. */
+export async function take(
+  batches: PingBatches,
+  { kernel, anything }: Context,
+  addressed: Addressed,
+  word: string,
+  query: { rid?: string | undefined; create?: string | undefined },
+): Promise<'OK'> {
+  const meant = signalOf(word);
+  if (meant === undefined) throw notFound('route');
+  if (meant === null) {
+    const message = 'an exit code is 0 to 255';
+    throw badRequest(message, { signal: [message] });
+  }
+  const arrival = { ...meant, rid: query.rid ?? null, body: anything };
+  if ('token' in addressed) {
+    const hash = hashToken(kernel.keyring, addressed.token);
+    if (hash && (await batches.add({ ...arrival, hash }))) return 'OK';
+    throw notFound('heartbeat');
+  }
+  const { slug } = addressed;
+  const hash = hashPingKey(kernel.keyring, addressed.pingKey);
+  if (!hash) throw notFound('heartbeat');
+  const address: Address = { hash, slug };
+  // What is no slug is looked up nowhere: the database takes no NUL.
+  const add = (): Promise<boolean> | false => slugPattern.test(slug) && batches.add({ ...arrival, ...address });
+  if (await add()) return 'OK';
+  if (query.create === '1' && (await provision(kernel, hash, slug)) && (await add())) return 'OK';
+  throw notFound('heartbeat');
+}

@@ -1,0 +1,14 @@
+import { contract } from '@svc/contract';
+import { writeAct } from '../../kernel/audit.ts';
+import { notFound } from '../../kernel/http/errors.ts';
+import { operation } from '../../kernel/feature.ts';
+import { deletePingKey } from './heartbeats.keys.sql.ts';
+
+export const removePingKey = operation(contract.heartbeats.removePingKey, (context) =>
+  context.transaction(async (tx) => {
+    const { accountId } = context.actor;
+    if (!(await deletePingKey(tx, accountId))) throw notFound('ping key');
+    await writeAct(tx, { accountId, by: context.by, action: 'heartbeats.removePingKey' });
+    return { deleted: true as const };
+  }),
+);
