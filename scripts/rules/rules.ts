@@ -222,6 +222,8 @@ const otherUrls: Readonly<Record<string, string>> = {
   'health.live': 'probes stand at the root',
   'health.ready': 'probes stand at the root',
   'health.status': 'probes stand at the root',
+  'heartbeats.badgeSvg': 'short, as it is put into pages',
+  'heartbeats.badgeJson': 'short, as it is put into pages',
   'heartbeats.ping': 'short, as it is typed into scripts',
   'heartbeats.signal': 'short, as it is typed into scripts',
   'heartbeats.signalSlug': 'short, as it is typed into scripts',

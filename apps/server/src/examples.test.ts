@@ -146,6 +146,10 @@ const makers: Makers = {
     await scene.id('heartbeat');
     return scene.id('pingToken');
   },
+  async badgeToken(scene) {
+    const { json_url } = await scene.call('POST', `/v1/heartbeats/${await scene.id('heartbeat')}/badge`);
+    return /([^/]+)\.json$/.exec(json_url)?.[1] as string;
+  },
   pingKey: async (scene) => (await scene.call('POST', '/v1/heartbeats/ping-key')).ping_key,
   rid: () => Promise.resolve(randomUUID()),
   async trace({ gateway, account }) {
@@ -226,6 +230,9 @@ const preparations: Record<string, Preparation> = {
   },
   'heartbeats.getPingKey': { before: (scene) => scene.id('pingKey') },
   'heartbeats.removePingKey': { before: (scene) => scene.id('pingKey') },
+  'heartbeats.listBadges': { before: (scene) => scene.id('badgeToken') },
+  'heartbeats.removeBadge': { before: (scene) => scene.id('badgeToken') },
+  'heartbeats.removeAccountBadge': { before: (scene) => scene.call('POST', '/v1/heartbeats/badge') },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },
   'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },

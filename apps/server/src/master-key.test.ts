@@ -56,6 +56,7 @@ describe('rotation of the master key', () => {
     let vapid = '';
     let ping = '';
     let pingKey = '';
+    let badge = '';
     const hook = { name: 'x', url: 'https://93.184.215.14/x' };
     const hooks = '/v1/notifications/webhooks';
     {
@@ -69,6 +70,7 @@ describe('rotation of the master key', () => {
       const monitor = await http(own.gateway.url, '/v1/heartbeats', { key, body: { name: 'job', period_s: 60 } });
       ping = new URL(monitor.body.ping_url).pathname;
       pingKey = (await http(own.gateway.url, '/v1/heartbeats/ping-key', { method: 'POST', key })).body.ping_key;
+      badge = (await http(own.gateway.url, '/v1/heartbeats/badge', { method: 'POST', key })).body.json_url;
       const run = await http(own.gateway.url, `/v1/schedules/${first}/run`, { method: 'POST', key });
       assert.equal(run.body.queued, true);
       await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /stop every part/);
@@ -91,6 +93,7 @@ describe('rotation of the master key', () => {
     assert.equal((await http(gateway.url, hooks, { key })).body.webhooks[0].url, hook.url);
     assert.equal((await http(gateway.url, ping)).status, 200, 'the address of a monitor is known to its job alone');
     assert.equal((await http(gateway.url, `/ping/${pingKey}/job?create=1`)).status, 200, 'and a ping key too');
+    assert.equal((await http(gateway.url, new URL(badge).pathname)).status, 200, 'and a badge');
     const rows = await gateway.kernel.sql<{ sealed_headers: Buffer }[]>`
       select sealed_headers from schedules.schedules union all select sealed_headers from scheduler.runs`;
     const opened = rows.map((row) => gateway.kernel.keyring.open(sealedScheduleHeaders, row.sealed_headers).toString());

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, limit, nextCursor, page, resettable, text, uuid } from './fields.ts';
+import { badges } from './heartbeats.badges.ts';
 import { anything, json, plain, route } from './route.ts';
 
 /** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
@@ -212,6 +213,7 @@ export const heartbeats = {
     auth: 'key',
     answers: json(z.object({ deleted: z.literal(true) })),
   }),
+  ...badges,
   ping: route({
     ...ping,
     path: '/ping/{token}',

@@ -34,10 +34,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * What is kept for good and cannot be made again under another master key: hashes of API keys, and of tokens of
- * monitors and keys that ping them, whose texts nobody has. A rotation keeps the key that they were made with, sealed.
+ * What is kept for good and cannot be made again under another master key: hashes of API keys, and of tokens
+ * and keys by which monitors are pinged and shown, whose texts nobody has. A rotation keeps the key that they were made with, sealed.
  */
-const lasting = new Set(['mac:api-key', 'mac:ping-token', 'mac:ping-key']);
+const lasting = new Set(['mac:api-key', 'mac:ping-token', 'mac:ping-key', 'mac:badge-token']);
 
 /**
  * Derives the keyring of a master key (setting `SVC_MASTER_KEY`) with HKDF-SHA-256. `firstKey`: the master key before all

@@ -16,6 +16,12 @@ const fresh: z.output<typeof heartbeat> = {
   updated_at: '2026-11-01T10:00:00.000Z',
 };
 
+const madeBadge = {
+  svg_url: `https://svc.example.com/badge/${samples.badgeToken}.svg`,
+  json_url: `https://svc.example.com/badge/${samples.badgeToken}.json`,
+  created_at: '2026-11-01T10:00:00.000Z',
+};
+
 /** What a person reads of the routes of monitors. */
 export const heartbeatsDocs = {
   list: {
@@ -113,6 +119,46 @@ export const heartbeatsDocs = {
     description:
       'Pings with it answer 404 from then on, and those of the `ping_url` of each monitor go on. 404 when there is none.',
     example: { response: { deleted: true } },
+  },
+  listBadges: {
+    description:
+      'Whatever has an address that needs no key is listed here. The addresses themselves were in the answers that made them; ' +
+      'one that was lost is made anew.',
+    example: {
+      query: { limit: 100 },
+      response: { badges: [{ heartbeat_id: samples.heartbeat, created_at: '2026-11-01T10:00:00.000Z' }] },
+    },
+  },
+  createBadge: {
+    description:
+      'A monitor has no badge unless one is made. Whoever has the address sees name and state of this monitor, and can neither ' +
+      'ping nor learn anything else; put it into a README or a status page.',
+    example: { params: { id: samples.heartbeat }, response: madeBadge },
+  },
+  removeBadge: {
+    description: 'The address answers 404 from then on. 404 when there is none.',
+    example: { params: { id: samples.heartbeat }, response: { deleted: true } },
+  },
+  createAccountBadge: {
+    description:
+      'It says `down` when any monitor is, else `late` when any is, else `up`; those that are paused or new do not count. ' +
+      'No name and no number is shown.',
+    example: { response: madeBadge },
+  },
+  removeAccountBadge: {
+    description: 'The address answers 404 from then on. 404 when there is none.',
+    example: { response: { deleted: true } },
+  },
+  badgeSvg: {
+    description: 'For `<img>` and Markdown. No cache keeps it, and nothing in it runs.',
+    example: { params: { badge_token: samples.badgeToken }, response: 'The picture' },
+  },
+  badgeJson: {
+    description: 'For `https://img.shields.io/endpoint?url=…`, and for pages that draw their own.',
+    example: {
+      params: { badge_token: samples.badgeToken },
+      response: { schemaVersion: 1, label: 'Nightly import', message: 'new', color: 'lightgrey' },
+    },
   },
   ping: {
     description:

@@ -38,6 +38,8 @@ export const samples = {
   pingToken: 'EXAMPLE-ping-token-EXAMPLE-00000',
   /** The ping key of the account. */
   pingKey: 'pk_EXAMPLE-ping-key-EXAMPLE-0000000',
+  /** Of the badge of the monitor. */
+  badgeToken: 'EXAMPLE-badge-token-EXAMPLE-0000',
   /** One execution of a monitored job. */
   rid: 'df7cce59-99ee-443a-b876-fddd3a42d2ea',
   /** A running sandbox. */

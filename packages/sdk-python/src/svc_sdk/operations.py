@@ -251,6 +251,38 @@ class Heartbeats:
         """End the account's ping key; addresses of single monitors go on."""
         return self._transport.json("DELETE", "/v1/heartbeats/ping-key", options=options)
 
+    def list_badges(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListBadgesAnswer:
+        """What has a badge, newest first, without the addresses."""
+        return self._transport.json("GET", "/v1/heartbeats/badges", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_badges_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Badge]:
+        """What has a badge, newest first, without the addresses. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/heartbeats/badges", query={"limit": limit, "cursor": cursor}, items="badges", options=options)
+
+    def create_badge(self, id: str, *, options: Optional[CallOptions] = None) -> types.CreatedBadge:
+        """Show a monitor's name and state at a public address, in this response only; the one before answers 404."""
+        return self._transport.json("POST", f"/v1/heartbeats/{quote(id, safe='')}/badge", idempotent=True, options=options)
+
+    def remove_badge(self, id: str, *, options: Optional[CallOptions] = None) -> types.HeartbeatsRemoveBadgeAnswer:
+        """End the public address of a monitor."""
+        return self._transport.json("DELETE", f"/v1/heartbeats/{quote(id, safe='')}/badge", options=options)
+
+    def create_account_badge(self, *, options: Optional[CallOptions] = None) -> types.CreatedBadge:
+        """Show the worst state of all monitors at a public address, in this response only; the one before answers 404."""
+        return self._transport.json("POST", "/v1/heartbeats/badge", idempotent=True, options=options)
+
+    def remove_account_badge(self, *, options: Optional[CallOptions] = None) -> types.HeartbeatsRemoveAccountBadgeAnswer:
+        """End the public address of all monitors together."""
+        return self._transport.json("DELETE", "/v1/heartbeats/badge", options=options)
+
+    def badge_svg(self, badge_token: str, *, options: Optional[CallOptions] = None) -> bytes:
+        """A badge as a picture."""
+        return self._transport.bytes("GET", f"/badge/{quote(badge_token, safe='')}.svg", options=options)
+
+    def badge_json(self, badge_token: str, *, options: Optional[CallOptions] = None) -> types.BadgeEndpoint:
+        """A badge as an endpoint of shields.io."""
+        return self._transport.json("GET", f"/badge/{quote(badge_token, safe='')}.json", options=options)
+
     def ping(self, token: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """The job succeeded."""
         return self._transport.text("GET", f"/ping/{quote(token, safe='')}", query={"rid": rid}, data=body, options=options)

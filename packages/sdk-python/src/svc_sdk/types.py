@@ -47,6 +47,16 @@ class Artifact(_Artifact, total=False):
 AudioText = TypedDict("AudioText", {"text": "str"})
 
 
+_Badge = TypedDict("_Badge", {"created_at": "str"})
+
+
+class Badge(_Badge, total=False):
+    heartbeat_id: str
+
+
+BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "label": "str", "message": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "color": "Literal[\"brightgreen\", \"orange\", \"red\", \"lightgrey\"]"})
+
+
 ChatCompletion = TypedDict("ChatCompletion", {"id": "str", "model": "str", "choices": "List[ChatCompletionChoicesItem]"})
 
 
@@ -70,6 +80,9 @@ Command = TypedDict("Command", {"cmd": "Union[List[str], None]", "shell": "Union
 
 
 CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"})
+
+
+CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
 
 _CreatedHeartbeat = TypedDict("_CreatedHeartbeat", {"id": "str", "name": "str", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
@@ -1087,6 +1100,19 @@ HeartbeatsGetPingKeyAnswer = TypedDict("HeartbeatsGetPingKeyAnswer", {"created_a
 
 
 HeartbeatsRemovePingKeyAnswer = TypedDict("HeartbeatsRemovePingKeyAnswer", {"deleted": "Literal[True]"})
+
+
+_HeartbeatsListBadgesAnswer = TypedDict("_HeartbeatsListBadgesAnswer", {"badges": "List[Badge]"})
+
+
+class HeartbeatsListBadgesAnswer(_HeartbeatsListBadgesAnswer, total=False):
+    next_cursor: str
+
+
+HeartbeatsRemoveBadgeAnswer = TypedDict("HeartbeatsRemoveBadgeAnswer", {"deleted": "Literal[True]"})
+
+
+HeartbeatsRemoveAccountBadgeAnswer = TypedDict("HeartbeatsRemoveAccountBadgeAnswer", {"deleted": "Literal[True]"})
 
 
 _SchedulesListAnswer = TypedDict("_SchedulesListAnswer", {"schedules": "List[Schedule]", "pause": "SchedulesListAnswerPause"})

@@ -79,6 +79,7 @@ describe('svc accounts delete', () => {
     await ok('POST', '/v1/schedules/pause', {});
     await ok('POST', '/v1/heartbeats', { name: 'x', period_s: 60 });
     await ok('POST', '/v1/heartbeats/ping-key');
+    await ok('POST', '/v1/heartbeats/badge');
     await ok('POST', '/v1/notifications/test', {});
     const { id: prompt } = await ok('POST', '/v1/prompts', { prompt: 'Mine' });
     await ok('POST', `/v1/prompts/${prompt}/launch`);

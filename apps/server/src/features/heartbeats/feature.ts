@@ -1,5 +1,12 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { badgeJson } from './badgeJson.ts';
+import { badgeSvg } from './badgeSvg.ts';
+import { createAccountBadge } from './createAccountBadge.ts';
+import { createBadge } from './createBadge.ts';
+import { listBadges } from './listBadges.ts';
+import { removeAccountBadge } from './removeAccountBadge.ts';
+import { removeBadge } from './removeBadge.ts';
 import { create } from './create.ts';
 import { createPingKey } from './createPingKey.ts';
 import { getPingKey } from './getPingKey.ts';
@@ -34,6 +41,13 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       rotate,
       pings,
       createPingKey,
+      badgeJson,
+      badgeSvg,
+      createAccountBadge,
+      createBadge,
+      listBadges,
+      removeAccountBadge,
+      removeBadge,
       getPingKey,
       removePingKey,
       ping: ping(batches),

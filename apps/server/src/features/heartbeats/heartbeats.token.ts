@@ -24,3 +24,8 @@ export function hashToken(keyring: Keyring, token: string): Buffer | undefined {
 export function hashPingKey(keyring: Keyring, key: string): Buffer | undefined {
   return isPingKey(key) ? keyring.mac('ping-key', key) : undefined;
 }
+
+/** The same of the token of a badge. */
+export function hashBadge(keyring: Keyring, token: string): Buffer | undefined {
+  return shape.test(token) ? keyring.mac('badge-token', token) : undefined;
+}

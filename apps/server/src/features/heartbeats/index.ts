@@ -3,5 +3,5 @@ import type { AccountData } from '../../kernel/deletion.ts';
 /** What it keeps of an account. */
 export const heartbeatsData: AccountData = {
   name: 'heartbeats',
-  tables: ['heartbeats.monitors', 'heartbeats.ping_keys'],
+  tables: ['heartbeats.monitors', 'heartbeats.ping_keys', 'heartbeats.badges'],
 };
