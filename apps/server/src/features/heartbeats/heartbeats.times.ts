@@ -25,10 +25,11 @@ export function nextOf(cron: string, tz: string | null, after: number): Expectat
   return { expectedAt, periodS: Math.min(Math.max(gapS, shortestS), longestS) };
 }
 
-/** Throws 400 for an expression that a schedule would refuse or that has seconds, and for a zone without a clock. */
+/** Throws 400 for an expression that a schedule would refuse or that has seconds, and for what is no name of a zone. */
 export function checkCron(cron: string, tz: string | null): void {
-  const hasSeconds = cron.trim().split(/[ \t]+/).length === 6;
-  const fault = hasSeconds ? 'has 5 fields here: no job is watched to the second' : cronError(cron);
+  const text = cron.trim();
+  const hasFive = text.startsWith('@') || text.split(/[ \t]+/).length === 5;
+  const fault = hasFive ? cronError(cron) : 'has 5 fields here, from minute to weekday, or is a macro such as @daily';
   if (fault !== undefined) throw badRequest(`cron: ${fault}`, { cron: [fault] });
   if (tz === null || isZone(tz)) return;
   const message = 'must be the name of a time zone where cron goes by it, such as Europe/Bucharest';
