@@ -31,6 +31,8 @@ export interface Images {
 export interface Workspaces {
   /** Where the directory of `id` is. */
   path(id: string): string;
+  /** Where that is which its user installs, beside it and within its limit; undefined for one of a release without that. */
+  local(id: string): string | undefined;
   /** Makes an empty one that belongs to `uid` (0700) and cannot grow over the limit; with `out` inside. */
   create(id: string, uid: number): Promise<string>;
   /** Makes `to` a copy of `from`, with owners, modes and times; shares blocks where the file system can. */

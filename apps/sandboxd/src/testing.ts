@@ -43,7 +43,7 @@ export interface Executed {
 /** A sandboxd that runs as a process of its own. */
 export interface Daemon {
   dir: string;
-  /** Directory of the workspaces. */
+  /** Directory of the workspaces: the files of one are in `<name>/files`. */
   workspaces: string;
   call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<HttpAnswer<T>>;
   create(id: string, changes?: Partial<NewSandbox>): Promise<HttpAnswer<Record<string, unknown>>>;
@@ -85,7 +85,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
   await start();
   const daemon: Daemon = {
     dir,
-    workspaces: join(dir, 'workspaces/mnt/workspaces'),
+    workspaces: join(dir, 'workspaces/mnt/volumes'),
     async call<T>(method: string, path: string, body?: unknown): Promise<HttpAnswer<T>> {
       const asked = request({ socketPath: socket, method, path });
       asked.end(body === undefined ? undefined : JSON.stringify(body));

@@ -5,7 +5,7 @@ import { guestUid } from '../parts.ts';
 import { agentCommand, agentPath } from './agent.ts';
 import type { Driver, Instance } from './driver.ts';
 import { meminfoOf } from './meminfo.ts';
-import { mostProcesses, tmpfsSizes } from './oci.ts';
+import { localPath, mostProcesses, tmpfsSizes } from './oci.ts';
 import { run } from './run.ts';
 import { seccompProgram } from './seccomp.ts';
 
@@ -19,11 +19,12 @@ const probeUid = 719_999;
  * and code inside could write `/proc/sys/kernel/core_pattern` (measured).
  */
 const asUser = `
-mount -t tmpfs -o mode=755,size=64k svc /mnt && mkdir /mnt/root /mnt/workspace /mnt/guest &&
+mount -t tmpfs -o mode=755,size=64k svc /mnt && mkdir /mnt/root /mnt/workspace /mnt/guest /mnt/local &&
 mount --bind "$1" /mnt/root && mount --bind "$2" /mnt/workspace && mount --bind "$3" /mnt/guest &&
 cp "$6" /mnt/meminfo && chmod 644 /mnt/meminfo || exit 1
+if [ -n "$7" ]; then mount --bind "$7" /mnt/local || exit 1; fi
 uid=$4 filter=$5
-shift 6
+shift 7
 exec setpriv --reuid "$uid" --regid "$uid" --clear-groups --pdeathsig KILL -- "$@" 3<"$filter"`;
 
 /** The same where sandboxd is no root: its own user runs everything, inside a user namespace. */
@@ -47,11 +48,11 @@ export function createBubblewrap(): Driver {
       await writeFile(filter, program);
       const meminfo = join(instance.dir, 'meminfo');
       await writeFile(meminfo, meminfoOf(instance.limits.memoryBytes));
-      const { rootfs, workspace, guest } = instance;
+      const { rootfs, workspace, guest, local } = instance;
       const enter = `${instance.enter === '' ? ':' : instance.enter}\nexec "$@"`;
       const shell = ['/bin/sh', '-c', enter, 'sh'];
       if (!isRoot) {
-        const own = { rootfs, workspace, guest, meminfo };
+        const own = { rootfs, workspace, guest, meminfo, local: local ?? '' };
         return [...shell, '/bin/sh', '-c', asSelf, 'sh', filter, ...bwrap(instance, own)];
       }
       const places = {
@@ -59,9 +60,10 @@ export function createBubblewrap(): Driver {
         workspace: '/mnt/workspace',
         guest: '/mnt/guest',
         meminfo: '/mnt/meminfo',
+        local: '/mnt/local',
       };
       const unshared = ['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', asUser, 'sh'];
-      const placed = [rootfs, workspace, guest, String(instance.uid), filter, meminfo];
+      const placed = [rootfs, workspace, guest, String(instance.uid), filter, meminfo, local ?? ''];
       return [shell, ['setpriv', '--pdeathsig', 'KILL', '--'], unshared, placed, bwrap(instance, places)].flat();
     },
     restore: none,
@@ -92,7 +94,7 @@ const isolation = [
 
 function bwrap(
   instance: Instance,
-  places: { rootfs: string; workspace: string; guest: string; meminfo: string },
+  places: { rootfs: string; workspace: string; guest: string; meminfo: string; local: string },
 ): string[] {
   const memory = Object.entries(tmpfsSizes).filter(([path]) => path !== '/dev/shm');
   return [
@@ -110,6 +112,7 @@ function bwrap(
       return ['--perms', mode, '--size', String(size), '--tmpfs', path];
     }),
     ['--size', String(tmpfsSizes['/dev/shm']), '--tmpfs', '/dev/shm'],
+    instance.local === undefined ? [] : ['--bind', places.local, localPath],
     ['--size', '16777216', '--tmpfs', '/run', '--ro-bind', places.guest, agentPath],
     // Its owner is the user of the sandbox: nobody may put another agent in the place of this one.
     ['--remount-ro', '/run'],

@@ -8,6 +8,8 @@ export interface Instance {
   dir: string;
   rootfs: string;
   workspace: string;
+  /** What its user installs, at `~/.local` inside; one that an older release made has none. */
+  local?: string;
   /** Content-addressed copy of the guest agent. */
   guest: string;
   /** Owner of the workspace on the host. */

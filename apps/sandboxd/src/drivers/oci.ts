@@ -5,6 +5,9 @@ import type { Instance } from './driver.ts';
 /** Processes and threads of user code at once (README). */
 export const mostProcesses = 512;
 
+/** What pip and others install for the user: on the volume of the workspace, not in it, where a clone wants nothing else. */
+export const localPath = '/home/user/.local';
+
 /** Writable places that are memory; each ends with "no space left" before the machine does. */
 export const tmpfsSizes = {
   '/tmp': 268_435_456,
@@ -62,6 +65,9 @@ export function ociSpec(instance: Instance): object {
       })),
       { destination: agentPath, type: 'bind', source: instance.guest, options: ['rbind', 'ro'] },
       { destination: '/workspace', type: 'bind', source: instance.workspace, options: ['rbind', 'rw'] },
+      ...(instance.local === undefined
+        ? []
+        : [{ destination: localPath, type: 'bind', source: instance.local, options: ['rbind', 'rw'] }]),
     ],
     linux: {
       namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })),

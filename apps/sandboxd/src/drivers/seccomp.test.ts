@@ -47,11 +47,11 @@ for (const backend of ['v1', 'v2'] as const) {
       const refused = backend === 'v1' ? 'EPERM' : 'ENOTTY';
       assert.equal(done.stdout, `${refused}\n`.repeat(4), done.stderr);
       const [name = ''] = readdirSync(daemon.workspaces);
-      assert.deepEqual(readdirSync(join(daemon.workspaces, name)), ['out']);
+      assert.deepEqual(readdirSync(join(daemon.workspaces, name, 'files')), ['out']);
       if (statSync(join(daemon.workspaces, name)).ino !== 256) return t.diagnostic('the workspaces are not on btrfs');
       // The same user may, where nobody keeps it from asking.
       const uid = String(statSync(join(daemon.workspaces, name)).uid);
-      const cwd = join(daemon.workspaces, name);
+      const cwd = join(daemon.workspaces, name, 'files');
       const user = ['--reuid', uid, '--regid', uid, '--clear-groups', '--'];
       execFileSync('setpriv', [...user, 'btrfs', 'subvolume', 'create', 'made'], { cwd, stdio: 'ignore' });
       assert.equal(statSync(join(cwd, 'made')).ino, 256);

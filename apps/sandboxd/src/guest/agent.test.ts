@@ -67,7 +67,7 @@ print('held', flush=True)
 time.sleep(600)'''
 child = subprocess.Popen([sys.executable, '-c', holder, place], stdout=subprocess.PIPE)
 child.stdout.readline()
-found = system.deleted_files(place)
+found = system.deleted_files((place,))
 child.kill()
 os.rmdir(place)
 print(len(found), found[-1])`);

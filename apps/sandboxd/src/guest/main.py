@@ -22,8 +22,10 @@ from watch import Watch  # noqa: E402
 
 PROXY = 'http://127.0.0.1:8080'
 HOME = '/home/user'
-# What pip and npm install for the user is part of the workspace: HOME is memory, and small.
-BASE = '/workspace/.local'
+# What is installed for the user is on the volume of the workspace: HOME is memory, and small.
+BASE = f'{HOME}/.local'
+# Directories of the volume: no snapshot brings back what is open there and was deleted.
+VOLUMES = ('/workspace', BASE)
 # Packages of the image, and what makes `import` find them too: NODE_PATH counts for require() alone.
 MODULES = '/usr/local/lib/node_modules'
 IMPORTS = '/usr/local/lib/svc/imports.cjs'
@@ -31,11 +33,19 @@ IMPORTS = '/usr/local/lib/svc/imports.cjs'
 FIRST_MARK = 1 << 62
 
 
+# What package managers keep in places of their own below HOME otherwise, and that fills it.
+CACHES = {
+    'npm_config_cache': f'{BASE}/share/npm', 'YARN_CACHE_FOLDER': f'{BASE}/share/yarn',
+    'UV_CACHE_DIR': f'{BASE}/share/uv-cache', 'GOPATH': f'{BASE}/share/go',
+    'CARGO_HOME': f'{BASE}/share/cargo', 'RUSTUP_HOME': f'{BASE}/share/rustup',
+}
+
+
 def environment(cores):
     """What user code finds in its environment; the proxy is the only way out there is."""
     proxies = {name: PROXY for name in ('HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy')}
     return {
-        'PATH': f'{BASE}/bin:{HOME}/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
+        'PATH': f'{BASE}/bin:{BASE}/share/cargo/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
         'HOME': HOME, 'USER': 'user', 'LOGNAME': 'user', 'SHELL': '/bin/bash', 'LANG': 'C.UTF-8', 'TERM': 'dumb',
         **proxies, 'ALL_PROXY': 'socks5h://127.0.0.1:8080', 'NO_PROXY': 'localhost,127.0.0.1,::1',
         'no_proxy': 'localhost,127.0.0.1,::1', 'NODE_USE_ENV_PROXY': '1',
@@ -44,6 +54,7 @@ def environment(cores):
         'PIP_NO_CACHE_DIR': '1', 'PYTHONUSERBASE': BASE,
         'npm_config_proxy': PROXY, 'npm_config_https_proxy': PROXY, 'npm_config_prefix': BASE,
         'npm_config_update_notifier': 'false', 'npm_config_fund': 'false', 'npm_config_audit': 'false',
+        **CACHES,
         'NODE_PATH': MODULES, **({'NODE_OPTIONS': f'--require={IMPORTS}'} if os.path.exists(IMPORTS) else {}),
         'MPLBACKEND': 'Agg',
         # nproc and numeric libraries go by this; in bubblewrap they would see the cores of the machine.
@@ -134,7 +145,7 @@ class Agent:
         elif kind == 'warm':
             self.kernels.warm(channel, payload['modules'])
         elif kind == 'look':
-            channel.close({'deleted': system.deleted_files('/workspace')})
+            channel.close({'deleted': system.deleted_files(VOLUMES)})
         elif kind == 'freeze':
             self.proxy.freeze()
             # Nothing runs on while its memory is written: a snapshot and the files are of one instant.
@@ -142,7 +153,7 @@ class Agent:
                 self.standing = system.standing()
             system.stop_all()
             self.aftermath.remember()
-            channel.close({'deleted': system.deleted_files('/workspace')})
+            channel.close({'deleted': system.deleted_files(VOLUMES)})
         elif kind == 'unfreeze':
             self.go_on()
             channel.close({})
@@ -183,6 +194,8 @@ def main():
     options = json.loads(sys.argv[1])
     os.makedirs(HOME, exist_ok=True)
     if os.getuid() == 0:
+        # The runtime makes it for the mount of BASE, for everybody.
+        os.chmod(HOME, 0o755)
         os.chown(HOME, options['uid'], options['uid'])
         # The agent needs root's uid alone; what it starts has these from the beginning.
         os.setgroups([])

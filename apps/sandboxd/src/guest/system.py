@@ -166,13 +166,14 @@ def continue_all(but=()):
 
 def deleted_files(below):
     """
-    Files below a directory that some process uses though they are deleted or another has their name: no snapshot can
+    Files below these directories that some process uses though they are deleted or another has their name: no snapshot can
     bring them back. At most ten, each with its process, and how many more there are.
     """
     found = []
     for pid in os.listdir('/proc'):
         if pid.isdigit() and pid != '1':
-            used = sorted(set(_lost_links(pid, below)) | set(_lost_mappings(pid, below)))
+            roots = tuple(f'{root}/' for root in below)
+            used = sorted(set(_lost_links(pid, roots)) | set(_lost_mappings(pid, roots)))
             found += [f'{path} ({name_of(pid)}, process {pid})' for path in used]
     return found[:10] + ([f'{len(found) - 10} more'] if len(found) > 10 else [])
 
@@ -197,7 +198,7 @@ def _lost_links(pid, below):
     for link in [f'/proc/{pid}/cwd', *links]:
         try:
             target = os.readlink(link)
-            if not target.startswith(below + '/'):
+            if not target.startswith(below):
                 continue
             stat = os.stat(link)
             lost = target.endswith(GONE) or stat.st_nlink == 0 or not os.path.lexists(target)
@@ -214,7 +215,7 @@ def _lost_mappings(pid, below):
             lines = [line.rstrip('\n').split(None, 5) for line in file]
     except OSError:
         return
-    for path in {words[5] for words in lines if len(words) == 6 and words[5].startswith(below + '/')}:
+    for path in {words[5] for words in lines if len(words) == 6 and words[5].startswith(below)}:
         if path.endswith(GONE) or not os.path.lexists(path):
             yield path.removesuffix(GONE)
 

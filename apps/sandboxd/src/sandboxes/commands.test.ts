@@ -142,7 +142,7 @@ while True: pass`;
       await until(async () => (await daemon.exec(id, { cmd: ['true'] })).status === 409, 'the sandbox to be busy');
       const cell = await daemon.call('POST', `/v1/sandboxes/${id}/run_code`, { code: '1', timeout_ms: 1000 });
       assert.equal(cell.status, 409);
-      const busy = () => globSync(`${daemon.workspaces}/*/busy`);
+      const busy = () => globSync(`${daemon.workspaces}/*/files/busy`);
       await until(() => busy().length === 1, 'the command to begin');
       for (const path of busy()) unlinkSync(path);
       assert.deepEqual(exitOf(await first), { code: 0, late: false });
@@ -320,7 +320,7 @@ for _ in range(5):
 
     /** The cell and the command that say so by a file. */
     const begun = async (): Promise<void> => {
-      const found = () => globSync(`${daemon.workspaces}/*/begun`);
+      const found = () => globSync(`${daemon.workspaces}/*/files/begun`);
       await until(() => found().length === 1, 'the cell to begin');
       for (const path of found()) unlinkSync(path);
     };
@@ -398,7 +398,7 @@ with zipfile.ZipFile('${name}-1.2-py3-none-any.whl', 'w') as wheel:
       assert.match((await daemon.exec(id, install('mine'))).stdout, /Successfully installed mine-1\.2/);
       assert.match((await daemon.exec(id, { shell: 'pip list' })).stdout, /^mine +1\.2$/m);
       const found = await daemon.code(id, 'import mine; mine.__file__');
-      assert.match(found.result ?? found.error?.value ?? '', /\/workspace\/\.local\//);
+      assert.match(found.result ?? found.error?.value ?? '', /^'\/home\/user\/\.local\//);
     });
 
     test('pip installs into a plain venv', async () => {
@@ -410,7 +410,7 @@ with zipfile.ZipFile('${name}-1.2-py3-none-any.whl', 'w') as wheel:
 
     test('npm works in a workspace without package.json, and what the image has is found by require and import', async () => {
       const prefix = await daemon.exec(id, { shell: 'mkdir -p js/deep && cd js/deep && npm prefix && npm prefix -g' });
-      assert.equal(prefix.stdout, '/workspace/js/deep\n/workspace/.local\n', prefix.stderr);
+      assert.equal(prefix.stdout, '/workspace/js/deep\n/home/user/.local\n', prefix.stderr);
       const packed = `mkdir -p made && cd made && echo '{"name":"made","version":"1.0.0","main":"m.js"}' > package.json &&
         echo 'module.exports = 7' > m.js && npm pack --silent && mkdir -p ../user && cd ../user &&
         npm install --offline --silent ../made/made-1.0.0.tgz && node -p 'require("made")'`;
@@ -438,7 +438,7 @@ await import('no-such-package').catch((error) => console.log(error.code, error.m
         assert.equal((await daemon.exec(id, { ...form, env })).stdout, `${env.PATH}\n`);
       }
       const own = (await daemon.exec(id, { shell: 'echo "$PATH"; env' })).stdout;
-      assert.match(own, /^\/workspace\/\.local\/bin:/);
+      assert.match(own, /^\/home\/user\/\.local\/bin:/);
       assert.doesNotMatch(own, /_SVC_/);
     });
 

@@ -106,8 +106,10 @@ function instanceOf(
   group: ControlGroup,
 ): Instance {
   const workspace = parts.workspaces.path(id);
+  const local = parts.workspaces.local(id);
   const { limits } = parts;
-  return { id, dir: join(parts.dir, id), rootfs, guest, uid, workspace, limits, enter: group.enter };
+  const places = { workspace, ...(local !== undefined && { local }) };
+  return { id, dir: join(parts.dir, id), rootfs, guest, uid, ...places, limits, enter: group.enter };
 }
 
 async function launch(parts: InstanceParts, start: Start): Promise<Live> {

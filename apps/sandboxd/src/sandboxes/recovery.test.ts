@@ -126,7 +126,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
     await daemon.create(id, { backend: 'v1' });
     const waiting = 'touch begun; while [ ! -e go ]; do sleep 0.05; done; echo done';
     const running = daemon.exec(id, { shell: waiting });
-    const begun = () => globSync(`${daemon.workspaces}/*/begun`);
+    const begun = () => globSync(`${daemon.workspaces}/*/files/begun`);
     await until(() => begun().length === 1, 'the command to begin');
     const stopped = daemon.terminate();
     writeFileSync(join(dirname(begun()[0] ?? ''), 'go'), '');

@@ -48,7 +48,7 @@ describe('one sandboxd after another', { skip }, () => {
       await daemon.exec(id, { shell: '(while :; do date +%s.%N > beat; sleep 0.05; done) > /dev/null 2>&1 &' });
     }
     await daemon.terminate();
-    const beats = () => globSync(`${daemon.workspaces}/*/beat`).map((path) => readFileSync(path, 'utf8'));
+    const beats = () => globSync(`${daemon.workspaces}/*/files/beat`).map((path) => readFileSync(path, 'utf8'));
     const before = beats();
     await until(() => beats().every((beat, index) => beat !== '' && beat !== before[index]), 'both to go on');
     await daemon.again();

@@ -58,7 +58,7 @@ for (const kind of ['xfs', 'btrfs', 'plain'] as const) {
     await it.remove('one');
     await it.remove('one');
     assert.deepEqual(await it.list(), []);
-    assert.deepEqual(await readdir(join(path, '..', '..', 'trash')), []);
+    assert.deepEqual(await readdir(join(path, '..', '..', '..', 'trash')), []);
     for (const id of ['', '..', 'a/b', '.x', '-x']) assert.throws(() => it.path(id), { code: 'bad_request' });
   });
 
@@ -85,10 +85,43 @@ for (const kind of ['xfs', 'btrfs', 'plain'] as const) {
     inside(path, 'sync -f .');
     const { bytes, inodes } = await it.usage('one');
     assert.ok(bytes >= 4 * mib && bytes < 6 * mib, String(bytes));
-    assert.equal(inodes, 3);
+    assert.equal(inodes, 5);
     assert.equal(await it.isTooLarge('one', 0), false);
   });
 }
+
+test('what a user installs is beside the workspace, within its limit, and in each copy', {
+  skip: needsRoot,
+}, async (t) => {
+  const it = await opened(t);
+  if (!it.limited) return t.skip(it.reason ?? 'no limits');
+  const path = await it.create('one', uid);
+  const local = it.local('one') ?? '';
+  assert.deepEqual(await readdir(path), ['out']);
+  assert.equal((await stat(local)).uid, uid);
+  inside(local, 'dd if=/dev/zero of=package bs=1M count=40 2>&1');
+  assert.throws(() => inside(path, 'dd if=/dev/zero of=big bs=1M count=40'), /quota|space/i);
+  await it.clone('one', 'two');
+  assert.deepEqual(await readdir(it.local('two') ?? ''), ['package']);
+  assert.throws(() => inside(it.local('two') ?? '', 'dd if=/dev/zero of=more bs=1M count=40'), /quota|space/i);
+});
+
+test('a workspace of a release before stays where it is, and so do its copies', async (t) => {
+  const dir = await mkdtempFor(t);
+  const older = join(dir, 'plain/workspaces');
+  await mkdir(join(older, 'one'), { recursive: true });
+  const it = await opened(t, { dir, plain: true });
+  await it.clone('one', 'two');
+  await it.create('three', uid);
+  for (const id of ['one', 'two']) {
+    assert.deepEqual([it.path(id), it.local(id)], [join(older, id), undefined]);
+  }
+  assert.notEqual(it.local('three'), undefined);
+  assert.deepEqual((await it.list()).sort(), ['one', 'three', 'two']);
+  await assert.rejects(it.create('one', uid), /there already/);
+  for (const id of await it.list()) await it.remove(id);
+  assert.deepEqual(await readdir(older), []);
+});
 
 function volumeOf(kind: VolumeKind) {
   return { kind, sizeBytes: 1024 * mib, reserveBytes: 0 };
@@ -167,7 +200,7 @@ test('without root, a workspace that took every right from its owner is removed,
     await openWorkspaces(options);`;
   const node = [process.execPath, ['--input-type=module', '--eval', script]] as const;
   await promisify(execFile)(...node, { cwd: '/', uid: 1000, gid: 1000 });
-  for (const name of ['workspaces', 'trash']) assert.deepEqual(await readdir(join(dir, 'plain', name)), []);
+  for (const name of ['volumes', 'trash']) assert.deepEqual(await readdir(join(dir, 'plain', name)), []);
 });
 
 test('what cannot be removed is told, and the workspaces are there', { skip: needsRoot }, async (t) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, realpath, rename, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { NodeError } from '../error.ts';
 import type { Workspaces } from '../parts.ts';
 import type { SystemPackages } from '../system-packages.ts';
@@ -57,9 +58,9 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
       : btrfsHolder(limits);
   const places = new Places(mounted?.path ?? join(options.dir, 'plain'), holder);
   await places.open((name, error) => options.log?.('rest of a workspace', { name, err: error }));
-  const usage = (id: string) => holder.usage(places.path(id));
+  const usage = (id: string) => holder.usage(places.whole(id));
   const most = { ...limits, bytes: Math.min(limits.bytes, mostBytes) };
-  const sizes = createSizes(most, limited, (id) => places.path(id), usage);
+  const sizes = createSizes(most, limited, (id) => places.whole(id), usage);
   return {
     kind: mounted?.kind ?? 'plain',
     limited,
@@ -67,6 +68,7 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
     ...('reason' in volume && { reason: volume.reason }),
     ...(mounted && !limited && { reason: 'this kernel has XFS without quotas, and no btrfs or no btrfs-progs' }),
     path: (id) => places.path(id),
+    local: (id) => places.local(id),
     create: (id, uid) => places.create(id, uid),
     clone: (from, to) => places.clone(from, to),
     remove(id) {
@@ -88,51 +90,83 @@ export async function openWorkspaces(given: WorkspaceOptions): Promise<Workspace
   };
 }
 
-/** Directories with names, made whole and removed whole. */
+/**
+ * Directories with names, made whole and removed whole. Each holds `files`, the workspace itself, and `local`, what its
+ * user installs: one limit and one copy for both, and nobody who lists the workspace meets packages. A release before had
+ * the workspace alone, in `workspaces`: what is there stays as it is, since its snapshots want the mounts they were made with.
+ */
 class Places {
   readonly #at: string;
+  readonly #older: string;
   readonly #trash: string;
   readonly #holder: Holder;
 
   constructor(root: string, holder: Holder) {
-    this.#at = join(root, 'workspaces');
+    this.#at = join(root, 'volumes');
+    this.#older = join(root, 'workspaces');
     this.#trash = join(root, 'trash');
     this.#holder = holder;
   }
 
   /** Makes what is missing, and removes what an ended process was about to; `failed` hears of what stays. */
   async open(failed: (name: string, error: unknown) => void): Promise<void> {
-    for (const path of [this.#at, this.#trash]) await mkdir(path, { recursive: true, mode: 0o711 });
+    for (const path of [this.#at, this.#older, this.#trash]) await mkdir(path, { recursive: true, mode: 0o711 });
     for (const name of await readdir(this.#trash)) {
       await this.#holder.remove(join(this.#trash, name)).catch((error: unknown) => failed(name, error));
     }
   }
 
-  path(id: string): string {
+  /** All that counts against the limit of one. */
+  whole(id: string): string {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(id)) throw new NodeError('bad_request', 'not the id of a workspace');
-    return join(this.#at, id);
+    const older = join(this.#older, id);
+    return existsSync(older) ? older : join(this.#at, id);
   }
 
-  create(id: string, uid: number): Promise<string> {
-    return this.#make(id, async (path) => {
-      await this.#holder.make(path);
-      await chmod(path, 0o700);
-      await own(path, uid);
-      await mkdir(join(path, 'out'), { mode: 0o755 });
-      await own(join(path, 'out'), uid);
+  path(id: string): string {
+    const whole = this.whole(id);
+    return this.#isOlder(whole) ? whole : join(whole, 'files');
+  }
+
+  local(id: string): string | undefined {
+    const whole = this.whole(id);
+    return this.#isOlder(whole) ? undefined : join(whole, 'local');
+  }
+
+  #isOlder(whole: string): boolean {
+    return dirname(whole) === this.#older;
+  }
+
+  async create(id: string, uid: number): Promise<string> {
+    await this.#make(id, this.#at, async (whole) => {
+      await this.#holder.make(whole);
+      await chmod(whole, 0o700);
+      for (const [name, mode] of [
+        ['', 0o700],
+        ['files', 0o700],
+        ['local', 0o700],
+        ['files/out', 0o755],
+      ] as const) {
+        if (name !== '') await mkdir(join(whole, name), { mode });
+        await own(join(whole, name), uid);
+      }
     });
+    return this.path(id);
   }
 
-  clone(from: string, to: string): Promise<string> {
-    const source = this.path(from);
-    return this.#make(to, (path) => this.#holder.copy(source, path));
+  async clone(from: string, to: string): Promise<string> {
+    const source = this.whole(from);
+    // A copy of an older one is for a snapshot of the parent, which knows no `local`.
+    await this.#make(to, dirname(source), (whole) => this.#holder.copy(source, whole));
+    return this.path(to);
   }
 
   async remove(id: string): Promise<void> {
     const gone = join(this.#trash, `${id}.${randomUUID()}`);
-    await unlock(this.path(id));
+    const whole = this.whole(id);
+    await unlock(whole);
     try {
-      await rename(this.path(id), gone);
+      await rename(whole, gone);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
       throw error;
@@ -141,18 +175,17 @@ class Places {
   }
 
   async list(): Promise<string[]> {
-    return (await readdir(this.#at)).filter((name) => !name.startsWith('.'));
+    const names = await Promise.all([this.#at, this.#older].map((path) => readdir(path)));
+    return names.flat().filter((name) => !name.startsWith('.'));
   }
 
   /** It gets its name when it is complete: a half copied one is never seen. */
-  async #make(id: string, fill: (path: string) => Promise<void>): Promise<string> {
-    const path = this.path(id);
-    if (await stat(path).catch(() => undefined)) throw new Error(`workspace ${id} is there already`);
+  async #make(id: string, at: string, fill: (whole: string) => Promise<void>): Promise<void> {
+    if (existsSync(this.whole(id))) throw new Error(`workspace ${id} is there already`);
     const making = join(this.#trash, `${id}.${randomUUID()}`);
     try {
       await fill(making);
-      await rename(making, path);
-      return path;
+      await rename(making, join(at, id));
     } catch (error) {
       if (await stat(making).catch(() => undefined)) await this.#holder.remove(making).catch(() => {});
       throw error;

@@ -17,8 +17,8 @@ rm -rf "$modules"/node-linux-* "$modules/.bin" "$modules/.package-lock.json"
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 ln -s ../lib/node_modules/npm/bin/npx-cli.js "$root/usr/local/bin/npx"
 chmod 0755 "$modules"/npm/bin/*.js
-# `prefix` in npm's own file: `npm install -g` of the user lands in the workspace.
-printf '%s\n' 'prefix=/workspace/.local' 'update-notifier=false' 'fund=false' 'audit=false' > "$modules/npm/npmrc"
+# `prefix` in npm's own file: `npm install -g` of the user lands on the volume of the workspace.
+printf '%s\n' 'prefix=/home/user/.local' 'update-notifier=false' 'fund=false' 'audit=false' > "$modules/npm/npmrc"
 # The agent sets NODE_PATH for require(), and imports.cjs for import. No link at the root: npm would take that for the
 # directory of a package, and install there what a workspace without package.json asks for.
 ln -s /usr/bin/python3 "$root/usr/local/bin/python"
