@@ -7,21 +7,23 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import type { CodeResult, ExecEvent, NewSandbox } from '@svc/sandboxd-api';
+import type { CodeResult, ExecEvent, NewSandbox, Template } from '@svc/sandboxd-api';
 import { createImages } from './images/images.ts';
 import { needsRoot } from './parts.testing.ts';
 
 /** Where the images are; tests build none. */
 const images = process.env['SVC_TEST_IMAGES'] ?? '/var/cache/svc/images';
-const current =
-  needsRoot === false &&
-  createImages({ dir: images, builder: { build: () => Promise.reject(new Error('tests build no image')) } }).get(
-    'svc-base',
-  );
+const builder = { build: () => Promise.reject(new Error('tests build no image')) };
+
+/** Why sandboxes of a template cannot be tested here; false where they can. */
+export function whyNot(template: Template): string | false {
+  if (needsRoot) return needsRoot;
+  const isThere = createImages({ dir: images, builder }).get(template) !== undefined;
+  return isThere ? false : `no image ${template} of this version in ${images}: ./svc images build ${template}`;
+}
 
 /** Why sandboxes cannot be tested here; false where they can. */
-export const skip: string | false =
-  needsRoot || (current ? false : `no image svc-base of this version in ${images}: ./svc images build svc-base`);
+export const skip = whyNot('svc-base');
 
 /** The command line of sandboxd. */
 export const mainPath = join(import.meta.dirname, 'main.ts');

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { templates } from '@svc/contract';
 import type { ChangeRequest, NewSandbox, SandboxState } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
-import { guestUid } from '../parts.ts';
+import { guestUid, type Image } from '../parts.ts';
 import { type Context, type Entry, enter, entryOf, needSlots, serially } from './context.ts';
-import type { Live, Start } from './instances.ts';
+import { inTime, type Live, type Start } from './instances.ts';
+import { isWarmed } from './pool.ts';
 import { type SandboxRecord, stateOf } from './record.ts';
 
 /** How long a create waits for its image. */
@@ -63,7 +64,7 @@ async function startNew(context: Context, id: string, wanted: NewSandbox): Promi
   const { owner = '', backend, template, egress, expires_at } = wanted;
   await context.drivers[backend].check();
   const image = await context.images.ready(template, imageMs);
-  const golden = backend === 'v2' ? await context.pool.golden(image) : undefined;
+  const golden = backend === 'v2' ? await goldenOf(context, image) : undefined;
   const instance = randomUUID();
   const uid = backend === 'v2' ? guestUid : freeUid(context);
   const { digest, rootfs } = image;
@@ -84,6 +85,16 @@ async function startNew(context: Context, id: string, wanted: NewSandbox): Promi
     await context.workspaces.remove(instance);
     throw error;
   }
+}
+
+/** Where something is to run first, the first sandbox waits for it here (8 s), not in its first command (5 s instead of 2). */
+async function goldenOf(context: Context, image: Image): Promise<string | undefined> {
+  const { pool } = context;
+  const golden = await pool.golden(image);
+  if (golden !== undefined || !isWarmed(image.template)) return golden;
+  const failed = (error: unknown): void => context.log('golden snapshot', { err: error, template: image.template });
+  await inTime(pool.prepare(image), imageMs).catch(failed);
+  return await pool.golden(image);
 }
 
 /** From the golden snapshot; one that cannot be read is removed, and made anew. */

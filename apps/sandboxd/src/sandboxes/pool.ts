@@ -48,14 +48,17 @@ export interface Pool {
 
 /** What the Python kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
-/** What runs once before the golden snapshot of a template: the first conversion takes three times as long as the next. */
+/** What runs once before the golden snapshot of a template: the first conversion takes twice to three times as long as the next. */
 const firstCommands: Partial<Record<Template, string>> = {
   'office-acte': `cd /tmp
+set -e
 python3 -c 'import docx; d = docx.Document(); d.add_paragraph("x"); d.save("first.docx")'
 soffice --headless --convert-to pdf --outdir /tmp first.docx
 rm -f first.docx first.pdf`,
 };
 const firstCommandMs = 180_000;
+/** Whether something runs before the golden snapshot of a template that a cold sandbox would make its caller wait for. */
+export const isWarmed = (template: Template): boolean => template in firstCommands;
 /** The template whose sandboxes wait restored. */
 export const pooled = templateNames.find((name) => templates[name].warm) as Template;
 /** Longer than any sandbox lives; a warm one is ended with sandboxd, and by the next one's recovery. */
@@ -188,6 +191,14 @@ async function discard(parts: PoolParts, live: Live): Promise<void> {
   await parts.workspaces.remove(live.instance.id);
 }
 
+/** A snapshot without it is better than none: what failed is told. */
+async function runFirst(parts: PoolParts, live: Live, { template }: Image): Promise<void> {
+  const shell = firstCommands[template];
+  if (shell === undefined) return;
+  const { exit_code } = await live.client.ask({ kind: 'exec', shell, env: {}, timeout_ms: firstCommandMs });
+  if (exit_code !== 0) parts.log('first command of a template', { template, exit_code });
+}
+
 async function make(parts: PoolParts, image: Image, state: PoolState): Promise<void> {
   if (state.isClosed || (await goldenOf(parts, image))) return;
   await needRoom(parts.dir);
@@ -197,8 +208,7 @@ async function make(parts: PoolParts, image: Image, state: PoolState): Promise<v
   const target = join(parts.dir, await keyOf(parts, image));
   const fresh = `${target}.new`;
   try {
-    const shell = firstCommands[image.template];
-    if (shell !== undefined) await live.client.ask({ kind: 'exec', shell, env: {}, timeout_ms: firstCommandMs });
+    await runFirst(parts, live, image);
     await live.client.ask({ kind: 'warm', modules: warmModules });
     await live.client.ask({ kind: 'freeze' });
     await parts.driver.checkpoint(live.instance, fresh, false);
