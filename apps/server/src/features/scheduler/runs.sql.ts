@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import { listedColumns, type RunRow, type RunState } from './scheduler.sql.ts';
+import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 
 /** A run with its place in the order of creation, as text: it is more than a number holds. */
 export type ListedRun = RunRow & { ordinal: string };
@@ -16,7 +16,7 @@ export interface RunFilter {
 export async function listRuns(db: Db, accountId: string, filter: RunFilter): Promise<ListedRun[]> {
   const { limit, before, scheduleId, state } = filter;
   return db<ListedRun[]>`
-    select ${listedColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r
+    select ${runColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r
     where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
       ${state === undefined ? db`` : db`and r.state = ${state}`}
       ${before === undefined ? db`` : db`and r.ordinal < ${before}::text::bigint`}
@@ -100,9 +100,9 @@ export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: st
     limit ${limit}`;
 }
 
-/** Steps that a chain's attempt has created, in order, without what they do. */
+/** Steps that a chain's attempt has created, in order. */
 export async function listSteps(db: Db, parentId: string, since: string): Promise<RunRow[]> {
   return db<RunRow[]>`
-    select ${listedColumns(db)} from scheduler.runs r
+    select ${runColumns(db)} from scheduler.runs r
     where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.ordinal`;
 }

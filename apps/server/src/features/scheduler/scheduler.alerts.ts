@@ -63,10 +63,13 @@ export async function tellMustApprove(kernel: Kernel, db: Db, run: RunRow): Prom
     title: `${host} must approve ${run.name}`,
     body: `Its ${work} was not approved on that machine; the run waits. There, at a terminal: svc host approve ${run.schedule_id}`,
     // Once for what is to be approved.
-    key: [run.schedule_id, device, createHash('sha256').update(JSON.stringify(run.spec)).digest('hex')].join(':'),
+    key: [run.schedule_id, device, hashOf(run)].join(':'),
     severity: 'warning',
   });
 }
+
+const hashOf = ({ spec, spec_hash: hash }: RunRow): string =>
+  hash ? hash.toString('hex') : createHash('sha256').update(JSON.stringify(spec)).digest('hex');
 
 /** A run failed for good; `cause` is the run that its failure is put down to, told once however many it takes along. */
 export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { agentSpec, httpSpec, kinds, shellSpec } from '@svc/contract';
+import type { z } from 'zod';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
@@ -164,9 +165,11 @@ export class CloudRunner {
     try {
       // As the key is now: since it asked, it may have lost rights, or ended.
       const actor = await this.#rights.find(run, { kind: run.kind, inCloud: true });
-      if (run.kind === 'shell') return await this.#shell(run, actor, signal);
-      if (run.kind === 'agent') return await this.#runAgent(run, actor, signal);
-      if (run.kind === 'http') return await this.#webhook(run, signal);
+      const spec = await openRunSpec(this.#parts.kernel, run);
+      if (!spec) return over;
+      if (run.kind === 'shell') return await this.#shell(run, shellSpec.parse(spec), actor, signal);
+      if (run.kind === 'agent') return await this.#runAgent(run, agentSpec.parse(spec), actor, signal);
+      if (run.kind === 'http') return await this.#webhook(run, httpSpec.parse(spec), signal);
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
     } catch (error) {
@@ -176,8 +179,7 @@ export class CloudRunner {
     }
   }
 
-  async #webhook(run: RunRow, signal: AbortSignal): Promise<Outcome> {
-    const spec = httpSpec.parse(await openRunSpec(this.#parts.kernel, run));
+  async #webhook(run: RunRow, spec: z.output<typeof httpSpec>, signal: AbortSignal): Promise<Outcome> {
     const answer = await this.#parts.kernel.outbound.request(spec.url, {
       method: spec.method,
       protocols: ['https:'],
@@ -196,8 +198,12 @@ export class CloudRunner {
     return { ok, error, logTail: textOf(log), log };
   }
 
-  async #runAgent(run: RunRow, actor: Actor, signal: AbortSignal): Promise<Outcome | Ended> {
-    const spec = agentSpec.parse(run.spec);
+  async #runAgent(
+    run: RunRow,
+    spec: z.output<typeof agentSpec>,
+    actor: Actor,
+    signal: AbortSignal,
+  ): Promise<Outcome | Ended> {
     const task = { actor, id: run.id, spec, seconds: run.timeout_s };
     const { ok, error, log, costMicroUsd } = await this.#agent.runTask(task, signal);
     if (signal.aborted) return { ...over, costMicroUsd };
@@ -211,8 +217,8 @@ export class CloudRunner {
     };
   }
 
-  async #shell(run: RunRow, actor: Actor, signal: AbortSignal): Promise<Outcome> {
-    const { command, cwd, shell } = shellSpec.parse(run.spec);
+  async #shell(run: RunRow, spec: z.output<typeof shellSpec>, actor: Actor, signal: AbortSignal): Promise<Outcome> {
+    const { command, cwd, shell } = spec;
     const what = {
       ...(shell === undefined ? { shell: command } : { cmd: [shell, '-c', command] }),
       ...(cwd !== undefined && { cwd }),

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { setQuota } from '../../kernel/quotas.ts';
+import { until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { lockDue } from '../schedules/index.ts';
 import { Scheduler } from './index.ts';
 import { hour, type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
-import { sweepSpecs } from './scheduler.specs.sql.ts';
+import { dropUnusedSpecs, findSpec, storeSpecs, sweepSpecs } from './scheduler.specs.sql.ts';
+import { claimForHost } from './claim.sql.ts';
 import { trimRuns } from './scheduler.sql.ts';
 import { tickChains } from './scheduler.ticker.ts';
 
@@ -130,6 +132,34 @@ describe('scheduler: one account against the rest', () => {
     assert.deepEqual((await t.claim(device)).spec, { prompt: later });
     await t.call('DELETE', `/v1/schedules/${schedule.id}`);
     assert.equal(await stored(schedule), 0);
+  });
+
+  test('a claim that waits for an edit to end does what the edit says', async () => {
+    const { sql } = t.gateway.kernel;
+    const spec = (letter: string) => ({ prompt: letter.repeat(9_000) });
+    const { id } = await t.create({ trigger: { type: 'event', trigger_id: 'x' }, spec: spec('a') });
+    await t.runNow({ id });
+    const holderId = newDevice();
+    const claim = {
+      holderId,
+      now: new Date(t.clock.now() + minute).toISOString(),
+      leaseUntil: new Date().toISOString(),
+    };
+    const host = { deviceId: holderId, kinds: ['agent'], tags: [] };
+    const blocked = () => sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%scheduler.runs%'`;
+    const claiming = await inTransaction(sql, async (tx) => {
+      const owner = { account_id: t.account.id, schedule_id: id };
+      const [carried] = await storeSpecs(tx, [{ ...owner, spec: spec('b') }], claim.now);
+      await tx`update scheduler.runs set spec_hash = decode(${carried?.spec_hash ?? null}, 'hex') where schedule_id = ${id}`;
+      const waiting = claimForHost(sql, t.account.id, host, claim, true);
+      await until(async () => (await blocked()).length > 0);
+      await dropUnusedSpecs(tx, id);
+      return { waiting };
+    });
+    const run = await claiming.waiting;
+    assert.ok(run);
+    assert.deepEqual(await findSpec(sql, run), spec('b'));
   });
 
   test('specs that nothing carries are swept after an hour', async () => {

@@ -3,6 +3,7 @@ import { type Headers, holdsHidden } from '../../kernel/hidden.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findSealedHeaders, openSpec, sealedScheduleHeaders } from '../schedules/index.ts';
 import type { OutboundAnswer } from '../../kernel/outbound.ts';
+import { findSpec } from './scheduler.specs.sql.ts';
 import type { RunRow } from './scheduler.sql.ts';
 
 /** Header values that a run of an http schedule carries until it is over. */
@@ -10,17 +11,19 @@ export const sealedRunHeaders: Sealed = { ...sealedScheduleHeaders, table: 'sche
 
 /**
  * What a run does, its header values opened: for whoever makes the request, at the moment of it. A run that a gateway of
- * an earlier version made has no values of its own; those of its schedule count.
+ * an earlier version made has no values of its own; those of its schedule count. Undefined when the run is over meanwhile.
  */
 export async function openRunSpec(
   { sql, keyring, gateways }: Pick<Kernel, 'sql' | 'keyring' | 'gateways'>,
   run: RunRow,
-): Promise<Record<string, unknown>> {
-  const headers = run.spec['headers'] as Headers | undefined;
+): Promise<Record<string, unknown> | undefined> {
+  const spec = await findSpec(sql, run);
+  if (!spec) return undefined;
+  const headers = spec['headers'] as Headers | undefined;
   const lacksOwn = run.kind === 'http' && run.sealed_headers === null && headers !== undefined && holdsHidden(headers);
   const sealed = lacksOwn ? await findSealedHeaders(sql, run.schedule_id) : run.sealed_headers;
   await gateways.prove();
-  return openSpec(keyring, { kind: run.kind, spec: run.spec, sealed_headers: sealed });
+  return openSpec(keyring, { kind: run.kind, spec, sealed_headers: sealed });
 }
 
 /** What many have, and nobody hides: an answer may hold it by chance. */

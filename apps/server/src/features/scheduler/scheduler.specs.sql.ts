@@ -10,6 +10,13 @@ interface Owner {
   schedule_id: string;
 }
 
+/** A run, as far as its spec matters. */
+interface Carrier {
+  schedule_id: string;
+  spec: Record<string, unknown>;
+  spec_hash: Buffer | null;
+}
+
 /** How a run's row carries its spec. */
 interface Carried {
   spec: Record<string, unknown>;
@@ -48,10 +55,16 @@ function longOf(spec: Record<string, unknown>): { text: string; hash: string } |
   return { text, hash: createHash('sha256').update(text).digest('hex') };
 }
 
-/** A run's spec, wherever it stands. */
-export const specColumn = (db: Db) => db`
-  case when r.spec_hash is null then r.spec
-    else (select s.spec from scheduler.specs s where s.schedule_id = r.schedule_id and s.hash = r.spec_hash) end as spec`;
+/**
+ * What a run does; undefined when it is over and forgot it. In a statement of its own: one that waits for the lock of a run
+ * sees the run as an edit left it, and the specs as they were before.
+ */
+export async function findSpec(db: Db, run: Carrier): Promise<Record<string, unknown> | undefined> {
+  if (run.spec_hash === null) return run.spec;
+  const [row] = await db<{ spec: Record<string, unknown> }[]>`
+    select spec from scheduler.specs where schedule_id = ${run.schedule_id} and hash = ${run.spec_hash}`;
+  return row?.spec;
+}
 
 /** Drops what no run of a schedule carries any more. The schedule is locked. */
 export async function dropUnusedSpecs(db: Db, scheduleId: string): Promise<void> {

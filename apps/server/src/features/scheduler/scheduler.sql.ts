@@ -1,7 +1,7 @@
 import type { runStates } from '@svc/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
-import { dropUnusedSpecs, specColumn, storeSpecs } from './scheduler.specs.sql.ts';
+import { dropUnusedSpecs, storeSpecs } from './scheduler.specs.sql.ts';
 
 export type RunState = (typeof runStates)[number];
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
@@ -61,20 +61,15 @@ export interface RunRow extends RunCopy {
   /** An attempt that was ended and whose process may live, `<attempt>:<holder>`, until `ending_until`. */
   ending: string | null;
   ending_until: string | null;
-  /** Of a long spec, which stands in `scheduler.specs`. */
+  /** Of a long spec, which stands in `scheduler.specs` (`findSpec`); `spec` is empty then. */
   spec_hash: Buffer | null;
   /** Machines that handed it back, as it is not approved on them. */
   refused_by: string[];
 }
 
-/** Columns of a list: what runs do is left out, up to 1 MiB of each. */
-export const listedColumns = (db: Db) => columnsWith(db, db`'{}'::json as spec`);
-
-export const runColumns = (db: Db) => columnsWith(db, specColumn(db));
-
-const columnsWith = (db: Db, spec: ReturnType<typeof specColumn>) => db`
+export const runColumns = (db: Db) => db`
   r.id, r.account_id, r.schedule_id, r.key_id, r.made_by, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
-  r.kind, ${spec}, r.spec_hash, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
+  r.kind, r.spec, r.spec_hash, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
   r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step, r.ending, r.ending_until, r.refused_by`;
@@ -197,10 +192,10 @@ export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
   return row;
 }
 
-/** Active runs of a schedule, or one of them, locked; without what they do. */
+/** Active runs of a schedule, or one of them, locked. */
 export async function lockActive(db: Db, scheduleId: string, id?: string): Promise<RunRow[]> {
   return db<RunRow[]>`
-    select ${listedColumns(db)} from scheduler.runs r
+    select ${runColumns(db)} from scheduler.runs r
     where r.schedule_id = ${scheduleId} and r.state in ('pending', 'awaiting_approval', 'running')
       ${id === undefined ? db`` : db`and r.id = ${id}`}
     order by r.ordinal for update`;

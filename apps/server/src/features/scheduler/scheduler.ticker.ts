@@ -1,3 +1,4 @@
+import { findSpec } from './scheduler.specs.sql.ts';
 import { listIdleChains, listOrphanedSteps, listSteps } from './runs.sql.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -165,7 +166,9 @@ async function advanceChain(parts: SchedulerParts, db: Db, id: string, scheduleI
   const chain = started ?? found;
   if (chain.state !== 'running') return;
   const steps = await listSteps(db, id, chain.started_at as string);
-  const next = nextChainMove(chain.spec as never, steps);
+  const spec = await findSpec(db, chain);
+  if (!spec) return;
+  const next = nextChainMove(spec as never, steps);
   if (next.do === 'wait') return;
   if (next.do === 'step') {
     // While the account is paused nothing is created: the chain waits.
