@@ -62,7 +62,7 @@ export const heartbeatsDocs = {
   },
   update: {
     description:
-      'New times count from now on, and `period_s` and `cron` end each other. A paused monitor alerts nobody; ' +
+      'A new `period_s` counts from the last success, a new `cron` from now; they end each other. A paused monitor alerts nobody; ' +
       '`paused: false` begins it anew as `new`, and a success ends the pause too.',
     example: {
       params: { id: samples.heartbeat },
@@ -151,7 +151,7 @@ export const heartbeatsDocs = {
   },
   badgeSvg: {
     description: 'For `<img>` and Markdown. No cache keeps it, and nothing in it runs.',
-    example: { params: { badge_token: samples.badgeToken }, response: 'The picture' },
+    example: { params: { badge_token: samples.badgeToken }, response: 'The picture.' },
   },
   badgeJson: {
     description: 'For `https://img.shields.io/endpoint?url=…`, and for pages that draw their own.',

@@ -77,8 +77,8 @@ const padding = 6;
 const widthOf = (text: string): number =>
   Array.from(text, (letter) => ((letter.codePointAt(0) as number) < 0x1100 ? 7 : 11)).reduce((a, b) => a + b, 0);
 
-/** What XML cannot hold, however it is written: controls but for white space, and two that are no characters. */
-const noXml = /[^\P{Cc}\t\n\r]|[\ufffe\uffff]/gu;
+/** What XML cannot hold, however it is written (controls but for white space, two that are no characters), or turns text around. */
+const noXml = /[^\P{Cc}\t\n\r]|[\ufffe\uffff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const references: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

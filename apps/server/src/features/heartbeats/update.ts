@@ -8,7 +8,7 @@ import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.
 import { checkCron, defaultGraceS } from './heartbeats.times.ts';
 import { toRecord } from './heartbeats.view.ts';
 
-/** What was due under the old terms happens first; the new ones count from now on. */
+/** What was due under the old terms happens first. A new period counts from the last success, a new expression from now. */
 export const update = (hooks: HeartbeatHooks): Operation =>
   operation(contract.heartbeats.update, (context, { params, body }) =>
     context.transaction(async (tx) => {
