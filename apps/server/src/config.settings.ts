@@ -146,8 +146,8 @@ export const settings = {
     .default(72)
     .describe('bodies of requests that are held in memory at once, MiB; each costs about three times its size'),
   SVC_BODIES_ACCOUNT_MB: integer(16, 65_536)
-    .default(25)
-    .describe('of them, those of one account, MiB; further large ones wait for 10 s, then they get 429'),
+    .default(16)
+    .describe('of them, those of one account, forms aside, MiB; further large ones wait for 10 s, then they get 429'),
   SVC_BODIES_DISK_MB: integer(0, 1_048_576)
     .default(1024)
     .describe('bodies that wait on disk while a model works on them, MiB; a quarter of it for one account'),

@@ -15,6 +15,7 @@ export const exec = (relay: Relay): Operation =>
       deviceId: params.device_id,
       timeoutMs,
       signal: context.signal,
+      bytes: context.bodyLength,
       frame: {
         // Further fields of the caller travel as they are; the event's own names win.
         ...extra,

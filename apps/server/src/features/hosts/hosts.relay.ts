@@ -31,6 +31,8 @@ export interface CallRequest {
   timeoutMs: number;
   /** The `exec` frame without `req_id`. */
   frame: Record<string, unknown>;
+  /** Its length, about: one that its host has no room for is refused before anything is made of it. */
+  bytes: number;
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
 }
@@ -117,6 +119,8 @@ export class Relay {
     const carrierId = local ? gateways.id : await this.#findRemote(accountId, deviceId);
     if (carrierId === undefined) return { reqId, outcome: { kind: 'offline' } };
     if (signal.aborted) return { reqId, outcome: { kind: 'cancelled' } };
+    if (local && !local.stream.hasRoom(request.bytes))
+      return { reqId, outcome: { kind: local.stream.closed ? 'offline' : 'busy' } };
 
     const { promise, resolve } = Promise.withResolvers<CallOutcome>();
     const stored = !local || gateways.hasPeers();

@@ -7,6 +7,9 @@ import type { Spool } from './spool.ts';
 const reservedBytes = 8 * 1024 * 1024;
 /** Up to this a body never waits for room. */
 export const smallBytes = 64 * 1024;
+/** Forms are passed on as they are, and cost less than bodies that are parsed: an account has room of its own for them. */
+const mostFormBytesOfOne = 25 * 1024 * 1024;
+const formsOf = (owner: string): string => `${owner} forms`;
 /** A large body waits for room at most for so long. */
 const patienceMs = 10_000;
 /** After so long it may end one that is in its way. */
@@ -22,7 +25,7 @@ const leastSpeed = 1_000;
 export interface BodyLimits {
   /** Of all accounts in memory. A body of 12 MiB costs about three times that until its request is answered. */
   readonly bytes: number;
-  /** Of one account in memory: two others may do the same. */
+  /** Of one account in memory, forms aside: three others may do the same. */
   readonly bytesOfOne: number;
   /** Of all accounts on disk; one may have a quarter. */
   readonly diskBytes: number;
@@ -153,8 +156,17 @@ export class Bodies {
 
   /** Counts bytes as held for `owner`, without waiting. Throws 429 or 503 when that is too much at once. */
   hold(owner: string, bytes: number, isSmall = false): void {
+    this.#hold(owner, bytes, { ofOne: this.#limits.bytesOfOne, isSmall });
+  }
+
+  /** The same for a form. */
+  holdForm(owner: string, bytes: number): void {
+    this.#hold(formsOf(owner), bytes, { ofOne: mostFormBytesOfOne, isSmall: false });
+  }
+
+  #hold(owner: string, bytes: number, { ofOne, isSmall }: { ofOne: number; isSmall: boolean }): void {
     const own = (this.#held.get(owner) ?? 0) + bytes;
-    if (own > this.#limits.bytesOfOne) throw tooMany();
+    if (own > ofOne) throw tooMany();
     const most = isSmall ? this.#limits.bytes : this.#limits.bytes - reservedBytes;
     while (this.#all + bytes > most) if (!this.#endBiggest(owner, own)) throw noRoom();
     this.#take(owner, bytes);
@@ -173,6 +185,11 @@ export class Bodies {
     if (own > 0) this.#held.set(owner, own);
     else this.#held.delete(owner);
     this.#deal();
+  }
+
+  /** The same of a form. */
+  releaseForm(owner: string, bytes: number): void {
+    this.release(formsOf(owner), bytes);
   }
 
   /** Of all accounts. */

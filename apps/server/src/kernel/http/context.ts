@@ -79,13 +79,18 @@ export class Context {
     return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   }
 
+  /** Bytes that the request says its body has; 0 where it does not say. */
+  get bodyLength(): number {
+    return Number(this.#request.headers['content-length'] ?? 0);
+  }
+
   /** The bytes of a JSON body, on a route that passes them on. */
   get bodyBytes(): Buffer {
     return this.#request.bodyBytes ?? Buffer.alloc(0);
   }
 
   /**
-   * Counts bytes of an upload that the operation keeps in memory, until its answer is over. Throws 429 or 503 when the
+   * Counts bytes of a form that the operation keeps in memory, until its answer is over. Throws 429 or 503 when the
    * account, or all together, keep too many at once.
    */
   hold(bytes: number): void {
@@ -94,8 +99,8 @@ export class Context {
     if (raw.destroyed) return;
     const { bodies } = this.#request.server;
     const owner = this.actor.accountId;
-    bodies.hold(owner, bytes);
-    if (this.#heldBytes === 0) raw.once('close', () => bodies.release(owner, this.#heldBytes));
+    bodies.holdForm(owner, bytes);
+    if (this.#heldBytes === 0) raw.once('close', () => bodies.releaseForm(owner, this.#heldBytes));
     this.#heldBytes += bytes;
   }
 

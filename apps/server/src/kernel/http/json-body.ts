@@ -41,7 +41,9 @@ export async function readJson(bodies: Bodies, request: FastifyRequest, payload:
   const scanner = new JsonScanner();
   askForBody(request.raw);
   bodies.watch(payload);
-  const bytes = await collect(payload, ending.signal, (chunk, length) => {
+  // A large body has its room, so it comes into one piece.
+  const whole = declared > smallBytes ? Buffer.allocUnsafeSlow(declared) : undefined;
+  const bytes = await collect(payload, ending.signal, whole, (chunk, length) => {
     if (length > limit) throw tooLarge(limit);
     hash?.update(chunk);
     scanner.push(chunk);
@@ -69,18 +71,23 @@ const tooLarge = (limit: number): ApiError =>
     `the request body is over ${limit === bodyLimit ? '12 MiB' : '64 KiB'}; send a smaller one`,
   );
 
-/** All bytes of a body; `take` may refuse by throwing, or have the sender wait, and `ending` ends it with its reason. */
+/**
+ * All bytes of a body, in `whole` where its length is known; `take` may refuse by throwing, or have the sender wait, and
+ * `ending` ends it with its reason.
+ */
 function collect(
   payload: IncomingMessage,
   ending: AbortSignal,
+  whole: Buffer | undefined,
   take: (chunk: Buffer, length: number) => Promise<void> | undefined,
 ): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
   const onData = (chunk: Buffer): void => {
+    if (whole) chunk.copy(whole, length);
+    else chunks.push(chunk);
     length += chunk.length;
-    chunks.push(chunk);
     try {
       const room = take(chunk, length);
       if (!room) return;
@@ -101,7 +108,7 @@ function collect(
   ending.addEventListener('abort', onEnding, { once: true });
   if (ending.aborted) onEnding();
   payload.on('data', onData);
-  payload.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  payload.once('end', () => resolve(whole ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))));
   // After `end` both come too late to matter.
   const endEarly = (): void => reject(endedEarly());
   payload.once('error', endEarly).once('close', endEarly);

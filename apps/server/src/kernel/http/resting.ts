@@ -17,6 +17,7 @@ export class RestingBody<Body extends Record<string, unknown>> {
   #body: Body;
   #spooled: SpooledBody | undefined;
   #isResting = false;
+  #isClosed = false;
   #moving: Promise<void> = Promise.resolve();
 
   constructor(context: Context, body: Body) {
@@ -43,7 +44,7 @@ export class RestingBody<Body extends Record<string, unknown>> {
   /** Somebody else has all of it: it goes from memory, if the disk takes it. */
   rest(): void {
     this.#moving = this.#moving.then(async () => {
-      if (this.#isResting) return;
+      if (this.#isResting || this.#isClosed) return;
       if (this.#spooled) this.#context.dropBody();
       else this.#spooled = await this.#context.spoolBody();
       if (!this.#spooled) return;
@@ -55,6 +56,7 @@ export class RestingBody<Body extends Record<string, unknown>> {
 
   /** Nobody will ask for it again. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#moving;
     await this.#spooled?.drop();
   }

@@ -122,7 +122,8 @@ export function checkRequestId(request: FastifyRequest): void {
   }
 }
 
-const badUrl = (): ApiError => badRequest('the URL is malformed; check its percent encoding');
+const badUrl = (): ApiError =>
+  badRequest('the URL is malformed, or a part of its path is over 1,024 characters; check its percent encoding');
 
 function decorate(
   app: FastifyInstance,

@@ -24,6 +24,8 @@ export interface EventStream {
    * too much that nobody reads; that closes nothing.
    */
   offer(event: string, json: string): (() => boolean) | undefined;
+  /** Whether a frame of so many bytes would be taken now. */
+  hasRoom(bytes: number): boolean;
   /** Resolves when its client has taken what was written, or is gone. */
   drained(): Promise<void>;
   /** Called once when the stream has ended, whoever ended it. */
@@ -166,14 +168,18 @@ class SseStream implements EventStream {
 
   offer(event: string, json: string): (() => boolean) | undefined {
     const frame = frameOf(event, json);
-    if (this.#isOver || !this.#hasRoom(frame)) return undefined;
-    if (frame.bytes > largeBytes && !this.#hasRoomFor(this, frame.bytes)) return undefined;
+    if (!this.hasRoom(frame.bytes)) return undefined;
     this.#write(frame);
     return () => {
       const isTaken = this.#waiting.delete(frame);
       if (isTaken) this.#waitingBytes -= frame.bytes;
       return isTaken;
     };
+  }
+
+  hasRoom(bytes: number): boolean {
+    if (this.#isOver || !this.#takes(bytes)) return false;
+    return bytes <= largeBytes || this.#hasRoomFor(this, bytes);
   }
 
   drained(): Promise<void> {
@@ -226,14 +232,14 @@ class SseStream implements EventStream {
   }
 
   /** One frame is taken whatever its length, or it could never be sent. */
-  #hasRoom({ bytes }: Frame): boolean {
+  #takes(bytes: number): boolean {
     const { behind } = this;
     return this.#waiting.size < mostFramesBehind && (behind === 0 || behind + bytes <= this.#mostBytes);
   }
 
   #send(frame: Frame): boolean {
     if (this.#isOver) return false;
-    if (!this.#hasRoom(frame)) {
+    if (!this.#takes(frame.bytes)) {
       this.destroy();
       return false;
     }

@@ -14,6 +14,7 @@ function fakeStream() {
   let closed = false;
   const stream: EventStream = {
     offer: () => undefined,
+    hasRoom: () => true,
     drained: () => Promise.resolve(),
     send: (event, data) => stream.sendText(event, JSON.stringify(data)),
     sendText(event, json) {
