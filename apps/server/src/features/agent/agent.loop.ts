@@ -46,6 +46,8 @@ export interface Talk {
 
 const mostRounds = 25;
 const mostCallsOfRound = 16;
+/** What each protocol writes around a tool, at most. */
+const wrapBytes = 100;
 /** Characters of what tools said in one answer. */
 const mostResults = 4 * 1024 * 1024;
 
@@ -57,6 +59,8 @@ export class Conversation {
   /** A tool that neither has is ours too: its caller is the model, which must hear of it. */
   readonly #isOurs: (tool: string) => boolean;
   readonly #beganAt: number;
+  /** What our tools add to each turn, about. */
+  readonly #ownBytes: number;
   #resultLetters = 0;
   #saidBytes = 0;
   /** A tool ran: the same request must not be sent again by itself. */
@@ -68,6 +72,7 @@ export class Conversation {
     this.#isOurs = (name) => !theirs.has(name);
     this.#speech = new Speech(talk.protocol, this.#isOurs);
     this.#beganAt = talk.kernel.clock.monotonic();
+    this.#ownBytes = Buffer.byteLength(JSON.stringify(talk.definitions)) + talk.definitions.length * wrapBytes;
   }
 
   async run(ask: AskTurn, bill: () => Bill | undefined): Promise<TurnClosing> {
@@ -107,7 +112,7 @@ export class Conversation {
     try {
       return await ask({
         protocol,
-        bytes: bodyBytes + this.#saidBytes,
+        bytes: bodyBytes + this.#ownBytes + this.#saidBytes,
         isLive: listener.isLive,
         bodyFor: (choice) => this.#bodyFor(choice, round),
         hear: (events, lane) => listener.say(this.#speech.heard(events), lane.id),

@@ -146,6 +146,29 @@ describe('an agent on a schedule, in the cloud', () => {
     await runOf({ prompt: 'x' }, 'succeeded');
   });
 
+  test('twenty at once of a key with a cap pass it by one turn at most', async () => {
+    const cap = 60_000;
+    const terms = { scopes: ['schedules', 'sandboxes', 'chat'], spend_cap_micro_usd: cap };
+    const { key, id: keyId } = (await t.call('POST', '/v1/keys', terms)).body;
+    const dearest = t.model.takesAll();
+    const schedules = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const body = { name: `capped ${n}`, kind: 'agent', spec: { prompt: 'x' }, trigger, target: { type: 'cloud' } };
+        return (await http(t.gateway.url, '/v1/schedules', { key, body })).body;
+      }),
+    );
+    for (const { id } of schedules) await http(t.gateway.url, `/v1/schedules/${id}/run`, { method: 'POST', key });
+    await until(async () => {
+      t.clock.advance(100);
+      const runs = await Promise.all(schedules.map(async (schedule) => (await t.runsOf(schedule))[0]));
+      return runs.every(({ state }) => state === 'succeeded' || state === 'failed');
+    });
+    const [spent] = await t.gateway.kernel.sql<{ cost: number }[]>`
+      select coalesce(sum(cost_micro_usd), 0)::bigint as cost from kernel.usage_records where key_id = ${keyId}`;
+    const cost = Number(spent?.cost);
+    assert.ok(cost > cap * 0.2 && cost <= cap + dearest(), `${cost} of ${cap}, one is ${dearest()}`);
+  });
+
   const sleep = { name: 'sandbox_bash', input: { command: 'touch out/begun; sleep 600' } };
   const noSandbox = () =>
     until(async () => (await t.call('GET', '/v1/sandboxes?status=running')).body.data.length === 0);

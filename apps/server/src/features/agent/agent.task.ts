@@ -104,7 +104,7 @@ export async function runTask(
       kernel,
       protocol: 'chat',
       body,
-      bodyBytes: Buffer.byteLength(spec.prompt),
+      bodyBytes: Buffer.byteLength(JSON.stringify(body)),
       tools: setup.tools,
       definitions: toolsFor(setup),
       bench: new Workbench(sandboxes, caller, setup, undefined),

@@ -21,7 +21,7 @@ const usage = { input: 20, output: 9 };
 let calls = 0;
 
 /** A turn as chat completions stream it. */
-export function chatTurn({ text, calls: made = [], finish }: Said): string[] {
+export function chatTurn({ text, calls: made = [], finish }: Said, { input, output } = usage): string[] {
   const chunk = (delta: object, reason: string | null = null, more: object = {}): string =>
     `data: ${JSON.stringify({
       id: 'chatcmpl-7',
@@ -40,7 +40,7 @@ export function chatTurn({ text, calls: made = [], finish }: Said): string[] {
     ...(text === undefined ? [] : [chunk({ content: text })]),
     ...tools.map((tool) => chunk({ tool_calls: [tool] })),
     chunk({}, finish ?? (made.length > 0 ? 'tool_calls' : 'stop')),
-    `data: ${JSON.stringify({ id: 'chatcmpl-7', choices: [], usage: { prompt_tokens: usage.input, completion_tokens: usage.output } })}\n\n`,
+    `data: ${JSON.stringify({ id: 'chatcmpl-7', choices: [], usage: { prompt_tokens: input, completion_tokens: output } })}\n\n`,
     'data: [DONE]\n\n',
   ];
 }
@@ -111,6 +111,8 @@ export interface Model extends AsyncDisposable {
   settings: Partial<Record<SettingName, string>>;
   /** The turns that the model says next, whichever protocol it is asked in. A function hears what the tools said. */
   script(...turns: Turn[]): void;
+  /** From now on each turn costs all that it may; answers what the dearest of them cost, micro-USD (lane `priced`). */
+  takesAll(): () => number;
 }
 
 /** One turn of a script; `act`: the provider does something else. */
@@ -147,8 +149,19 @@ export async function openModel(lane: 'chat' | 'priced' = 'chat'): Promise<Model
       await streams(...(taken.path.endsWith('/messages') ? messagesTurn : chatTurn)(said))(response, taken);
     };
   };
+  const takesAll = (): (() => number) => {
+    let dearest = 0;
+    provider.script = async (response, taken) => {
+      const { max_completion_tokens: newer = 0, max_tokens: older = 0 } = taken.body as Record<string, number>;
+      const most = { input: taken.raw.length, output: Math.max(newer, older) };
+      dearest = Math.max(dearest, most.input + most.output);
+      await streams(...chatTurn({ text: 'Yes.' }, most))(response, taken);
+    };
+    return () => dearest;
+  };
   const all = opening.move();
-  return { provider, script, settings: { SVC_PROVIDERS: file.path }, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  const settings = { SVC_PROVIDERS: file.path };
+  return { provider, script, takesAll, settings, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** A gateway with a scripted model, and the node of the tests. */

@@ -61,6 +61,14 @@ describe('spend caps', () => {
       body: { model: 'chat-1', ...text, max_completion_tokens: 0, max_tokens: 5_000 },
     },
     'chat with n': { path: pathOf.chat, body: { model: 'chat-1', ...text, n: 100, max_completion_tokens: 50 } },
+    'chat with tools of ours': {
+      path: pathOf.chat,
+      body: { model: 'chat-1', ...text, max_completion_tokens: 300, tools: [{ type: 'exec_python' }] },
+    },
+    'messages with tools of ours': {
+      path: pathOf.messages,
+      body: { model: 'chat-1', ...text, max_tokens: 300, tools: [{ type: 'exec_python', name: 'python' }] },
+    },
     'chat that thinks on a lane of messages': {
       path: pathOf.chat,
       body: { model: 'messages-1', ...text, reasoning_effort: 'high', max_completion_tokens: 100 },
@@ -184,9 +192,14 @@ describe('spend caps', () => {
   });
 
   /** Takes every token that the request lets it take, of what it reads and says. */
-  const takesAll: Script = (response, { path, body, raw }) => {
+  const takesAll: Script = (response, taken) => {
+    const { path, body, raw } = taken;
     const { input, output, uses } = mostOf(body, raw.length);
     const usage = { input_tokens: input, output_tokens: output, server_tool_use: { web_search_requests: uses } };
+    if (body['stream'] === true) {
+      const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+      return streams(...spoken(usage))(response, taken);
+    }
     const searches = Array.from({ length: uses }, () => ({ type: 'web_search_call' }));
     const whole =
       path === pathOf.chat
@@ -197,6 +210,14 @@ describe('spend caps', () => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));
   };
 });
+
+/** A streamed word of a lane of chat, and what it cost. */
+const spoken = (usage: object): string[] =>
+  [
+    { choices: [{ index: 0, delta: { role: 'assistant', content: 'Yes.' }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { choices: [], usage },
+  ].map((chunk) => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', ...chunk })}\n\n`);
 
 /** What a request lets its provider take: as many tokens as it has bytes, and all that a search may bring. */
 function mostOf(body: Record<string, unknown>, bytes: number) {
