@@ -124,7 +124,7 @@ async function openProvider() {
 
 /** Asks `/health` at a steady rate, from another address than who attacks. */
 async function probe(url: string, ms: number) {
-  const dispatcher = new Agent({ connect: { localAddress: '127.0.0.2' } });
+  const dispatcher = new Agent({ localAddress: '127.0.0.2' });
   const taken: number[] = [];
   let failed = 0;
   const ask = async (): Promise<void> => {

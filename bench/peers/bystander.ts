@@ -18,7 +18,7 @@ export interface Met {
 const { url, key } = JSON.parse(process.argv[2] ?? '{}') as { url: string; key: string };
 const everyMs = 200;
 /** Of another address than who attacks. */
-const dispatcher = new Agent({ connect: { localAddress: '127.0.0.2' } });
+const dispatcher = new Agent({ localAddress: '127.0.0.2' });
 const device = { 'x-svc-device': randomUUID() };
 const over = new AbortController();
 const [chats, writes, lags]: [number[], number[], number[]] = [[], [], []];

@@ -155,6 +155,29 @@ describe('bodies', () => {
     assert.deepEqual(order, ['d1', 'a1', 'd2', 'a2']);
   });
 
+  test('large bodies of one account come at 32 MiB a second after 64 MiB at once; those of another do not wait for it', async () => {
+    const clock = testClock();
+    const bodies = bodiesOf(clock);
+    let came = 0;
+    const send = async (owner: string): Promise<void> => {
+      await bodies.wait(owner, 8 * mib, unending);
+      came += 1;
+      bodies.release(owner, 8 * mib);
+    };
+    const all = Array.from({ length: 12 }, () => send('a'));
+    await until(() => came === 9);
+    await send('b');
+    assert.equal(came, 10);
+    for (const more of [11, 12, 13]) {
+      clock.advance(249);
+      await new Promise(setImmediate);
+      assert.equal(came, more - 1);
+      clock.advance(1);
+      await until(() => came === more);
+    }
+    await Promise.all(all);
+  });
+
   test('a body that is slower than 1 kB a second is ended with its reason', async () => {
     const { socket, answer } = halfSent(account.key, 2_000);
     await until(() => gateway.app.http.bodies.heldBytes() >= 2_000);
