@@ -9,7 +9,7 @@ import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/s
 import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
 import { runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
 import type { RouteRow } from '../packages/sdk/src/routes.ts';
-import { openApiDocument } from '../apps/server/src/kernel/http/openapi.ts';
+import { openApiDocument } from '../apps/server/src/kernel/reference/openapi.ts';
 import { pythonClient } from './generate-python.ts';
 import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/rules.ts';

@@ -8,6 +8,7 @@ import { paths, readSources, root, verbs } from './repository.ts';
 import {
   checkAll,
   checkCycles,
+  checkFloors,
   checkGlobals,
   checkImports,
   checkNames,
@@ -50,6 +51,14 @@ describe('architecture rules', () => {
       checkCycles([a, { path: 'apps/server/src/b.ts', text: `import type { a } from './a.ts';` }]).length,
       1,
     );
+  });
+
+  test('find an arrow up in the kernel, and a room that is on no floor', () => {
+    const found = (path: string, text: string) => checkFloors(planted(`${server}/kernel/${path}`, text)).length;
+    assert.equal(found('db/x.ts', `import type { Kernel } from '../kernel.ts';`), 1);
+    assert.equal(found('base/x.ts', `import { readRows } from '../../postgres/embedded.ts';`), 1);
+    assert.equal(found('cellar/x.ts', ''), 1);
+    assert.equal(found('http/x.ts', `import { ApiError } from '../base/errors.ts';\nimport '../../config.ts';`), 0);
   });
 
   test('find process.env and the wall clock where they do not belong', () => {

@@ -72,11 +72,11 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (!path.startsWith('apps/server/src/')) return undefined;
   const inKernel = path.startsWith('apps/server/src/kernel/');
   if (specifier === 'postgres' && !inKernel) return 'postgres.js only in kernel';
-  if (specifier === 'undici' && !/^apps\/server\/src\/kernel\/(?:outbound\.|upstream\.ts$)/.test(path)) {
-    return 'undici only in kernel/outbound and kernel/upstream';
+  if (specifier === 'undici' && !/^apps\/server\/src\/kernel\/outside\/(?:outbound\.|upstream\.ts$)/.test(path)) {
+    return 'undici only in kernel/outside';
   }
-  if (specifier === 'fastify' && !inKernel && path !== 'apps/server/src/app.ts' && !path.endsWith('.stream.ts')) {
-    return 'only kernel, app.ts and *.stream.ts import fastify';
+  if (specifier === 'fastify' && !inKernel && path !== 'apps/server/src/app.ts') {
+    return 'only kernel and app.ts import fastify';
   }
   return undefined;
 }
@@ -102,8 +102,48 @@ export function checkCycles(sources: readonly Source[]): Violation[] {
   return violations;
 }
 
+/**
+ * The floors of the kernel, the ground first: a room (a folder, or a file of the kernel's root) imports from its own floor
+ * and those below it.
+ */
+const floors = [
+  'base',
+  'db',
+  'work',
+  'share',
+  'peers',
+  'outside',
+  'records',
+  'streams',
+  'kernel.ts',
+  'deletion.ts',
+  'commands.ts',
+  'http',
+  'feature.ts',
+  'mount',
+  'reference',
+  'sweep.ts',
+];
+const kernelFolder = 'apps/server/src/kernel/';
+
+/** The kernel's floors: no import goes up, those of types included; what stands under the kernel is the settings alone. */
+export function checkFloors(sources: readonly Source[]): Violation[] {
+  const rule = 'floors of the kernel';
+  const floorOf = (path: string): number => floors.indexOf(path.slice(kernelFolder.length).split('/')[0] ?? '');
+  return sources.flatMap((source) => {
+    const { path } = source;
+    if (!path.startsWith(kernelFolder) || isTest(path)) return [];
+    if (floorOf(path) < 0) return [{ path, rule, found: 'is on no floor' }];
+    return importsOf(source).flatMap(({ target }) => {
+      if (target === undefined || /^apps\/server\/src\/config(?:\.\w+)?\.ts$/.test(target)) return [];
+      const isBelow = target.startsWith(kernelFolder) && floorOf(target) <= floorOf(path);
+      return isBelow ? [] : [{ path, rule, found: target }];
+    });
+  });
+}
+
 /** The clock, and what must notice a silence that is real whatever a test's clock says. */
-const clockExempt = new Set(['apps/server/src/kernel/clock.ts', 'apps/server/src/kernel/db/socket.ts']);
+const clockExempt = new Set(['apps/server/src/kernel/base/clock.ts', 'apps/server/src/kernel/db/socket.ts']);
 const wallClock = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])(?:setTimeout|setInterval)\(/;
 
 /** Import rule 5: `process.env` only in config.ts; the wall clock only through the context's clock. */
@@ -301,6 +341,7 @@ export function checkAll(
     ...checkUrls(paths),
     ...checkImports(sources),
     ...checkCycles(sources),
+    ...checkFloors(sources),
     ...checkGlobals(sources),
     ...checkSql(sources),
     ...checkStates(sources),

@@ -46,13 +46,13 @@ import { sessionsFeature } from './features/sessions/feature.ts';
 import { Sessions } from './features/sessions/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature, Role } from './kernel/feature.ts';
-import { mount } from './kernel/http/mount.ts';
-import { mountHome } from './kernel/http/home.ts';
-import { mountInstall } from './kernel/http/install.ts';
+import { mount } from './kernel/mount/mount.ts';
+import { mountHome } from './kernel/reference/home.ts';
+import { mountInstall } from './kernel/reference/install.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
-import { refuseMethods } from './kernel/http/methods.ts';
-import { mountReference } from './kernel/http/reference.ts';
+import { refuseMethods } from './kernel/mount/methods.ts';
+import { mountReference } from './kernel/reference/reference.ts';
 import { sweepKernel, sweepUsage } from './kernel/sweep.ts';
 
 /** The features of this process, mounted on one HTTP server. */

@@ -1,5 +1,5 @@
 import { ConfigError } from './config.error.ts';
-import { urlOfFirst } from './kernel/db/servers.ts';
+import { urlOfFirst } from './config.servers.ts';
 
 /**
  * Settings that hold a secret. None is taken from the command line, where every user of the machine can read it: each may

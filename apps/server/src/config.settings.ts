@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namesServers } from './kernel/db/servers.ts';
+import { namesServers } from './config.servers.ts';
 
 const flag = z
   .enum(['on', 'off', 'true', 'false', '1', '0'])

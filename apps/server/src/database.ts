@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { settingsFileName } from './config.file.ts';
 import type { Config } from './config.ts';
-import type { Clock } from './kernel/clock.ts';
-import { CommandError } from './kernel/commands.ts';
+import type { Clock } from './kernel/base/clock.ts';
+import { CommandError } from './kernel/base/errors.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
-import type { Log } from './kernel/log.ts';
+import type { Log } from './kernel/base/log.ts';
 import {
   borrowPostgres,
   type EmbeddedPostgres,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
-import { testClock } from './kernel/clock.ts';
+import { testClock } from './kernel/base/clock.ts';
 import { bodyIds, exampleIds, type Makers, notSent, type Preparation, Scene, sendExample } from './testing.examples.ts';
 import { replies, streams, TestProvider } from './features/inference/inference.testing.ts';
 import { TestPushService } from './features/notifications/notifications.testing.ts';

@@ -10,8 +10,8 @@ import { loadConfig } from './config.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { allSealed, masterKeyFile, openKeyring, rotateMasterKey } from './master-key.ts';
 import { inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
-import { testClock } from './kernel/clock.ts';
-import { createKeyring } from './kernel/crypto.ts';
+import { testClock } from './kernel/base/clock.ts';
+import { createKeyring } from './kernel/base/crypto.ts';
 import { sealedWebhook } from './features/notifications/index.ts';
 import { asOwner, http, masterKey, openTest, startGateway, type TestDatabase, testDatabase, until } from './testing.ts';
 

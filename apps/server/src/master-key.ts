@@ -5,13 +5,13 @@ import { borrowTarget } from './database.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { sealedRunHeaders } from './features/scheduler/index.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
-import { byCommand, writeAct } from './kernel/audit.ts';
-import { CommandError } from './kernel/commands.ts';
-import { BrokenSeal, createKeyring, type Keyring, type Sealed } from './kernel/crypto.ts';
+import { byCommand, writeAct } from './kernel/records/audit.ts';
+import { CommandError } from './kernel/base/errors.ts';
+import { BrokenSeal, createKeyring, type Keyring, type Sealed } from './kernel/base/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
 import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';
 import { requireSchema } from './kernel/db/migrate.ts';
-import { sealedAnswers } from './kernel/http/idempotency.ts';
+import { sealedAnswers } from './kernel/mount/idempotency.ts';
 import { liveGateways } from './kernel/peers/gateways.ts';
 import { findDataDir, readOrCreateSecret, readSecret, syncFolder } from './postgres/datadir.ts';
 

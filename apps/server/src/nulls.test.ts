@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { contract, isOptional, Json, type Route } from '@svc/contract';
 import { z } from 'zod';
-import { testClock } from './kernel/clock.ts';
+import { testClock } from './kernel/base/clock.ts';
 import { shared } from './testing.shared.ts';
 import { http, type HttpAnswer, openTest } from './testing.ts';
 

@@ -1,28 +1,29 @@
 import { join } from 'node:path';
 import { resolveHere, resolvePublicAt } from '@svc/netguard';
 import { type Config, ConfigError } from './config.ts';
-import { type Blobs, openFileBlobs } from './kernel/blobs.ts';
+import { type Blobs, openFileBlobs } from './kernel/outside/blobs.ts';
 import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
-import { createAuditRecorder } from './kernel/audit.ts';
-import { type Clock, systemClock } from './kernel/clock.ts';
-import { type Admin, CommandError } from './kernel/commands.ts';
+import { createAuditRecorder } from './kernel/records/audit.ts';
+import { type Clock, systemClock } from './kernel/base/clock.ts';
+import type { Admin } from './kernel/commands.ts';
+import { CommandError } from './kernel/base/errors.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { Keyring } from './kernel/crypto.ts';
+import type { Keyring } from './kernel/base/crypto.ts';
 import { masterKeyFile, openKeyring, reasonToEnd } from './master-key.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { asApplication, prepareApplicationRole } from './kernel/db/role.ts';
 import { Gateways, notProven } from './kernel/peers/gateways.ts';
-import { openJobs } from './kernel/jobs.ts';
-import { createRateLimiter } from './kernel/http/limits.ts';
-import type { Log } from './kernel/log.ts';
-import { createMetrics } from './kernel/metrics.ts';
+import { openJobs } from './kernel/work/jobs.ts';
+import { createRateLimiter } from './kernel/share/limits.ts';
+import type { Log } from './kernel/base/log.ts';
+import { createMetrics } from './kernel/base/metrics.ts';
 import { migrate, requireSchema } from './kernel/db/migrate.ts';
-import { createOutbound } from './kernel/outbound.ts';
-import { createEventStreams } from './kernel/http/sse.ts';
-import { createUpstream } from './kernel/upstream.ts';
-import { createUsageRecorder } from './kernel/usage.ts';
+import { createOutbound } from './kernel/outside/outbound.ts';
+import { createEventStreams } from './kernel/streams/sse.ts';
+import { createUpstream } from './kernel/outside/upstream.ts';
+import { createUsageRecorder } from './kernel/records/usage.ts';
 
 /** Resources that a command or a gateway opens, and how they are closed. */
 export interface Opened<T> {
@@ -74,7 +75,7 @@ export async function openKernel(
   await using opening = new AsyncDisposableStack();
   const base = await openBase(config, log, { clock, database, ended, opening });
   const { sql, dataDir, target } = base;
-  const metrics = opening.adopt(createMetrics(), (open) => open.close());
+  const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(sql, clock, log, metrics), (open) => open.close());
   const audit = opening.adopt(createAuditRecorder(sql, clock, log, metrics), (open) => open.close());
   const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
@@ -133,7 +134,7 @@ async function borrowDatabase(config: Config, opening: AsyncDisposableStack, poo
 /** Files of the data dir, or S3, whose client is 30 MB of code and loaded only where it is used. */
 async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promise<Blobs> {
   if (!config.s3) return openFileBlobs(join(dataDir, 'blobs'), clock?.now());
-  return (await import('./kernel/blobs.s3.ts')).openS3Blobs(config.s3);
+  return (await import('./kernel/outside/blobs.s3.ts')).openS3Blobs(config.s3);
 }
 
 /**

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, systemEnvironment } from './config.ts';
-import type { Clock } from './kernel/clock.ts';
+import type { Clock } from './kernel/base/clock.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
-import type { Log } from './kernel/log.ts';
+import type { Log } from './kernel/base/log.ts';
 import { findRunningProcesses } from './running.ts';
 
 const program = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');

@@ -8,12 +8,12 @@ import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { reachesAnybody } from './features/notifications/index.ts';
-import { systemClock } from './kernel/clock.ts';
-import { CommandError } from './kernel/commands.ts';
+import { systemClock } from './kernel/base/clock.ts';
+import { CommandError } from './kernel/base/errors.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { Probes } from './kernel/metrics.ts';
+import { listenForProbes, type Probes } from './kernel/http/probes.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
-import { createLog, type Log } from './kernel/log.ts';
+import { createLog, type Log } from './kernel/base/log.ts';
 import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
@@ -44,15 +44,7 @@ export async function up(
   const failure = Promise.withResolvers<never>();
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   void stopped.then(() => limitShutdown(0));
-  if (part === 'sandboxd') {
-    const dataDir = makeDataDir(config);
-    const forget = writeRunning(dataDir, { part, ...aboutOf(config), instance_id: randomUUID() });
-    const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
-    await stopped;
-    await node.stop();
-    forget();
-    return;
-  }
+  if (part === 'sandboxd') return await runNode(config, log, { stopped, ...options });
   checkProvidersFile(config);
   // A start that fails ends what it began, whatever it failed at: the node agent, the embedded database.
   await using running = new AsyncDisposableStack();
@@ -66,6 +58,9 @@ export async function up(
   running.defer(opened.close);
   const kernel = opened.value;
   let node: Supervised | undefined;
+  // Probes answer until the end: a drain is seen by them.
+  let probed: Awaited<ReturnType<typeof listenForMetrics>>;
+  running.defer(() => probed?.listener.close());
   running.defer(() => node?.stop());
   const app = buildApp(kernel);
   running.defer(async () => {
@@ -75,7 +70,7 @@ export async function up(
   const role = { serves: part !== 'worker', works: part !== 'gateway' };
   await app.start(role);
   const served = role.serves ? await serve(app, kernel) : undefined;
-  const probed = await listenForMetrics(kernel, part, log);
+  probed = await listenForMetrics(kernel, part, log);
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   if (isOurs) node = superviseSandboxd(kernel, options);
@@ -86,14 +81,28 @@ export async function up(
       part,
       ...aboutOf(config),
       ...served?.address,
-      ...probed,
+      ...probed?.at,
       instance_id: kernel.gateways.id,
     }),
   );
   await served?.greet();
-  if (!served) process.stdout.write(workerGreeting(probed));
+  if (!served) process.stdout.write(workerGreeting(probed?.at));
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
+}
+
+/** Runs the node agent alone until it is stopped. */
+async function runNode(
+  config: Config,
+  log: Log,
+  options: { stopped: Promise<unknown>; systemPackages: boolean },
+): Promise<void> {
+  const dataDir = makeDataDir(config);
+  const forget = writeRunning(dataDir, { part: 'sandboxd', ...aboutOf(config), instance_id: randomUUID() });
+  const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
+  await options.stopped;
+  await node.stop();
+  forget();
 }
 
 /** Throws when the platform runs on the data dir, and nobody asked for one more on a port of its own. */
@@ -174,10 +183,8 @@ async function listenForMetrics(kernel: Kernel, part: Part, log: Log) {
     },
   };
   try {
-    return {
-      probe_host: host,
-      probe_port: await kernel.metrics.listen({ host, port, names: kernel.config.ownNames }, probes),
-    };
+    const listener = await listenForProbes(kernel.metrics, { host, port, names: kernel.config.ownNames }, probes);
+    return { listener, at: { probe_host: host, probe_port: listener.port } };
   } catch (error) {
     if (required) throw new ConfigError(`SVC_METRICS_PORT: ${host}:${port} cannot be listened on`);
     log.warn({ err: error, port }, 'no listener for metrics and probes; set SVC_METRICS_PORT to a free port');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { CommandError } from './base/errors.ts';
 import type { Kernel } from './kernel.ts';
-import { printable, printableJson } from './text.ts';
+import { printable, printableJson } from './base/text.ts';
 
 /** What an admin command works with: the database, blobs, and a way to tell the gateways. */
 export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log' | 'blobs'>;
@@ -12,11 +13,6 @@ export type Run = <A extends unknown[]>(
 
 /** Adds a feature's commands to the program. */
 export type Commands = (program: Command, run: Run) => void;
-
-/** A command's failure that its user can mend; the message says how. */
-export class CommandError extends Error {
-  override name = 'CommandError';
-}
 
 /** Parses an option's value, or fails with what it must be. */
 export function oneOf<const T extends string>(values: readonly T[]): (value: string) => T {

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { Route, RouteParsed, RouteResult } from '@svc/contract';
-import type { Actor } from './http/actor.ts';
+import type { Actor } from './base/actor.ts';
 import type { Context } from './http/context.ts';
 import type { Kernel } from './kernel.ts';
-import type { Job } from './jobs.ts';
-import type { Quota } from './quotas.ts';
+import type { Job } from './work/jobs.ts';
+import type { Quota } from './records/quotas.ts';
 
 /** A success with a status other than the route's own, or with headers. */
 export class Answer<T> {

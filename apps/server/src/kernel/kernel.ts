@@ -1,19 +1,19 @@
 import type { Config } from '../config.ts';
-import type { AuditRecorder } from './audit.ts';
-import type { Blobs } from './blobs.ts';
+import type { AuditRecorder } from './records/audit.ts';
+import type { Blobs } from './outside/blobs.ts';
 import type { Bus } from './peers/bus.ts';
-import type { Clock } from './clock.ts';
-import type { Keyring } from './crypto.ts';
+import type { Clock } from './base/clock.ts';
+import type { Keyring } from './base/crypto.ts';
 import type { Sql } from './db/db.ts';
 import type { Gateways } from './peers/gateways.ts';
-import type { Jobs } from './jobs.ts';
-import type { RateLimiter } from './http/limits.ts';
-import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
-import type { Outbound } from './outbound.ts';
-import type { EventStreams } from './http/sse.ts';
-import type { Upstream } from './upstream.ts';
-import type { UsageRecorder } from './usage.ts';
+import type { Jobs } from './work/jobs.ts';
+import type { RateLimiter } from './share/limits.ts';
+import type { Log } from './base/log.ts';
+import type { Metrics } from './base/metrics.ts';
+import type { Outbound } from './outside/outbound.ts';
+import type { EventStreams } from './streams/sse.ts';
+import type { Upstream } from './outside/upstream.ts';
+import type { UsageRecorder } from './records/usage.ts';
 
 /** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
 export interface Kernel {

@@ -6,12 +6,12 @@ import { loadConfig } from '../config.ts';
 import { openKernel } from '../resources.ts';
 import { masterKey, type TestDatabase, testDatabase } from '../testing.ts';
 import { Answer, type Feature, operation } from './feature.ts';
-import type { Actor } from './http/actor.ts';
-import { ApiError } from './http/errors.ts';
-import { mount } from './http/mount.ts';
+import type { Actor } from './base/actor.ts';
+import { ApiError } from './base/errors.ts';
+import { mount } from './mount/mount.ts';
 import { createHttp } from './http/server.ts';
 import type { Kernel } from './kernel.ts';
-import { createLog } from './log.ts';
+import { createLog } from './base/log.ts';
 
 const echoed = z.object({ text: z.string(), calls: z.int() });
 const frame = z.discriminatedUnion('type', [

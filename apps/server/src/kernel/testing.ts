@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts, type Serv
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestDatabase, testDatabase, until } from '../testing.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from './base/clock.ts';
 import { openDatabase, type Sql } from './db/db.ts';
-import { createLog } from './log.ts';
+import { createLog } from './base/log.ts';
 import { type Bus, openPostgresBus } from './peers/bus.ts';
 
 /** Runs `work`, which needs one window of rates for itself: once more when a minute ended under it. */

@@ -1,9 +1,10 @@
 import { toolLevels } from '@svc/contract';
-import { byCommand, writeAct } from '../../kernel/audit.ts';
+import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
-import { type Admin, CommandError, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { type QuotaName, quotaNames, setQuota } from '../../kernel/quotas.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
+import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
+import { CommandError } from '../../kernel/base/errors.ts';
+import { type QuotaName, quotaNames, setQuota } from '../../kernel/records/quotas.ts';
 import {
   type AccountChange,
   type AccountRow,

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline/promises';
-import { byCommand } from '../../kernel/audit.ts';
-import { type Admin, CommandError, type Commands, emailAddress } from '../../kernel/commands.ts';
+import { byCommand } from '../../kernel/records/audit.ts';
+import { type Admin, type Commands, emailAddress } from '../../kernel/commands.ts';
+import { CommandError } from '../../kernel/base/errors.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import { printable } from '../../kernel/text.ts';
+import { printable } from '../../kernel/base/text.ts';
 import { accountByEmail } from './accounts.commands.ts';
 import { deleteMarked, markDeleted } from './accounts.deletion.ts';
 import { type AccountRow, isLeaving } from './accounts.sql.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { accountData, accountDeletion } from '../../account-data.ts';
-import { byCommand } from '../../kernel/audit.ts';
+import { byCommand } from '../../kernel/records/audit.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Sql } from '../../kernel/db/db.ts';
 import { svcOf } from '../../testing.commands.ts';

@@ -1,4 +1,4 @@
-import { bySystem, type Who, writeAct } from '../../kernel/audit.ts';
+import { bySystem, type Who, writeAct } from '../../kernel/records/audit.ts';
 import {
   type AccountData,
   addCounts,
@@ -9,7 +9,7 @@ import {
 } from '../../kernel/deletion.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
-import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import {
   beginDeletion,

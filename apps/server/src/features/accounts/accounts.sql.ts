@@ -1,5 +1,5 @@
 import type { ToolLevel } from '@svc/contract';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { addCounts, type Counts } from '../../kernel/deletion.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { shared } from '../../testing.shared.ts';
 import { http, openHost, startGateway, until } from '../../testing.ts';
 import { nodeOfTests, openSandboxes, type SandboxesTest } from '../sandboxes/sandboxes.testing.ts';

@@ -9,7 +9,7 @@ import {
   wires,
   writeFor,
 } from '@svc/inference';
-import { ApiError, toApiError } from '../../kernel/http/errors.ts';
+import { ApiError, toApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type AskTurn, type Bill, targetOf, TurnCut, type TurnClosing, type Turned } from '../inference/index.ts';
 import type { Choice } from '../providers/index.ts';

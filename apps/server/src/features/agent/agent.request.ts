@@ -1,7 +1,7 @@
 import { container as containerSchema, pythonTool, type SkillName, sandboxTool, wordsFor } from '@svc/contract';
 import { isObject, objectOf, objectsOf, textOf, type Value } from '@svc/inference';
 import type { z } from 'zod';
-import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
+import { addFieldErrors, badRequest } from '../../kernel/base/errors.ts';
 import { chatTools, pythonTools, type ToolName } from './agent.tools.ts';
 import type { Bench } from './agent.workbench.ts';
 

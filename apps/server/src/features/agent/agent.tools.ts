@@ -2,8 +2,8 @@ import type { SkillName } from '@svc/contract';
 import type { Tool } from '@svc/inference';
 import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
-import { badRequest, toApiError } from '../../kernel/http/errors.ts';
-import type { Log } from '../../kernel/log.ts';
+import { badRequest, toApiError } from '../../kernel/base/errors.ts';
+import type { Log } from '../../kernel/base/log.ts';
 import type { Bench, Workbench } from './agent.workbench.ts';
 
 /** What a tool tells the model. */

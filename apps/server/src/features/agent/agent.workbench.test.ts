@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import type { Caller, Sandboxes } from '../sandboxes/index.ts';
 import { Workbench } from './agent.workbench.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { defaultTemplate, type SkillName } from '@svc/contract';
 import type { Egress, Template } from '@svc/sandboxd-api';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Caller, Sandboxes } from '../sandboxes/index.ts';
 import { findSession, type Session, saveHanded, saveSession } from './agent.sql.ts';
 

@@ -1,6 +1,6 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Asked, type Inference, keepAlive } from '../inference/index.ts';
 import { objectOf } from '@svc/inference';

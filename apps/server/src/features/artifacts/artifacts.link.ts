@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ByteRange } from '../../kernel/blobs.ts';
+import type { ByteRange } from '../../kernel/outside/blobs.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type ArtifactRow, artifactById } from './artifacts.sql.ts';
 
 const signatureOf = (kernel: Kernel, id: string, expires: string): Buffer =>

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { Answer, operation } from '../../kernel/feature.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { type Range, rangeOf } from '../../kernel/http/ranges.ts';
 import { attachment, openSigned } from './artifacts.link.ts';
 import type { ArtifactRow } from './artifacts.sql.ts';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Inference } from '../inference/index.ts';
 
 /** Fewer bytes a token than sound has at 6 kbit/s, ten tokens a second. */

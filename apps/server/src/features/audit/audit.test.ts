@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { contract, RouteOutput } from '@svc/contract';
-import { createLog } from '../../kernel/log.ts';
+import { createLog } from '../../kernel/base/log.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, type TestAccount, until } from '../../testing.ts';

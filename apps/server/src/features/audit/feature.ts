@@ -1,4 +1,4 @@
-import { retireActs } from '../../kernel/audit.ts';
+import { retireActs } from '../../kernel/records/audit.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import { list } from './list.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../../kernel/db/db.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { bindDevice, findServingKey, upsertDevice } from './devices.sql.ts';
 
 /** Who serves as which device, as a key says. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 
 /** A device as it is listed. */
 export interface DeviceRow {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { clientOf, createAccount, http, openTest, until } from '../../testing.ts';
 

@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Gate } from '../../kernel/http/mount.ts';
+import type { Gate } from '../../kernel/mount/mount.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { devicesQuota, hasDevice, upsertDevice } from './devices.sql.ts';
 
 /** `last_seen` is at most this much behind. */

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { deleteDevice, lockServingKey } from './devices.sql.ts';
 
 const isServed = (): ApiError =>

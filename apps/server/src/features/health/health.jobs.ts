@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config.ts';
-import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
+import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/outside/providers.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { findLanesOff } from '../providers/index.ts';
 import { type Provider, parseProviders } from './health.rules.ts';

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { contract, type RouteOutput } from '@svc/contract';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { openTestPool, proxyDatabase } from '../../kernel/testing.ts';
 import { asOwner, http, startGateway, type TestGateway, testDatabase, until } from '../../testing.ts';
-import { version } from '../../kernel/version.ts';
+import { version } from '../../kernel/base/version.ts';
 import { probeProviders } from './health.jobs.ts';
 import { shared } from '../../testing.shared.ts';
 

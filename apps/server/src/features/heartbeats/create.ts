@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { claimSlug } from './heartbeats.slugs.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { checkCron, defaultGraceS, nextOf } from './heartbeats.times.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
 import { replacePingKey } from './heartbeats.keys.sql.ts';
 import { hashPingKey, newPingKey } from './heartbeats.token.ts';

@@ -1,6 +1,6 @@
 import { slugPattern } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { badRequest, notFound } from '../../kernel/http/errors.ts';
+import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Address, PingBatches } from './heartbeats.batch.ts';
 import { signalOf } from './heartbeats.rules.ts';
 import { provision } from './heartbeats.slugs.ts';

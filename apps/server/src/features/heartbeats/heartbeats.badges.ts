@@ -1,7 +1,7 @@
 import type { Context } from '../../kernel/http/context.ts';
-import { notFound } from '../../kernel/http/errors.ts';
-import { rateLimitExceeded } from '../../kernel/http/limits.ts';
-import { writeAct } from '../../kernel/audit.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { rateLimitExceeded } from '../../kernel/share/limits.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { type BadgeOf, deleteBadge, findBadge, replaceBadge, worstStatus } from './heartbeats.keys.sql.ts';
 import { shownStatus } from './heartbeats.rules.ts';
 import { findMonitor, stateOf } from './heartbeats.sql.ts';

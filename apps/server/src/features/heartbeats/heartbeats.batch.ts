@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { ApiError, toApiError } from '../../kernel/http/errors.ts';
+import { ApiError, toApiError } from '../../kernel/base/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { ownersOf } from './heartbeats.keys.sql.ts';
 import { receive, type Signal } from './heartbeats.rules.ts';

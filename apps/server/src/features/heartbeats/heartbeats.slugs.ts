@@ -1,8 +1,8 @@
 import { slugPattern } from '@svc/contract';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
-import { checkQuota, lockQuota } from '../../kernel/quotas.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import { checkQuota, lockQuota } from '../../kernel/records/quotas.ts';
 import { isSlugTaken, ownersOf } from './heartbeats.keys.sql.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';

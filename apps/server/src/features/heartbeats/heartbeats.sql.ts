@@ -1,6 +1,6 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal, type Times } from './heartbeats.rules.ts';
 import { nextOf } from './heartbeats.times.ts';

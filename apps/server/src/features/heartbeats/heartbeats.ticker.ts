@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { expire } from './heartbeats.rules.ts';
 import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';

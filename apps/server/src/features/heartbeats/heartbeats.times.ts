@@ -1,5 +1,5 @@
 import { cronError, defaultZone, isZone, slotsAfter } from '@svc/timetable';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
 
 /** The document's bounds of `period_s`: a gap between two instants is told within them. */
 const shortestS = 60;

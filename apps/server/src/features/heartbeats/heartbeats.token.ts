@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Keyring } from '../../kernel/crypto.ts';
+import type { Keyring } from '../../kernel/base/crypto.ts';
 
 const tokenBytes = 24;
 const shape = /^[A-Za-z0-9_-]{32}$/;

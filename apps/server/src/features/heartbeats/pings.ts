@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { listPings } from './heartbeats.sql.ts';
 

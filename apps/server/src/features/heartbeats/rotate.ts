@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { replaceToken } from './heartbeats.sql.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';

@@ -1,5 +1,5 @@
 import { contract, type RouteParsed } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { expire, type MonitorState, pause, retimed } from './heartbeats.rules.ts';

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import type { Act } from '../../kernel/audit.ts';
+import type { Act } from '../../kernel/records/audit.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { findDevices } from '../devices/index.ts';
 import type { Call, CallOutcome, Relay } from './hosts.relay.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { http, openTest } from '../../testing.ts';
 
 test('after 100 wrong codes in a minute an address costs the database nothing, and a valid code counts a minute later', async () => {

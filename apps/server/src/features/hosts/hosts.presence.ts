@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { EventStream } from '../../kernel/http/sse.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
 

@@ -1,6 +1,6 @@
 import { hash, randomUUID, webcrypto } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 

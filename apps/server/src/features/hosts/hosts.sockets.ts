@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { EventStream } from '../../kernel/http/sse.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
 
 /**
  * Bytes in each TCP socket's send queue: sent and not acknowledged, or not sent. Keyed by `local:remote` port. Linux

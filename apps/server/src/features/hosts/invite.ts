@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { checkTerms } from '../keys/index.ts';
 import { createCode, hashOfCode, hostScopes } from './hosts.invites.ts';
 import { countInvites, insertInvite } from './hosts.invites.sql.ts';

@@ -1,10 +1,10 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
-import { Strangers } from '../../kernel/http/strangers.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import { Strangers } from '../../kernel/mount/strangers.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { bindTo } from '../devices/index.ts';
 import { findTerms, issueKey, keysQuota, scopesWithin } from '../keys/index.ts';
 import { hashOfCode, hostScopes } from './hosts.invites.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import type { Presence } from './hosts.presence.ts';

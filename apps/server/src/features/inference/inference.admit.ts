@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Choice } from '../providers/index.ts';
 import { findStored, insertStored } from './inference.sql.ts';

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
-import type { LongBody, Upstream, UpstreamAnswer } from '../../kernel/upstream.ts';
+import type { LongBody, Upstream, UpstreamAnswer } from '../../kernel/outside/upstream.ts';
 import type { Lane } from '../providers/index.ts';
 import type { Timers } from './inference.timers.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { http, openTest, until } from '../../testing.ts';
 import { findLanesOff } from '../providers/index.ts';
 import { checkProviders, listProviders } from './inference.commands.ts';

@@ -1,8 +1,8 @@
 import { objectOf, objectsOf, textOf, wires, writeFor } from '@svc/inference';
-import { systemClock } from '../../kernel/clock.ts';
-import { CommandError } from '../../kernel/commands.ts';
-import type { ProvidersPlace } from '../../kernel/providers.ts';
-import { createUpstream, type Upstream } from '../../kernel/upstream.ts';
+import { systemClock } from '../../kernel/base/clock.ts';
+import { CommandError } from '../../kernel/base/errors.ts';
+import type { ProvidersPlace } from '../../kernel/outside/providers.ts';
+import { createUpstream, type Upstream } from '../../kernel/outside/upstream.ts';
 import { type Lane, type LaneModel, readRegistry } from '../providers/index.ts';
 import { askLane, headersFor, LaneFailure, readAnswer } from './inference.attempt.ts';
 import { targetOf } from './inference.exchange.ts';

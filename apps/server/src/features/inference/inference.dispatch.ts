@@ -10,9 +10,9 @@ import {
   wires,
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { Places } from '../../kernel/places.ts';
+import { Places } from '../../kernel/share/places.ts';
 import type { Spending } from '../keys/index.ts';
 import { type Choice, Lanes } from '../providers/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';

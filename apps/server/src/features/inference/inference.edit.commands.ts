@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { objectOf, objectsOf, type Value } from '@svc/inference';
-import { CommandError } from '../../kernel/commands.ts';
-import { type ProvidersPlace, providersPath } from '../../kernel/providers.ts';
-import { createUpstream } from '../../kernel/upstream.ts';
+import { CommandError } from '../../kernel/base/errors.ts';
+import { type ProvidersPlace, providersPath } from '../../kernel/outside/providers.ts';
+import { createUpstream } from '../../kernel/outside/upstream.ts';
 import { type Lane, PriceBook, parseRegistry, writeWhole } from '../providers/index.ts';
 import { headersFor } from './inference.attempt.ts';
 import { findUses, localKinds, modelsOf } from './inference.commands.ts';

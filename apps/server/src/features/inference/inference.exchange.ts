@@ -15,7 +15,7 @@ import {
 import type { Context } from '../../kernel/http/context.ts';
 import { RestingBody } from '../../kernel/http/resting.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { LongBody } from '../../kernel/upstream.ts';
+import { LongBody } from '../../kernel/outside/upstream.ts';
 import type { Choice, Most } from '../providers/index.ts';
 import { keepStored } from './inference.admit.ts';
 import { askLane, headersFor, LaneFailure, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';

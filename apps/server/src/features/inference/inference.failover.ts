@@ -1,6 +1,6 @@
 import { Untranslatable } from '@svc/inference';
-import type { Clock } from '../../kernel/clock.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Choice, Lanes } from '../providers/index.ts';
 import { LaneFailure, Refusal } from './inference.attempt.ts';

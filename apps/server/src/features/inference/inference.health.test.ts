@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { createAccount, http, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { answers, openModels, pathOf, replies, type Script, speaks } from './inference.testing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { createAccount, http, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { openModels, replies, type Script, speaks } from './inference.testing.ts';

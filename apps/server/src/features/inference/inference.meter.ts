@@ -1,5 +1,5 @@
 import { type Bounds, noUsage, type Usage } from '@svc/inference';
-import { type Batches, createBatches } from '../../kernel/batches.ts';
+import { type Batches, createBatches } from '../../kernel/work/batches.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reservation, Spending } from '../keys/index.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import Anthropic, { BadRequestError } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, type TestAccount } from '../../testing.ts';
 import { answers, openModels, pathOf, replies, type Script, speaks, streams } from './inference.testing.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { nowOf } from '../../kernel/db/db.ts';
 
 /** A finished request to a model. */

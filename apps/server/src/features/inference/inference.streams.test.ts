@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { type Protocol, protocols, SseReader, wires } from '@svc/inference';
 import fc from 'fast-check';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
 import type { Lane } from '../providers/index.ts';
 import { LaneFailure } from './inference.attempt.ts';

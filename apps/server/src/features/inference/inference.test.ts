@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, http, openTest, startGateway, type TestAccount, until } from '../../testing.ts';
 import { answers, providersFile, replies, type Script, speaks, streams, TestProvider } from './inference.testing.ts';

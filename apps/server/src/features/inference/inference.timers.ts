@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import type { Lane } from '../providers/index.ts';
 
 const lookEveryMs = 1_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { createAccount, http, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { answers, openModels, pathOf, replies, type Script, speaks } from './inference.testing.ts';

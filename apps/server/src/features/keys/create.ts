@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { invalidApiKey } from '../../kernel/http/access.ts';
-import { badRequest } from '../../kernel/http/errors.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { invalidApiKey } from '../../kernel/mount/access.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { operation } from '../../kernel/feature.ts';
 import { bindTo } from '../devices/index.ts';
 import { issueKey } from './keys.issue.ts';

@@ -1,4 +1,4 @@
-import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';

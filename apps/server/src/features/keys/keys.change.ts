@@ -1,9 +1,9 @@
-import { type Who, writeAct } from '../../kernel/audit.ts';
-import { type CredentialChange, credentialsChanged } from '../../kernel/http/access.ts';
+import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
-import { lockQuota } from '../../kernel/quotas.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
+import { lockQuota } from '../../kernel/records/quotas.ts';
 import { countLive, type KeyChange, type KeyRow, keysQuota, lockDescendants, lockKey, updateKey } from './keys.sql.ts';
 
 /** Whose key is changed, and by whom. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { credentialsChanged } from '../../kernel/http/access.ts';
+import { credentialsChanged } from '../../kernel/mount/access.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, type TestAccount } from '../../testing.ts';

@@ -1,5 +1,5 @@
-import type { CredentialChange } from '../../kernel/http/access.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
+import type { CredentialChange } from '../../kernel/mount/access.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isKeyText } from './keys.rules.ts';
 import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';

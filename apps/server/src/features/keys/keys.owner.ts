@@ -1,4 +1,4 @@
-import { bySystem, writeAct } from '../../kernel/audit.ts';
+import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { hasAccounts, insertAccount } from '../accounts/index.ts';

@@ -1,10 +1,10 @@
-import { faultOfRow } from '../../kernel/batches.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
+import { faultOfRow } from '../../kernel/work/batches.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { startLoop } from '../../kernel/loop.ts';
-import { type UsageRecord, writeUsage } from '../../kernel/usage.ts';
+import { startLoop } from '../../kernel/work/loop.ts';
+import { type UsageRecord, writeUsage } from '../../kernel/records/usage.ts';
 import {
   deleteReservation,
   insertReservation,

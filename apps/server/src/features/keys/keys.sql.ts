@@ -1,7 +1,7 @@
 import { ownScopes, type ToolLevel } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 
 /** A row as it is listed. */
 export interface KeyRow {

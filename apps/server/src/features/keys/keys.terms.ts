@@ -1,6 +1,6 @@
 import { type ToolLevel, toolLevels } from '@svc/contract';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { scopesWithin } from './keys.rules.ts';
 import type { KeyRow } from './keys.sql.ts';
 

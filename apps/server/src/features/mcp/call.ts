@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
-import { rateLimitExceeded, requestsOf } from '../../kernel/http/limits.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import { rateLimitExceeded, requestsOf } from '../../kernel/share/limits.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { type Cancellations, messagesOf } from './mcp.cancel.ts';
 

@@ -1,4 +1,4 @@
-import type { RefusedMethods } from '../../kernel/http/methods.ts';
+import type { RefusedMethods } from '../../kernel/mount/methods.ts';
 
 /** What clients take for "there is no stream of the server's own, and no session to end" (Streamable HTTP of 2025). */
 export const withoutStreams: RefusedMethods = {

@@ -7,8 +7,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { wordsFor } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { addFieldErrors, badRequest, toApiError } from '../../kernel/http/errors.ts';
-import type { Log } from '../../kernel/log.ts';
+import { addFieldErrors, badRequest, toApiError } from '../../kernel/base/errors.ts';
+import type { Log } from '../../kernel/base/log.ts';
 import { listed } from './mcp.schemas.ts';
 import type { Tool } from './mcp.tools.ts';
 

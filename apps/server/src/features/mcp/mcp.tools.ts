@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { contract, uuid } from '@svc/contract';
 import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
-import { badRequest } from '../../kernel/http/errors.ts';
-import { admit, type Given, invoke } from '../../kernel/http/invoke.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
+import { admit, type Given, invoke } from '../../kernel/mount/invoke.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 

@@ -1,5 +1,5 @@
 import type { Feature } from '../../kernel/feature.ts';
-import { startLoop } from '../../kernel/loop.ts';
+import { startLoop } from '../../kernel/work/loop.ts';
 import { settleAll } from './metering.settle.ts';
 import { continueSpans, deleteOldSpans, holdSpans } from './metering.sql.ts';
 

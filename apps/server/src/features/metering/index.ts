@@ -1,7 +1,7 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { payUnpaid } from './metering.settle.ts';
 import { execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
 
 type Time = Pick<Clock, 'instant'>;

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation, type Operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import type { Inference } from '../inference/index.ts';
 import { modelsFor } from './models.view.ts';
 

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
-import { keepHidden } from '../../kernel/hidden.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { keepHidden } from '../../kernel/base/hidden.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { toWebhook } from './notifications.view.ts';
 import { newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
 import { insertWebhook, webhooksQuota } from './notifications.webhooks.sql.ts';

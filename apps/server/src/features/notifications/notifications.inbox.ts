@@ -1,4 +1,4 @@
-import { type Broadcast, createBroadcast } from '../../kernel/peers/broadcast.ts';
+import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Change, changed } from './notifications.notify.ts';
 import { findNotifications } from './notifications.sql.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, testDataDir } from '../../config.ts';
-import { createLog } from '../../kernel/log.ts';
+import { createLog } from '../../kernel/base/log.ts';
 import { findRunning } from '../../postgres/embedded.ts';
 import { openKernel } from '../../resources.ts';
 import { masterKey } from '../../testing.ts';

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { Mailer } from './notifications.mail.ts';
 import { type DeliveryOutcome, push, type VapidKeys } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';

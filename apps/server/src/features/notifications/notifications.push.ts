@@ -1,7 +1,7 @@
-import type { Sealed } from '../../kernel/crypto.ts';
+import type { Sealed } from '../../kernel/base/crypto.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
+import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
 import { pushPayload, pushTerms, secondsOf } from './notifications.rules.ts';
 import type { DeliveryRow } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';

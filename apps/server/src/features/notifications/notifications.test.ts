@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { openTest, clientOf, createAccount, http, startGateway, type TestAccount, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { shared } from '../../testing.shared.ts';

@@ -1,8 +1,8 @@
 import type { notification, webhook } from '@svc/contract';
 import type { z } from 'zod';
 import { webLink, type WebLinks } from './notifications.rules.ts';
-import { hide } from '../../kernel/hidden.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
+import { hide } from '../../kernel/base/hidden.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import type { NotificationRow } from './notifications.sql.ts';
 import type { WebhookSecrets } from './notifications.webhooks.rules.ts';
 import type { AttemptRow, WebhookRow } from './notifications.webhooks.sql.ts';

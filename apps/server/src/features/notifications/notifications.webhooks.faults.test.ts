@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { createAccount, http, openTest, startGateway, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';

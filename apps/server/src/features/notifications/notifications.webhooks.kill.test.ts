@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { systemClock } from '../../kernel/clock.ts';
+import { systemClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { asOwner, http, openTest, startGateway, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';

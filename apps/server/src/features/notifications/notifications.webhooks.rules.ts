@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { cut, type WebhookFormat, webLink, type WebLinks } from './notifications.rules.ts';
 import type { NotificationRow } from './notifications.sql.ts';
 

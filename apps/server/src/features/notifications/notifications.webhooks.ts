@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { BrokenSeal, type Sealed } from '../../kernel/crypto.ts';
+import { BrokenSeal, type Sealed } from '../../kernel/base/crypto.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isAllowed } from '@svc/netguard';
-import { OutboundError } from '../../kernel/outbound.ts';
+import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { notify } from './notifications.notify.ts';
 import type { WebhookFormat } from './notifications.rules.ts';
 import {

@@ -1,8 +1,8 @@
 import { createECDH } from 'node:crypto';
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
-import { OutboundError } from '../../kernel/outbound.ts';
+import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { trimSubscriptions, upsertSubscription } from './notifications.sql.ts';
 
 /** Browsers of an account; the oldest goes when one more comes. */

@@ -1,8 +1,8 @@
 import { contract, webhookFormats } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { keepHidden } from '../../kernel/hidden.ts';
+import { keepHidden } from '../../kernel/base/hidden.ts';
 import { toWebhook } from './notifications.view.ts';
 import { isOtherServer, newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
 import { findWebhook, lockWebhook, updateWebhook as updateRow } from './notifications.webhooks.sql.ts';

@@ -1,7 +1,7 @@
 import { inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
-import { OutboundError } from '../../kernel/outbound.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
+import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { UnreadableError } from './pages.pool.ts';
 import {
   countQueue,

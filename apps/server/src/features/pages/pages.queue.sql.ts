@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { addressHash } from './pages.sql.ts';
 

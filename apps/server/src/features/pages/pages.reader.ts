@@ -1,7 +1,7 @@
 import { pageAddress } from '@svc/extraction';
-import { FairTurns } from '../../kernel/fair-turns.ts';
+import { FairTurns } from '../../kernel/share/fair-turns.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type OutboundAnswer, OutboundError } from '../../kernel/outbound.ts';
+import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
 import { Pool } from './pages.pool.ts';
 import {
   dropPage,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { pageAddress } from '@svc/extraction';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
 import type { PageFacts } from './pages.work.ts';
 

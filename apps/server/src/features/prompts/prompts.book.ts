@@ -1,9 +1,9 @@
 import { uuid } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { findDevices, findFreshest } from '../devices/index.ts';
 import { type ControlRow, type Sessions, type Turn, workPlatforms } from '../sessions/index.ts';
 import { Matching } from './prompts.match.ts';

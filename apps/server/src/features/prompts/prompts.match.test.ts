@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import { compare, sketchOf, wordsOf } from '@svc/matching';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, http, openTest, until } from '../../testing.ts';

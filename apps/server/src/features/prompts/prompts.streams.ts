@@ -1,4 +1,4 @@
-import { type Broadcast, createBroadcast } from '../../kernel/peers/broadcast.ts';
+import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findPrompts } from './prompts.sql.ts';

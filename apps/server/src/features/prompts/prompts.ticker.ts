@@ -1,11 +1,11 @@
 import { contract } from '@svc/contract';
-import { bySystem, writeAct } from '../../kernel/audit.ts';
+import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { checkAccess } from '../../kernel/http/access.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { checkAccess } from '../../kernel/mount/access.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
 import type { Prompts } from './prompts.book.ts';

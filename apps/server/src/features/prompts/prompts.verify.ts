@@ -1,6 +1,6 @@
 import { plainText, translate } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { type Inference, targetOf } from '../inference/index.ts';
 import type { Sessions } from '../sessions/index.ts';
 import type { Prompts } from './prompts.book.ts';

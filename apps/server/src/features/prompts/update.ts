@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Prompts } from './prompts.book.ts';
 import { toPrompt } from './prompts.view.ts';

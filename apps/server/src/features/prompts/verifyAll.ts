@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { pageOf } from '../../kernel/db/paging.ts';
-import { toApiError } from '../../kernel/http/errors.ts';
+import { toApiError } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { listWithSession } from './prompts.sql.ts';
 import { activeStates } from './prompts.states.ts';

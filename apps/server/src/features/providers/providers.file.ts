@@ -1,7 +1,7 @@
 import { wordsFor } from '@svc/contract';
 import { type Dialect, dialectOf, type Protocol } from '@svc/inference';
 import { z } from 'zod';
-import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { type Clock, systemClock } from '../../kernel/base/clock.ts';
 import { freePrice, type Price, PriceBook, priceRow, toPrice } from './providers.prices.ts';
 import { LaneKey } from './providers.secrets.ts';
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config.ts';
-import { systemClock } from '../../kernel/clock.ts';
+import { systemClock } from '../../kernel/base/clock.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import {
   changeOf,
@@ -7,7 +7,7 @@ import {
   type ProvidersPlace,
   providersPath,
   readProvidersText,
-} from '../../kernel/providers.ts';
+} from '../../kernel/outside/providers.ts';
 import {
   type AliasEntry,
   type Choice,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CommandError } from '../../kernel/commands.ts';
+import { CommandError } from '../../kernel/base/errors.ts';
 import { writeWhole } from './providers.files.ts';
 import { PriceBook, type PriceFile, parsePrices, pricesPath } from './providers.prices.ts';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { environmentValue } from '../../config.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 
 /** Where a lane's key comes from. */
 export interface KeySource {

@@ -1,5 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 
 /** What may wait for one side before the other one is held back. */
 const mostWaiting = 1024 * 1024;

@@ -12,7 +12,7 @@ import {
 } from '@svc/inference';
 import { WebSocket } from 'ws';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest, toApiError } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest, toApiError } from '../../kernel/base/errors.ts';
 import { JsonScanner } from '../../kernel/http/json.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { allFailed, type Bill, checkModels, headersFor, type Inference, LaneFailure } from '../inference/index.ts';

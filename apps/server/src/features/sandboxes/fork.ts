@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
 import { createRow, forgetCreation } from './sandboxes.moves.ts';

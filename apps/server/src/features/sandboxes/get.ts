@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';

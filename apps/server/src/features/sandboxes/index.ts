@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import { contract, defaultTemplate } from '@svc/contract';
 import type { Template } from '@svc/sandboxd-api';
-import { bySystem } from '../../kernel/audit.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { checkCaller } from '../../kernel/http/access.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { checkCaller } from '../../kernel/mount/access.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { collectFrom } from './artifacts.ts';
 import { entriesOf } from './listFiles.ts';

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { checkTtl } from './sandboxes.create.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import { createToken, hashOf, previewUrl } from './sandboxes.previews.address.ts';

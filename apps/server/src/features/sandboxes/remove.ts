@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { moveSandbox, sandboxMoves } from './sandboxes.moves.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import type { Mover } from './sandboxes.running.ts';

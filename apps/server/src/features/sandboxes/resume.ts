@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';

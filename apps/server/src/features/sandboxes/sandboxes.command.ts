@@ -4,7 +4,7 @@ import { type ExecEvent, type NodeClient, NodeFailure, type OutputFile } from '@
 import type { z } from 'zod';
 import type { Fragment } from '../../kernel/db/db.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import {
   beginningSpan,

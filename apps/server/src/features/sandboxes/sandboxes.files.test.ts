@@ -5,7 +5,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { before, describe, test } from 'node:test';
-import { bySystem } from '../../kernel/audit.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
 import { shared } from '../../testing.shared.ts';
 import { until } from '../../testing.ts';
 import { linkOf } from '../artifacts/artifacts.link.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { type NodeClient, NodeFailure, type WrittenFile } from '@svc/sandboxd-api';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
-import { OutboundError } from '../../kernel/outbound.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { openLink } from '../artifacts/index.ts';
 
 /** Limits of one input (design: sandboxes, 9). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type TestClock, testClock } from '../../kernel/clock.ts';
+import { type TestClock, testClock } from '../../kernel/base/clock.ts';
 import { startGateway, until } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
 import { type Json, openSandboxes, type SandboxesTest, sandboxesTest } from './sandboxes.testing.ts';

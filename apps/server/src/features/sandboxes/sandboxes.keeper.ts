@@ -1,9 +1,9 @@
 import { type NodeClient, NodeFailure, type SandboxState } from '@svc/sandboxd-api';
-import { bySystem } from '../../kernel/audit.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import type { Deleting } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { type Node, type Nodes, openNode } from './sandboxes.nodes.ts';

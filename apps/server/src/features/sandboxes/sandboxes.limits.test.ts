@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { contract } from '@svc/contract';
-import { setQuota } from '../../kernel/quotas.ts';
+import { setQuota } from '../../kernel/records/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
 import { issueKey } from '../keys/index.ts';

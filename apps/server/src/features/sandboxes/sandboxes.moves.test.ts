@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { bySystem, type Who } from '../../kernel/audit.ts';
-import { testClock } from '../../kernel/clock.ts';
+import { bySystem, type Who } from '../../kernel/records/audit.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { openTestPool } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
 import {

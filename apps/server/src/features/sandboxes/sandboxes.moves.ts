@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Who } from '../../kernel/audit.ts';
+import type { Who } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { endSpansOf, insertSpan, type SpanKind } from '../metering/index.ts';
 import {

@@ -11,7 +11,7 @@ import {
   type Template,
 } from '@svc/sandboxd-api';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { sandboxdPlaces } from '../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from './sandboxes.sql.ts';

@@ -8,12 +8,12 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Connections } from '../../kernel/connections.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
-import { Strangers } from '../../kernel/http/strangers.ts';
+import { Connections } from '../../kernel/share/connections.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import { Strangers } from '../../kernel/mount/strangers.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
-import { Turns } from '../../kernel/turns.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
+import { Turns } from '../../kernel/share/turns.ts';
 import type { Nodes } from './sandboxes.nodes.ts';
 import {
   type Asked,

@@ -1,7 +1,7 @@
 import { type NodeClient, NodeFailure } from '@svc/sandboxd-api';
-import type { Who } from '../../kernel/audit.ts';
+import type { Who } from '../../kernel/records/audit.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
 import { type Nodes, notRunning } from './sandboxes.nodes.ts';

@@ -1,6 +1,6 @@
 import type { Backend, Egress, Template } from '@svc/sandboxd-api';
-import { type Act, insertingAct, type Who, writeAct } from '../../kernel/audit.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Act, insertingAct, type Who, writeAct } from '../../kernel/records/audit.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
 
 type Time = Pick<Clock, 'instant'>;

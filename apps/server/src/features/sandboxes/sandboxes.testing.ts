@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { SettingName } from '../../config.ts';
 import { testSandboxes } from '../../config.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import {
   createAccount,
   type HttpAnswer,

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import type { NodeClient } from '@svc/sandboxd-api';
 import { operation } from '../../kernel/feature.ts';
-import { badRequest, notFound } from '../../kernel/http/errors.ts';
+import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { checkTtl, defaultTtlSeconds, ttl } from './sandboxes.create.ts';
 import { moveIn } from './sandboxes.moves.ts';
 import { type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';

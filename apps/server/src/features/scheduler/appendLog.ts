@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { contract } from '@svc/contract';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import { leaseHeld } from './heartbeat.ts';

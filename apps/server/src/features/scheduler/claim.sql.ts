@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import type { Deal } from '../../kernel/places.ts';
+import type { Deal } from '../../kernel/share/places.ts';
 import { runColumns, type RunRow, type RunState } from './scheduler.sql.ts';
 import { runMoves } from './scheduler.states.ts';
 

@@ -1,7 +1,7 @@
 import { contract, hostKinds } from '@svc/contract';
-import { BrokenSeal } from '../../kernel/crypto.ts';
+import { BrokenSeal } from '../../kernel/base/crypto.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { effective, lockSchedule } from '../schedules/index.ts';

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { viewHosts } from './hosts.ts';
 import { findHost } from './hosts.sql.ts';
 

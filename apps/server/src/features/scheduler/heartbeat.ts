@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { ApiError, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';

@@ -1,7 +1,7 @@
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import type { EventStream } from '../../kernel/http/sse.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
 import { askAgain, deleteHost, forgetRefusals } from './hosts.sql.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 
 /** The log of a run: `bytes` of all its attempts, of which the first `stored_bytes` are a blob. */
 export interface LogRow {

@@ -6,7 +6,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import type { Deleting } from '../../kernel/deletion.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import {
   addPart,
   deleteLogs,

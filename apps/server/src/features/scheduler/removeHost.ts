@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { withdrawApprovals } from '../schedules/index.ts';
 import { deleteHost } from './hosts.sql.ts';
 

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
-import { badRequest, notFound } from '../../kernel/http/errors.ts';
+import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';

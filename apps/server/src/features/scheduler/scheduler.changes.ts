@@ -1,7 +1,7 @@
-import { type Broadcast, createBroadcast } from '../../kernel/peers/broadcast.ts';
+import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import type { EventStream } from '../../kernel/http/sse.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { Change } from '../schedules/index.ts';
 
 /** Says which runs have written. */

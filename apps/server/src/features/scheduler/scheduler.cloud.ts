@@ -1,11 +1,11 @@
 import { agentSpec, httpSpec, kinds, shellSpec } from '@svc/contract';
 import type { z } from 'zod';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
-import { type GiveBack, Places } from '../../kernel/places.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
+import { type GiveBack, Places } from '../../kernel/share/places.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import type { Agent } from '../agent/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type Rights, touchLastRun } from '../schedules/index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { setQuota } from '../../kernel/quotas.ts';
+import { setQuota } from '../../kernel/records/quotas.ts';
 import { until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { inTransaction } from '../../kernel/db/db.ts';

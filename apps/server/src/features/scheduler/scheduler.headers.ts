@@ -1,8 +1,8 @@
-import type { Sealed } from '../../kernel/crypto.ts';
-import { type Headers, holdsHidden } from '../../kernel/hidden.ts';
+import type { Sealed } from '../../kernel/base/crypto.ts';
+import { type Headers, holdsHidden } from '../../kernel/base/hidden.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findSealedHeaders, openSpec, sealedScheduleHeaders } from '../schedules/index.ts';
-import type { OutboundAnswer } from '../../kernel/outbound.ts';
+import type { OutboundAnswer } from '../../kernel/outside/outbound.ts';
 import { findSpec } from './scheduler.specs.sql.ts';
 import type { RunRow } from './scheduler.sql.ts';
 

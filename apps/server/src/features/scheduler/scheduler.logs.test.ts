@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
-import { setQuota } from '../../kernel/quotas.ts';
+import { setQuota } from '../../kernel/records/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, until } from '../../testing.ts';
 import { mostLogBytes, storeLogs, sweepLogs } from './log.store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { before, describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { type Json, newDevice, type SchedulerTest, schedulerTest, second } from './scheduler.testing.ts';
 import { openTest, createAccount, http } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';

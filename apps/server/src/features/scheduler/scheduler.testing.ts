@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { SettingName } from '../../config.ts';
-import { type TestClock, testClock } from '../../kernel/clock.ts';
+import { type TestClock, testClock } from '../../kernel/base/clock.ts';
 import {
   createAccount,
   http,

@@ -7,7 +7,7 @@ import { Rights } from '../schedules/index.ts';
 import { schedulerFeature } from './feature.ts';
 import { Scheduler } from './index.ts';
 import { findRunning } from '../../postgres/embedded.ts';
-import { createLog } from '../../kernel/log.ts';
+import { createLog } from '../../kernel/base/log.ts';
 import { openKernel } from '../../resources.ts';
 import { masterKey } from '../../testing.ts';
 

@@ -3,7 +3,7 @@ import { listIdleChains, listOrphanedSteps, listSteps } from './runs.sql.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import {
   type Advance,
   advanceSchedules,

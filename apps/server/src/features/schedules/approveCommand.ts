@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { hasScope } from '../../kernel/http/access.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { upsertApproval } from './schedules.account.sql.ts';

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import {

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
-import { BrokenSeal } from '../../kernel/crypto.ts';
+import { BrokenSeal } from '../../kernel/base/crypto.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { operation } from '../../kernel/feature.ts';
-import { hasScope } from '../../kernel/http/access.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
 import { pageOf } from '../../kernel/db/paging.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { isServedBy, serveAs } from '../devices/index.ts';

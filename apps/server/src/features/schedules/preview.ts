@@ -1,6 +1,6 @@
 import { contract, trigger, withoutNulls } from '@svc/contract';
 import { hasClockChange, isZone, readWords, slotsAfter } from '@svc/timetable';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { isPast } from './create.ts';

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { hasScope } from '../../kernel/http/access.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import { deleteApprovals } from './schedules.account.sql.ts';

@@ -1,6 +1,6 @@
-import { badRequest } from '../../kernel/http/errors.ts';
-import { BrokenSeal, type Keyring, type Sealed } from '../../kernel/crypto.ts';
-import { type Headers, hide, holdsHidden, keepHidden } from '../../kernel/hidden.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
+import { BrokenSeal, type Keyring, type Sealed } from '../../kernel/base/crypto.ts';
+import { type Headers, hide, holdsHidden, keepHidden } from '../../kernel/base/hidden.ts';
 import { effective } from './schedules.rules.ts';
 import type { Definition } from './schedules.sql.ts';
 

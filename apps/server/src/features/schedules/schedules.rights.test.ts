@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import type { Actor } from '../../kernel/http/actor.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import { shared } from '../../testing.shared.ts';
 import { type HttpAnswer, http, until } from '../../testing.ts';
 import { Rights } from './index.ts';

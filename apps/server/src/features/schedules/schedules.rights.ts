@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { checkAccess } from '../../kernel/http/access.ts';
-import type { Actor } from '../../kernel/http/actor.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { checkAccess } from '../../kernel/mount/access.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { KeyLookup } from '../keys/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import type { Definition } from './schedules.sql.ts';

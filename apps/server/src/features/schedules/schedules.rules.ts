@@ -10,9 +10,9 @@ import {
 } from '@svc/contract';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import type { z } from 'zod';
-import type { Actor } from '../../kernel/http/actor.ts';
-import type { Outbound } from '../../kernel/outbound.ts';
-import { addFieldErrors, badRequest } from '../../kernel/http/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import type { Outbound } from '../../kernel/outside/outbound.ts';
+import { addFieldErrors, badRequest } from '../../kernel/base/errors.ts';
 import type { Rights, Work } from './schedules.rights.ts';
 import type { DueRow } from './schedules.due.sql.ts';
 import type { Definition, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';

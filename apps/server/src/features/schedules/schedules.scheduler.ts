@@ -1,7 +1,7 @@
 import type { contract, RouteEvent, run } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
-import type { EventStream } from '../../kernel/http/sse.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { ScheduleRow } from './schedules.sql.ts';
 
 /** One frame of `GET /v1/schedules/stream`. */

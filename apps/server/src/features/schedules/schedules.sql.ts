@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 import { hiddenValue, type kinds, type newSchedule, type policy, type target, type trigger } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 

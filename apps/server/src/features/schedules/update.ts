@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { badRequest, notFound } from '../../kernel/http/errors.ts';
+import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkAt, type Parts } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/http/errors.ts';
+import { badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { createSchedule, type Parts } from './create.ts';
 import { parseMerged } from './schedules.rules.ts';

@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/http/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.book.ts';
 import { ackControl as acknowledge } from './sessions.controls.sql.ts';

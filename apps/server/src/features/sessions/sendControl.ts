@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.book.ts';
 import { toControl } from './sessions.view.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../../kernel/db/db.ts';
-import { ApiError, badRequest, notFound } from '../../kernel/http/errors.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkQuota } from '../../kernel/quotas.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
 import { findDevices } from '../devices/index.ts';
 import {
   adoptControls,

@@ -1,6 +1,6 @@
 import type { Context } from '../../kernel/http/context.ts';
-import { hasScope } from '../../kernel/http/access.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { serveAs } from '../devices/index.ts';
 import { wasAsked } from './sessions.controls.sql.ts';
 

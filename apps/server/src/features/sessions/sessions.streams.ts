@@ -1,6 +1,6 @@
-import { createBroadcast } from '../../kernel/peers/broadcast.ts';
+import { createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import type { EventStream } from '../../kernel/http/sse.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type ControlRow, findControls, listWaiting } from './sessions.controls.sql.ts';
 import { findSession, listEvents, type SessionRow } from './sessions.sql.ts';

@@ -1,6 +1,6 @@
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Loop, startLoop } from '../../kernel/loop.ts';
+import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { ControlRow } from './sessions.controls.sql.ts';
 import { deleteTurn, listDueTurns, postponeTurn, takeTurn, type Turn } from './sessions.turns.sql.ts';
 

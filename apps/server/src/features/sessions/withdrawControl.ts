@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { writeAct } from '../../kernel/audit.ts';
-import { notFound } from '../../kernel/http/errors.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.book.ts';
 import { toControl } from './sessions.view.ts';

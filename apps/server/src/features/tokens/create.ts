@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
-import { hasScope } from '../../kernel/http/access.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { writeToken } from './tokens.text.ts';
 

@@ -1,5 +1,5 @@
 import type { TokenScope } from '@svc/contract';
-import type { Actor } from '../../kernel/http/actor.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { readToken, tokenPrefix } from './tokens.text.ts';
 

@@ -1,9 +1,9 @@
 import { contract, type RouteParsed } from '@svc/contract';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import { operation } from '../../kernel/feature.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError, badRequest } from '../../kernel/http/errors.ts';
-import { OutboundError } from '../../kernel/outbound.ts';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { isFaultOfServer, type Pages, UnreadableError } from '../pages/index.ts';
 import type { Rules } from '../rules/index.ts';
 import { useTool } from './tools.use.ts';

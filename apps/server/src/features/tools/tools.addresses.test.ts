@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { testDns } from '../../kernel/outbound.dns.testing.ts';
-import { namesOfCorpus, refusedUrls } from '../../kernel/outbound.testing.ts';
+import { testDns } from '../../kernel/outside/outbound.dns.testing.ts';
+import { namesOfCorpus, refusedUrls } from '../../kernel/outside/outbound.testing.ts';
 import { http, openTest } from '../../testing.ts';
 import { jsonAnswer, openWeb } from './tools.testing.ts';
 

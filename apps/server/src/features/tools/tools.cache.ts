@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 
 interface Entry<T> {
   readonly value: T;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { withinOneMinute } from '../../kernel/testing.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
 import { article, html, openWeb } from './tools.testing.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { testClock } from '../../kernel/clock.ts';
+import { testClock } from '../../kernel/base/clock.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { createAccount, type GatewayOptions, http, type OpenTest, openTest, until } from '../../testing.ts';
 import { pagesCommands } from '../pages/index.ts';

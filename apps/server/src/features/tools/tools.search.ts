@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { contract, RouteOutput, RouteParsed } from '@svc/contract';
 import { queryWords } from '@svc/verification';
-import type { Clock } from '../../kernel/clock.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Pages } from '../pages/index.ts';
 import type { Judgement, Rules } from '../rules/index.ts';

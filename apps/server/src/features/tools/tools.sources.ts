@@ -2,8 +2,13 @@ import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { ConfigError, environmentValue } from '../../config.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { followProviders, type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/providers.ts';
-import { createUpstream } from '../../kernel/upstream.ts';
+import {
+  followProviders,
+  type ProvidersPlace,
+  providersPath,
+  readProvidersText,
+} from '../../kernel/outside/providers.ts';
+import { createUpstream } from '../../kernel/outside/upstream.ts';
 import type { Pages } from '../pages/index.ts';
 import { brave } from './tools.brave.ts';
 import { ownIndex } from './tools.index.ts';

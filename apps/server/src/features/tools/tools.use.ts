@@ -1,6 +1,6 @@
 import type { Context } from '../../kernel/http/context.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
-import { rateLimitExceeded } from '../../kernel/http/limits.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 
 /**
  * One use of a tool by the caller's key. Throws 429 past the minute's (SVC_RATE_SEARCH, SVC_RATE_FETCH), before any work. What

@@ -1,5 +1,5 @@
 import type { Feature } from '../../kernel/feature.ts';
-import type { Quota } from '../../kernel/quotas.ts';
+import type { Quota } from '../../kernel/records/quotas.ts';
 import { get } from './get.ts';
 
 /** What an account uses; `quotas` are those of all features. */

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { type Quota, useOf } from '../../kernel/quotas.ts';
+import { type Quota, useOf } from '../../kernel/records/quotas.ts';
 
 /** Every quota with what the account uses of it. */
 export const get = (quotas: () => readonly Quota[]): Operation =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { setQuota } from '../../kernel/quotas.ts';
+import { setQuota } from '../../kernel/records/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, type HttpAnswer, openTest, type TestAccount } from '../../testing.ts';
 

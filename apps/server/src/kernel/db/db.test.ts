@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hangMs, type TestDatabase, testDatabase, until } from '../../testing.ts';
 import { inTransaction, onCommit, openDatabase } from './db.ts';
-import { toApiError } from '../http/errors.ts';
+import { toApiError } from '../base/errors.ts';
 import { proxyDatabase } from '../testing.ts';
 
 describe('database', () => {

@@ -1,11 +1,10 @@
 import postgres from 'postgres';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { arrayTypes } from './arrays.ts';
 import { dialer } from './dial.ts';
-import { placesOf, urlOf } from './servers.ts';
+import { placesOf, urlOf } from '../../config.servers.ts';
 import { startupPadding } from './socket.ts';
 import { splitTls } from './tls.ts';
-import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
 
 /** Rows carry `bigint` as number (all of ours stay below 2^53) and `timestamptz` as an RFC 3339 UTC string. */
 type Types = { bigint: number; instant: string };
@@ -16,7 +15,9 @@ export type Sql = postgres.Sql<Types>;
 export type Db = postgres.ISql<Types>;
 
 /** How the database is reached: a URL, or the embedded server's socket, as its owner or as `user`. */
-export type DatabaseTarget = { url: string } | { embedded: EmbeddedPostgres; database: string; user?: string };
+export type DatabaseTarget =
+  | { url: string }
+  | { embedded: { socketDir: string; port: number; user: string }; database: string; user?: string };
 
 const afterCommit = Symbol('afterCommit');
 type AfterCommit = () => unknown;

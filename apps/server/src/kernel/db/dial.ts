@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import postgres from 'postgres';
-import { addressOf, type Place, placesOf, Servers, urlOf } from './servers.ts';
+import { addressOf, type Place, placesOf, urlOf } from '../../config.servers.ts';
+import { Servers } from './servers.ts';
 import { guarded, refusing } from './socket.ts';
 import { connectTls, type DatabaseTls, splitTls } from './tls.ts';
 

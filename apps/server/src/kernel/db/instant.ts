@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { type Db, nowOf } from './db.ts';
 
 /** One moment, in the two forms that are needed: to compare, and to store. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandError } from '../commands.ts';
+import { CommandError } from '../base/errors.ts';
 import { type Db, inTransaction, type Sql } from './db.ts';
 
 interface Migration {

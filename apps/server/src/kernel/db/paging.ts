@@ -1,4 +1,4 @@
-import { badRequest } from '../http/errors.ts';
+import { badRequest } from '../base/errors.ts';
 import type { Db, Fragment } from './db.ts';
 
 /** Which page of a list is asked for: `page` of the contract. */

@@ -1,10 +1,12 @@
 import { type DatabaseTarget, type Db, inTransaction, quoteIdentifier, type Sql } from './db.ts';
 import { readFact, writeFact } from './facts.ts';
-import { jobsSchema } from '../jobs.ts';
 import { migrationLock } from './migrate.ts';
 
 /** The role under which a platform uses its embedded database: it reads and writes rows, and owns no table. */
 export const applicationRole = 'svc_app';
+
+/** The job queue keeps its own tables: it makes one for each of its jobs. */
+export const jobsSchema = 'pgboss';
 
 const fact = 'application_role';
 /** Count it up when what the role may do changes. */

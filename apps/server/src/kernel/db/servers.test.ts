@@ -8,10 +8,11 @@ import { TLSSocket } from 'node:tls';
 import { ensurePostgres, stopPostgres } from '../../postgres/embedded.ts';
 import { type TestDatabase, testDatabase, until } from '../../testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
-import { toApiError } from '../http/errors.ts';
+import { toApiError } from '../base/errors.ts';
 import { openProxy, type Proxy } from '../testing.ts';
 import { openDatabase, type Sql } from './db.ts';
-import { placesOf, Servers, urlOf } from './servers.ts';
+import { placesOf, urlOf } from '../../config.servers.ts';
+import { Servers } from './servers.ts';
 import { splitTls } from './tls.ts';
 
 describe('servers of the database', () => {

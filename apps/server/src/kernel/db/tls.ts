@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { isIP, Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { addressOf, type Place } from './servers.ts';
+import { addressOf, type Place } from '../../config.servers.ts';
 
 /** How a connection to the database is encrypted, from its URL. */
 export interface DatabaseTls {

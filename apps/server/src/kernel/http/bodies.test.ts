@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
-import { testClock } from '../clock.ts';
+import { testClock } from '../base/clock.ts';
 import { Bodies } from './bodies.ts';
 import { Spool } from './spool.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { ApiError, badRequest } from './errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { ApiError, badRequest } from '../base/errors.ts';
 import type { Spool } from './spool.ts';
 
 /** Of what all may hold, that which only small bodies may take: whatever large ones do, a short request is read. */

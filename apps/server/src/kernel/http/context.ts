@@ -2,18 +2,18 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import type { Actor } from './actor.ts';
-import type { Who } from '../audit.ts';
-import type { Clock } from '../clock.ts';
+import type { Actor } from '../base/actor.ts';
+import type { Who } from '../records/audit.ts';
+import type { Clock } from '../base/clock.ts';
 import { type Db, inTransaction, type Sql } from '../db/db.ts';
 import type { Frames } from './frames.ts';
-import { endWithClient } from './half-closed.ts';
+import { endWithClient } from '../base/half-closed.ts';
 import type { Kernel } from '../kernel.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../base/log.ts';
 import { Relay } from './relay.ts';
 import { acceptSocket, checkHandshake } from './sockets.ts';
 import type { SpooledBody } from './spool.ts';
-import type { EventStream } from './sse.ts';
+import type { EventStream } from '../streams/sse.ts';
 
 /** One request as an operation sees it. The actor is in here, never in the input. */
 export class Context {

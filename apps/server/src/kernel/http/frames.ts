@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../clock.ts';
-import type { ApiError } from './errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ApiError } from '../base/errors.ts';
 
 const pingEveryMs = 15_000;
 /** A reader that takes nothing for this long is gone: what it holds back is held for others too. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { ApiError, badRequest } from './errors.ts';
+import { ApiError, badRequest } from '../base/errors.ts';
 
 /** A head of a request that is not there within this time ends its connection (milliseconds); looked at every 2 s. */
 export const headsWithin = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { type Bodies, endedEarly, smallBytes } from './bodies.ts';
-import { ApiError, badRequest } from './errors.ts';
+import { ApiError, badRequest } from '../base/errors.ts';
 import { JsonScanner } from './json.ts';
 import { askForBody } from './leftover.ts';
 

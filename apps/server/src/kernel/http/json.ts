@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { badRequest } from './errors.ts';
+import { badRequest } from '../base/errors.ts';
 
 /** Values inside of values: far beyond what people write, far below what a stack bears. */
 export const deepest = 100;

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { openTest, until } from '../../testing.ts';
-import { testClock } from '../clock.ts';
+import { testClock } from '../base/clock.ts';
 
 const mib = 1024 * 1024;
 

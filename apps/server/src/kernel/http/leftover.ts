@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../clock.ts';
-import type { ApiError } from './errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ApiError } from '../base/errors.ts';
 
 /** How much of a refused request's body is read past, and for how long. */
 export interface Patience {

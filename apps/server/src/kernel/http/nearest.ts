@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../base/errors.ts';
 import type { Refusals } from './leftover.ts';
 
 /** Differences that a path may have and still be meant. */

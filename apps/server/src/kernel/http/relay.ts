@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Cancel, Clock } from '../clock.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
 
 /** A reader that takes nothing for this long is gone: what it holds back is held upstream too. */
 const stalledMs = 60_000;

@@ -8,8 +8,8 @@ import { issueKey } from '../../features/keys/index.ts';
 import { updateAccount } from '../../features/accounts/accounts.sql.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, hangMs, http, type HttpAnswer, openTest, startGateway, until } from '../../testing.ts';
-import { testClock } from '../clock.ts';
-import { version } from '../version.ts';
+import { testClock } from '../base/clock.ts';
+import { version } from '../base/version.ts';
 import { openTestPool, proxyDatabase, withinOneMinute } from '../testing.ts';
 
 const mib = 1024 * 1024;

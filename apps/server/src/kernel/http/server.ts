@@ -8,15 +8,15 @@ import { Transform } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { ConfigError } from '../../config.ts';
 import { Bodies } from './bodies.ts';
-import { ApiError, badRequest, toApiError } from './errors.ts';
-import { answerHalfClosed } from './half-closed.ts';
+import { ApiError, badRequest, toApiError } from '../base/errors.ts';
+import { answerHalfClosed } from '../base/half-closed.ts';
 import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { refuseUnknown } from './nearest.ts';
 import { bodyLimit, readJson } from './json-body.ts';
 import { shouldUpgradeCallback } from './sockets.ts';
 import { Spool } from './spool.ts';
-import { version, versionHeader } from '../version.ts';
+import { version, versionHeader } from '../base/version.ts';
 import type { Kernel } from '../kernel.ts';
 
 const longestRequestId = 128;

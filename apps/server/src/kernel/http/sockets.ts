@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { ApiError, badRequest } from './errors.ts';
+import { ApiError, badRequest } from '../base/errors.ts';
 
 /** Requests that may become a WebSocket, and what they came on. */
 const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();

@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { clientOf, createAccount, http, openTest, until } from '../../testing.ts';
-import { testClock } from '../clock.ts';
+import { testClock } from '../base/clock.ts';
 import { UnreadAnswers } from './unread.ts';
 
 describe('answers that nobody reads', () => {

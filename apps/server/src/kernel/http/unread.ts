@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { ApiError } from './errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../base/errors.ts';
 
 /** Shorter answers are not counted: sockets hold as much by themselves. */
 const leastBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { type Bus, type BusHandler, Subscriptions } from './bus.ts';
 import { onCommit } from '../db/db.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../base/log.ts';
 
 const subjectPrefix = 'svc.';
 

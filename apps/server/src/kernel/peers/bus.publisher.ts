@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from '../db/db.ts';
 
 /** Channels of ours in a database that others may use too. */

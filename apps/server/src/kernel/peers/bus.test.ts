@@ -4,10 +4,10 @@ import { describe, test } from 'node:test';
 import { until } from '../../testing.ts';
 import { type Bus } from './bus.ts';
 import { openNatsBus } from './bus.nats.ts';
-import { systemClock, testClock } from '../clock.ts';
+import { systemClock, testClock } from '../base/clock.ts';
 import { inTransaction } from '../db/db.ts';
 import { openProxy, openTestBus, openTestPool, proxyDatabase, startNats, withoutNats } from '../testing.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../base/log.ts';
 import { shared } from '../../testing.shared.ts';
 
 const quiet = createLog('silent');

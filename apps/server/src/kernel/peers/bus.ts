@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
 import { channelPrefix, payloadOf, Publisher } from './bus.publisher.ts';
 import {
   type DatabaseTarget,
@@ -10,7 +10,7 @@ import {
   quoteIdentifier,
   type Sql,
 } from '../db/db.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../base/log.ts';
 
 /** Called with the payload of a message; a fault in it is logged and harms nobody else. */
 export type BusHandler = (payload: unknown) => void | Promise<void>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testClock } from '../clock.ts';
+import { testClock } from '../base/clock.ts';
 import { http, openTest, until } from '../../testing.ts';
 
 test('a gateway that did not acknowledge an announcement forgets its keys at its next renewal', async () => {

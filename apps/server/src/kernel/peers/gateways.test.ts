@@ -14,11 +14,11 @@ import {
   type TestGateway,
   until,
 } from '../../testing.ts';
-import { credentialsChanged } from '../http/access.ts';
+import { credentialsChanged } from '../mount/access.ts';
 import { type Bus, openPostgresBus } from './bus.ts';
 import { inTransaction } from '../db/db.ts';
-import { bySystem } from '../audit.ts';
-import { systemClock, testClock } from '../clock.ts';
+import { bySystem } from '../records/audit.ts';
+import { systemClock, testClock } from '../base/clock.ts';
 import {
   openProxy,
   openTestBus,
@@ -29,7 +29,7 @@ import {
   withoutNats,
 } from '../testing.ts';
 import { Gateways } from './gateways.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../base/log.ts';
 import type { KeyLookup } from '../../features/keys/keys.lookup.ts';
 import { revokeKey } from '../../features/keys/keys.change.ts';
 import { issueKey } from '../../features/keys/index.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus } from './bus.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Db, Sql } from '../db/db.ts';
-import { ApiError } from '../http/errors.ts';
-import type { Log } from '../log.ts';
+import { ApiError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 
 const leaseSeconds = 10;
 const renewEveryMs = 2_000;

@@ -1,0 +1,309 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import {
+  addressesOf,
+  checkUrl,
+  OutboundError,
+  type OutboundRules,
+  type OutboundStage,
+  type Resolve,
+  resolveHere,
+  resolvePublic,
+  type Target,
+} from '@svc/netguard';
+import type { Clock } from '../base/clock.ts';
+import { openClient } from './outbound.connect.ts';
+
+export { OutboundError, type OutboundFailure } from '@svc/netguard';
+
+/** What a request asks for, and how much of an answer it takes. */
+export interface OutboundRequest {
+  /** Default GET. */
+  method?: string;
+  /** Those of the connection (`host`, `content-length`, …) are ours and dropped. */
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Buffer;
+  /** Schemes that may be asked, also by redirects. Default `http:` and `https:`. */
+  protocols?: readonly string[];
+  /** Until the answer's last byte, redirects included. Default 15,000. */
+  timeoutMs?: number;
+  /** Until an answer's headers. Default 5,000. */
+  headersTimeoutMs?: number;
+  /** Redirects that are followed, default 5. With 0 a redirect is an answer as any other. */
+  redirects?: number;
+  /** Decoded bytes kept of the body, default 3 MiB; there it is cut. */
+  maxBytes?: number;
+  /** What becomes of an answer's body. `ignore`: status and headers are the answer, and the body is not waited for. */
+  answerBody?: 'read' | 'ignore';
+  /** Takes the body of a 200 as it comes; the answer's `body` is empty then. It is waited for. */
+  sink?: (chunk: Buffer) => Promise<void>;
+  /** Ends the request; it then fails as `failed`. */
+  signal?: AbortSignal;
+  /** Asked for the address and for that of each redirect, before its name is looked up. What it throws is thrown as it is. */
+  judge?: (url: URL) => void;
+}
+
+/** An answer. */
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Decoded. */
+  readonly body: Buffer;
+  /** The body went on after `maxBytes`. */
+  readonly truncated: boolean;
+  /** Where it came from, after redirects. */
+  readonly url: string;
+}
+
+/** The one way out: requests to addresses that callers name reach the public internet and hosts the operator named. */
+export interface Outbound {
+  /** Makes a request; throws `OutboundError`. Every status is an answer. */
+  request(url: string, request?: OutboundRequest): Promise<OutboundAnswer>;
+  /** Judges an address as a request would, name look-up included, and connects to nothing; throws `OutboundError`. */
+  check(url: string, options?: Pick<OutboundRequest, 'protocols'>): Promise<void>;
+  /** Judges the text of an address alone: no name is looked up; throws `OutboundError`. */
+  checkText(url: string, options?: Pick<OutboundRequest, 'protocols'>): void;
+}
+
+const defaults = {
+  protocols: ['http:', 'https:'],
+  timeoutMs: 15_000,
+  headersTimeoutMs: 5_000,
+  redirects: 5,
+  maxBytes: 3 * 1024 * 1024,
+};
+const redirectStatus = new Set([301, 302, 303, 307, 308]);
+const ofTheConnection =
+  /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
+/** What another origin may be told: no value of the caller's own, whatever its name. */
+const harmless = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
+
+/** One hop of a request: what redirects may change. */
+interface Hop {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | undefined;
+}
+
+/** What stays the same over all hops. */
+interface Limits {
+  readonly protocols: readonly string[];
+  readonly headersTimeoutMs: number;
+  readonly maxBytes: number;
+  readonly answerBody?: 'read' | 'ignore';
+  readonly sink?: (chunk: Buffer) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly judge?: (url: URL) => void;
+}
+
+/** What a caller's `judge` threw: it reaches the caller unchanged. */
+class Judged extends Error {
+  override name = 'Judged';
+}
+
+/**
+ * Makes the safe client (design: tools, Fetch). Tests give a resolver of their own; the environment's proxy settings are
+ * not read.
+ */
+export function createOutbound(
+  rules: OutboundRules,
+  clock: Clock,
+  resolve: { public: Resolve; here: Resolve } = { public: resolvePublic, here: resolveHere },
+): Outbound {
+  const targetOf = async (url: string, protocols: readonly string[], judge?: (url: URL) => void) => {
+    const target = judged(checkUrl(url, rules, protocols), judge);
+    return { target, addresses: await addressesOf(target, resolve, clock) };
+  };
+
+  async function ask(hop: Hop, limits: Limits, follow: boolean): Promise<OutboundAnswer | Hop> {
+    const { target, addresses } = await targetOf(hop.url, limits.protocols, limits.judge);
+    limits.signal.throwIfAborted();
+    const client = await openClient(clock, target, addresses, limits.headersTimeoutMs);
+    try {
+      const { url } = target;
+      const response = await client.request({
+        path: url.pathname + url.search,
+        method: hop.method,
+        headers: hop.headers,
+        body: hop.body ?? null,
+        signal: limits.signal,
+      });
+      const { statusCode: status, headers } = response;
+      const next = follow && redirectStatus.has(status) ? redirected(hop, status, headers['location']) : undefined;
+      if (next) return next;
+      const read = await takeBody(hop, limits, response);
+      return { status, headers, ...read, url: url.href };
+    } finally {
+      // Also cuts an answer short whose rest nobody wants.
+      client.destroy().catch(() => {});
+    }
+  }
+
+  return {
+    async request(url, request = {}) {
+      const wanted = { ...defaults, ...request };
+      const { method = 'GET', body } = request;
+      const limit = new AbortController();
+      const cancel = clock.after(wanted.timeoutMs, () => limit.abort(new OutboundError('timeout', 'in all')));
+      const signal = request.signal ? AbortSignal.any([request.signal, limit.signal]) : limit.signal;
+      let hop: Hop = { url, method, headers: cleanHeaders(request.headers ?? {}), body };
+      try {
+        for (let left = wanted.redirects; ; left--) {
+          const result = await unless(signal, ask(hop, { ...wanted, signal }, wanted.redirects > 0));
+          if ('status' in result) return result;
+          if (left === 0) throw new OutboundError('failed', 'too many redirects');
+          hop = result;
+        }
+      } catch (error) {
+        if (error instanceof Judged) throw error.cause;
+        throw toOutboundError(error, limit.signal);
+      } finally {
+        cancel();
+        // Whatever still runs of it has nobody left to answer.
+        limit.abort();
+      }
+    },
+    async check(url, { protocols = defaults.protocols } = {}) {
+      await targetOf(url, protocols);
+    },
+    checkText: (url, { protocols = defaults.protocols } = {}) => void checkUrl(url, rules, protocols),
+  };
+}
+
+/** The target, unless the caller has something against it. */
+function judged(target: Target, judge: ((url: URL) => void) | undefined): Target {
+  try {
+    judge?.(target.url);
+  } catch (cause) {
+    throw new Judged('refused by the caller', { cause });
+  }
+  return target;
+}
+
+function cleanHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+  const kept = Object.entries(given).filter(([name]) => !ofTheConnection.test(name));
+  const names = new Set(kept.map(([name]) => name.toLowerCase()));
+  return {
+    ...Object.fromEntries(kept),
+    ...(!names.has('accept-encoding') && { 'accept-encoding': 'gzip, deflate, br' }),
+    ...(!names.has('user-agent') && { 'user-agent': 'svc' }),
+  };
+}
+
+/** The next hop; undefined for a redirect that says nowhere. Headers of the caller's own do not follow to another origin. */
+function redirected(hop: Hop, status: number, location: string | string[] | undefined): Hop | undefined {
+  if (typeof location !== 'string') return undefined;
+  const url = URL.parse(asUtf8(location), hop.url);
+  if (!url) return undefined;
+  const asGet = hop.method !== 'HEAD' && (status === 303 || (status < 303 && hop.method === 'POST'));
+  const sameOrigin = url.origin === new URL(hop.url).origin;
+  const headers = Object.entries(hop.headers).filter(
+    ([name]) => (sameOrigin || harmless.test(name)) && !(asGet && /^content-/i.test(name)),
+  );
+  return {
+    url: url.href,
+    method: asGet ? 'GET' : hop.method,
+    headers: Object.fromEntries(headers),
+    body: asGet ? undefined : hop.body,
+  };
+}
+
+/** A header comes one character a byte; many servers write UTF-8 into it, and browsers read it so. */
+function asUtf8(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'));
+  } catch {
+    return header;
+  }
+}
+
+/** One layer of encoding; more of them, or an unknown one, is no proper answer. */
+function decoded(body: Readable, encoding: string | string[] | undefined): Readable {
+  const name = String(encoding ?? '')
+    .trim()
+    .toLowerCase();
+  if (name === '' || name === 'identity') return body;
+  const decoder =
+    name === 'gzip' || name === 'x-gzip'
+      ? createGunzip()
+      : name === 'deflate'
+        ? createInflate()
+        : name === 'br'
+          ? createBrotliDecompress()
+          : undefined;
+  if (!decoder) throw new OutboundError('failed', 'content encoding');
+  body.on('error', (error) => decoder.destroy(error));
+  decoder.on('close', () => body.destroy());
+  return body.pipe(decoder);
+}
+
+/** What is kept of an answer's body. */
+interface TakenBody {
+  body: Buffer;
+  truncated: boolean;
+}
+
+async function takeBody(hop: Hop, limits: Limits, response: Dispatcher.ResponseData): Promise<TakenBody> {
+  const { statusCode: status, headers, body } = response;
+  if (limits.answerBody === 'ignore') {
+    // Its client cuts it off, whatever it is, and however long.
+    body.on('error', () => {});
+    return { body: Buffer.alloc(0), truncated: false };
+  }
+  const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
+  return readBody(decoded(body, isEmpty ? undefined : headers['content-encoding']), limits, status);
+}
+
+async function readBody(body: Readable, { maxBytes: most, sink: taker }: Limits, status: number): Promise<TakenBody> {
+  const sink = status === 200 ? taker : undefined;
+  // A body that is cut short says so once more when its client is destroyed.
+  body.on('error', () => {});
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (sink && length <= most) await sink(chunk);
+    else if (!sink) chunks.push(chunk);
+    if (length > most) break;
+  }
+  return { body: Buffer.concat(chunks).subarray(0, most), truncated: length > most };
+}
+
+/** `work`, or the signal's reason as soon as it is aborted. */
+async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    // The loser of the race may fail later; nobody waits for it.
+    work.catch(() => {});
+    promise.catch(() => {});
+  }
+}
+
+function toOutboundError(error: unknown, limit: AbortSignal): OutboundError {
+  if (error instanceof OutboundError) return error;
+  if (limit.aborted) return new OutboundError('timeout', error);
+  // The connector's own refusal comes back as it is or as a cause.
+  const { cause, code } = error as { cause?: unknown; code?: unknown };
+  if (cause instanceof OutboundError) return cause;
+  const name = typeof code === 'string' ? code : '';
+  const stage = stageOf(name);
+  return new OutboundError(/TIMEOUT|ETIMEDOUT/.test(name) ? 'timeout' : 'failed', error, stage);
+}
+
+/** Where it failed, by the codes of Node.js, OpenSSL and undici; undefined once a request may have been sent. */
+function stageOf(code: string): OutboundStage | undefined {
+  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code))
+    return 'connect';
+  if (/^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$)/.test(code))
+    return 'tls';
+  return undefined;
+}

@@ -1,0 +1,61 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+
+/** What says where the providers file is. */
+export interface ProvidersPlace {
+  readonly config: Pick<Config, 'providersFile'>;
+  readonly dataDir: string;
+}
+
+/** Where the providers file is: what `SVC_PROVIDERS` names, else `providers.json` of the data dir. */
+export const providersPath = ({ config, dataDir }: ProvidersPlace): string =>
+  config.providersFile ?? join(dataDir, 'providers.json');
+
+/** The file's text; undefined when nobody named one and there is none. Throws when it cannot be read. */
+export function readProvidersText(place: ProvidersPlace): string | undefined {
+  try {
+    return readFileSync(providersPath(place), 'utf8');
+  } catch (error) {
+    if (place.config.providersFile === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT')
+      return undefined;
+    throw error;
+  }
+}
+
+const lookEveryMs = 5_000;
+
+/**
+ * Hands the file's text to `read`, now and whenever it, or one of the files `beside`, changes; undefined when there is
+ * none. With text that `read` throws at, what was read before goes on, and the log says why. Answers how to end it.
+ */
+export function followProviders(
+  kernel: ProvidersPlace & { clock: Clock; log: Log },
+  read: (text: string | undefined) => void,
+  beside: readonly string[] = [],
+): Cancel {
+  let changedAt: string | undefined;
+  const look = (): void => {
+    const now = [providersPath(kernel), ...beside].map(changeOf).join();
+    if (now === changedAt) return;
+    changedAt = now;
+    try {
+      read(readProvidersText(kernel));
+    } catch (err) {
+      kernel.log.error({ err }, 'the providers file cannot be used; what it said before goes on');
+    }
+  };
+  look();
+  return kernel.clock.every(lookEveryMs, look);
+}
+
+/** When a file was last written, in milliseconds since the epoch; 0 when there is none. */
+export function changeOf(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Config } from '../../config.ts';
+import type { Db } from '../db/db.ts';
+import { ApiError } from '../base/errors.ts';
+
+/** Names of what is counted; each has a setting, `SVC_QUOTA_<NAME>`. */
+export type QuotaName = keyof Config['quotas'];
+/** All of them. */
+export const quotaNames = [
+  'keys',
+  'devices',
+  'schedules',
+  'schedule_bytes',
+  'slots_per_minute',
+  'heartbeats',
+  'webhooks',
+  'run_log_bytes',
+  'sandbox_memory_mb',
+  'sessions',
+  'session_bytes',
+  'prompts',
+  'prompt_bytes',
+] as const satisfies readonly QuotaName[];
+
+/** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
+export interface Quota {
+  readonly name: QuotaName;
+  /** What is counted, in the words of a refusal, unless the name says it. */
+  readonly what?: string;
+  /** In the words of a refusal: what to do about it. */
+  readonly remedy: string;
+  readonly count: (db: Db, accountId: string) => Promise<number>;
+}
+
+/** How much of a quota an account uses. */
+export interface QuotaUse {
+  name: QuotaName;
+  used: number;
+  limit: number;
+}
+
+/**
+ * Throws 429 `quota_exceeded` when the account may not have one more, or `more` of what is counted. In a transaction it is exact: those that add at
+ * the same time go one after the other.
+ */
+export async function checkQuota(config: Config, db: Db, quota: Quota, accountId: string, more = 1): Promise<void> {
+  await lockQuota(db, quota, accountId);
+  const { used, limit } = await useOf(config, db, quota, accountId);
+  if (used + more <= limit) return;
+  const message = `this account may have ${limit} ${quota.what ?? quota.name}, and has ${used}; ${quota.remedy}`;
+  throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
+}
+
+/** Holds until the transaction ends: nothing is added to what the quota counts. */
+export async function lockQuota(db: Db, quota: Quota, accountId: string): Promise<void> {
+  await db`select pg_advisory_xact_lock(hashtextextended(${`quota:${quota.name}:${accountId}`}, 0))`;
+}
+
+/** What the account uses of a quota: the limit is its own where it has one, else that of the installation. */
+export async function useOf(config: Config, db: Db, quota: Quota, accountId: string): Promise<QuotaUse> {
+  const [own] = await db<{ most: number }[]>`
+    select most from kernel.quotas where account_id = ${accountId} and name = ${quota.name}`;
+  const used = await quota.count(db, accountId);
+  return { name: quota.name, used, limit: own?.most ?? config.quotas[quota.name] };
+}
+
+/** Gives an account a limit of its own, or with null that of the installation again. */
+export async function setQuota(db: Db, accountId: string, name: QuotaName, most: number | null): Promise<void> {
+  if (most === null) await db`delete from kernel.quotas where account_id = ${accountId} and name = ${name}`;
+  else
+    await db`
+      insert into kernel.quotas (account_id, name, most) values (${accountId}, ${name}, ${most})
+      on conflict (account_id, name) do update set most = excluded.most`;
+}
