@@ -3,16 +3,13 @@ import { join } from 'node:path';
 import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
 import { z } from 'zod';
 import { settingRows } from '../apps/server/src/config.ts';
-import { type LaunchMove, launchMoves } from '../apps/server/src/features/prompts/prompts.runs.ts';
-import { type PromptMove, promptMoves } from '../apps/server/src/features/prompts/prompts.states.ts';
-import { type SandboxMoveRow, sandboxMoves } from '../apps/server/src/features/sandboxes/sandboxes.moves.ts';
-import type { Move } from '../apps/server/src/features/scheduler/scheduler.effects.ts';
-import { runMoves } from '../apps/server/src/features/scheduler/scheduler.states.ts';
+import { manifests } from '../apps/server/src/features.ts';
+import { linesOf, type Machine } from '../apps/server/src/kernel/machine.ts';
 import type { RouteRow } from '../packages/sdk/src/routes.ts';
 import { openApiDocument } from '../apps/server/src/kernel/reference/openapi.ts';
 import { pythonClient } from './generate-python.ts';
 import { root } from './rules/repository.ts';
-import { generatedBlock } from './rules/rules.ts';
+import { generatedBlock } from './rules/names.ts';
 
 /** Writes what is derived from code: the OpenAPI document, and the tables of settings and moves. `--check` only compares. */
 const settings = settingRows().map(
@@ -99,63 +96,25 @@ const routeRows = Object.entries(contract).map(([feature, verbs]) => [
 ]);
 files['packages/sdk/src/routes.json'] = `${JSON.stringify(Object.fromEntries(routeRows), undefined, 2)}\n`;
 
-/** A README of a feature, with its tables of moves between the markers. */
-function withMoves(feature: string, tables: string[][][]): [path: string, text: string] {
-  const path = `apps/server/src/features/${feature}/README.md`;
-  const lines = tables.flatMap((rows, nth) => [
-    ...(nth === 0 ? [] : ['']),
-    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+const tableOf = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** The states and moves of a machine. */
+function machineText({ states, ...machine }: Machine): string {
+  const rows = states.names.map((name) => [
+    name,
+    states.lines[name]?.means ?? '',
+    states.lines[name]?.left ?? 'nobody',
   ]);
-  const block = `<!-- generated: moves -->\n${lines.join('\n')}\n<!-- end -->`;
-  return [path, readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block)];
-}
-/** A line for a move of a run; one that may end in several states has one for each of them below it. */
-function runLines([name, { from, guard, checkedThere, outcomes, effects = [] }]: [string, Move<never, never>]) {
-  const condition = [guard?.says, checkedThere].filter((said) => said !== undefined).join('; ');
-  const changes = (all: typeof effects) => all.map(({ says }) => says).join('; ');
-  const [first] = outcomes;
-  if (outcomes.length === 1 && first) {
-    return [[name, from.join(', ') || '(none)', first.to, condition, changes([...first.effects, ...effects])]];
-  }
-  const ends = outcomes.map(({ to, when, effects: own }) => ['', '', to, when?.says ?? 'else', changes(own)]);
-  return [[name, from.join(', ') || '(none)', '', condition, changes(effects)], ...ends];
+  const stated = tableOf([`state of \`${machine.table}\``, 'means', 'who leaves it'], rows);
+  return `${stated}\n\n${tableOf(['move', 'from', 'to', 'if', 'changes'], linesOf({ states, ...machine }))}`;
 }
 
-const guardsSay = { due: 'its lifetime is over', idle: 'no command holds it', v2: 'it is v2' };
-
-function sandboxLine([name, move]: [string, SandboxMoveRow]): string[] {
-  const { from, to, guards = [], lifetime, snapshot, ends = [], endsInThePast, begins, audit } = move;
-  const effects = [
-    lifetime === 'freeze' ? 'lifetime frozen' : lifetime === 'thaw' ? 'lifetime goes on' : undefined,
-    lifetime === 'extend' && 'lifetime at least as long as wanted',
-    snapshot && (snapshot === 'kept' ? 'snapshot bytes' : 'no snapshot'),
-    ends.length > 0 && `ends ${ends.join(', ')}`,
-    endsInThePast && 'ran no longer than its lifetime, or than it was seen',
-    begins && `begins ${begins}${begins === 'running' ? ' (v2)' : ''}`,
-    audit && `audit \`${audit}\``,
-  ];
-  const condition = guards.map((guard) => guardsSay[guard]).join('; ');
-  return [name, from.join(', ') || '(none)', to, condition, effects.filter(Boolean).join('; ')];
-}
-
-function promptLine([name, move]: [string, PromptMove<never> | LaunchMove<never>]): string[] {
-  const { from, to, says = '' } = move;
-  const guard = 'guard' in move ? move.guard : undefined;
-  return [name, from.join(', ') || '(none)', to, guard?.says ?? '', says];
-}
-
-const head = ['move', 'from', 'to', 'if', 'changes'];
-const tables = {
-  scheduler: [Object.entries<Move<never, never>>(runMoves).flatMap(runLines)],
-  sandboxes: [Object.entries<SandboxMoveRow>(sandboxMoves).map(sandboxLine)],
-  prompts: [
-    Object.entries<PromptMove<never>>(promptMoves).map(promptLine),
-    Object.entries<LaunchMove<never>>(launchMoves).map(promptLine),
-  ],
-};
-for (const [feature, lines] of Object.entries(tables)) {
-  const [path, text] = withMoves(feature, lines);
-  files[path] = text;
+for (const { name, machines = [] } of manifests) {
+  if (machines.length === 0) continue;
+  const path = `apps/server/src/features/${name}/README.md`;
+  const block = `<!-- generated: moves -->\n${machines.map(machineText).join('\n\n')}\n<!-- end -->`;
+  files[path] = readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block);
 }
 
 for (const [name, text] of Object.entries(pythonClient(openApiDocument() as never))) {

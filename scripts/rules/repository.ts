@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { contract, type Route } from '../../packages/contract/src/index.ts';
-import type { Source } from './rules.ts';
+import { manifests } from '../../apps/server/src/features.ts';
+import type { Source } from './source.ts';
+import type { Stateful } from './states.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
@@ -16,6 +18,11 @@ export const paths: Record<string, string> = Object.fromEntries(
   Object.entries(contract).flatMap(([feature, routes]) =>
     Object.entries(routes as Record<string, Route>).map(([verb, { path }]) => [`${feature}.${verb}`, path]),
   ),
+);
+
+/** The state machines of all features. */
+export const machines: Stateful[] = manifests.flatMap(({ machines: own = [] }) =>
+  own.map(({ table, states }) => ({ table, states: states.names })),
 );
 
 /** The repository's sources, those that git does not know yet included. */

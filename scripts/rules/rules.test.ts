@@ -4,26 +4,18 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { paths, readSources, root, verbs } from './repository.ts';
-import {
-  checkAll,
-  checkCycles,
-  checkFloors,
-  checkGlobals,
-  checkImports,
-  checkNames,
-  checkSql,
-  checkStates,
-  checkUrls,
-  type Source,
-} from './rules.ts';
+import { machines, paths, readSources, root, verbs } from './repository.ts';
+import { checkNames, checkUrls } from './names.ts';
+import { checkAll, checkCycles, checkFloors, checkGlobals, checkImports, checkSql } from './rules.ts';
+import type { Source } from './source.ts';
+import { checkStates } from './states.ts';
 
 const server = 'apps/server/src';
 const planted = (path: string, text: string): Source[] => [{ path, text }];
 
 describe('architecture rules', () => {
   test('hold in this repository', () => {
-    assert.deepEqual(checkAll(readSources(), verbs, paths), []);
+    assert.deepEqual(checkAll(readSources(), verbs, paths, machines), []);
   });
 
   const imports: [string, string, string][] = [
@@ -77,8 +69,8 @@ describe('architecture rules', () => {
 
   test('find a state that is set by hand, and let conditions, types and other states pass', () => {
     const folder = `${server}/features/scheduler`;
-    const table = { path: `${folder}/scheduler.states.ts`, text: `a: { from: ['pending'], to: 'running' }` };
-    const found = (text: string) => checkStates([table, { path: `${folder}/x.ts`, text }]).length;
+    const runs = { table: 'scheduler.runs', states: ['pending', 'running'] };
+    const found = (text: string) => checkStates(planted(`${folder}/x.ts`, text), [runs]).length;
     for (const text of [
       "db`update scheduler.runs set state = 'running' where id = 1`",
       "db`update scheduler.runs as r set error = null, state = 'running' where id = 1`",
@@ -87,12 +79,13 @@ describe('architecture rules', () => {
       `await changeRun(db, id, { state: 'running', error: null });`,
       `await changeSandbox(tx, clock, id, { from: ['pending'], to: 'running' }, {});`,
       `const change: RunChange = {\n  state: body.ok ? 'pending' : 'failed',\n};`,
+      "db`select id from scheduler.runs where state in ('pending', 'running')`",
     ]) {
       assert.equal(found(text), 1, text);
     }
     for (const text of [
       "db`update scheduler.runs set error = null where state = 'running' and id = 1`",
-      "db`select count(*) filter (where state = 'running'), 1 from scheduler.runs where state in ('pending')`",
+      "db`select count(*) filter (where state = 'running'), 1 from scheduler.runs where state in ${db(runStates.sql('active'))}`",
       `interface New {\n  state: 'pending' | 'running';\n}`,
       `const change = { op: 'updated', state: 'disabled' } as const;`,
       `if (run.state === 'pending') return;`,
@@ -121,20 +114,29 @@ describe('architecture rules', () => {
     assert.equal(checkNames(migration('0999.nobody.x.sql'), verbs).length, 1);
   });
 
+  test('find a file that is named after an operation and is another thing, and a room within a room', () => {
+    const found = (name: string) => checkNames(planted(`${server}/features/keys/${name}`, ''), {}).length;
+    const missing = found('keys.x.ts');
+    assert.equal(found('spend/x.ts'), missing);
+    assert.equal(found('spend/deep/x.ts'), missing + 1);
+    const own = (name: string) =>
+      checkNames(planted(`${server}/features/keys/${name}`, ''), { keys: ['list'] }).filter(({ path }) =>
+        path.endsWith(name),
+      ).length;
+    assert.deepEqual([own('list.ts'), own('list.test.ts'), own('list.sql.ts'), own('list/x.ts')], [0, 0, 1, 1]);
+  });
+
+  test('find a room of more than 2,500 lines, tests aside', () => {
+    const room = (name: string) => planted(`${server}/features/keys/${name}`, '\n'.repeat(2_501));
+    const sizes = (name: string) => checkNames(room(name), {}).filter(({ rule }) => rule === 'size').length;
+    assert.deepEqual([sizes('keys.x.ts'), sizes('spend/x.ts'), sizes('keys.x.test.ts')], [1, 1, 0]);
+  });
+
   test('find a feature without docs', () => {
     const without = readSources().filter(({ path }) => path !== 'packages/contract/src/docs/keys.ts');
     assert.deepEqual(
       checkNames(without, verbs).map(({ path }) => path),
       ['packages/contract/src/docs/keys.ts'],
-    );
-  });
-
-  test('find a thirteenth aspect of a feature', () => {
-    const aspects = Array.from({ length: 13 }, (_, i) => planted(`${server}/features/orgs/orgs.a${i}.ts`, '')).flat();
-    const found = checkNames([...readSources(), ...aspects], verbs);
-    assert.deepEqual(
-      found.map(({ rule }) => rule),
-      ['size'],
     );
   });
 

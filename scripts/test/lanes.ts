@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importsOf } from '../rules/rules.ts';
+import { importsOf } from '../rules/source.ts';
 
 /** Which files run where. */
 export interface Lanes {

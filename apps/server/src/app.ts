@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { artifactsFeature } from './features/artifacts/feature.ts';
-import { accountData } from './account-data.ts';
+import { accountData } from './features.ts';
 import { deleteOn } from './features/accounts/index.ts';
 import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';

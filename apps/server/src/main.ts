@@ -1,13 +1,12 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import { accountDeletion } from './account-data.ts';
+import { accountDeletion, manifests } from './features.ts';
 import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
 import { parseSettings, settingsFileName } from './config.file.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
-import { accountsCommands, deletionCommands } from './features/accounts/index.ts';
-import { auditCommands } from './features/audit/index.ts';
+import { deletionCommands } from './features/accounts/index.ts';
 import {
   addProvider,
   aliasProvider,
@@ -20,11 +19,6 @@ import {
   removeProvider,
 } from './features/inference/index.ts';
 import { describePrices, updatePrices } from './features/providers/index.ts';
-import { keysCommands } from './features/keys/index.ts';
-import { orgsCommands } from './features/orgs/index.ts';
-import { pagesCommands } from './features/pages/index.ts';
-import { rulesCommands } from './features/rules/index.ts';
-import { walletCommands } from './features/wallet/index.ts';
 import { format, oneOf, type Run } from './kernel/commands.ts';
 import { CommandError } from './kernel/base/errors.ts';
 import { printable } from './kernel/base/text.ts';
@@ -234,15 +228,9 @@ program
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
   });
-pagesCommands(program, run);
 program.commandsGroup('People and keys:');
-accountsCommands(program, run);
+for (const { commands } of manifests) commands?.(program, run);
 deletionCommands(accountDeletion)(program, run);
-keysCommands(program, run);
-orgsCommands(program, run);
-walletCommands(program, run);
-auditCommands(program, run);
-rulesCommands(program, run);
 
 /** `--json` and the settings are accepted anywhere on the line, as in `svc keys list --json`. */
 function shareOptions(command: Command): void {

@@ -1,13 +1,15 @@
 import { Command } from 'commander';
-import { type Commands, format, type Run } from './kernel/commands.ts';
+import { deletionCommands } from './features/accounts/index.ts';
+import { accountDeletion, manifests } from './features.ts';
+import { format, type Run } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { HttpAnswer } from './testing.ts';
 
 /** Runs a command line as `svc` does, on a gateway's own database; answers what it would print as JSON. */
 export type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
 
-/** Makes the runner of these commands. */
-export function svcOf(gateway: { readonly kernel: Kernel }, ...commands: Commands[]): Svc {
+/** Makes the runner of all commands of features. */
+export function svcOf(gateway: { readonly kernel: Kernel }): Svc {
   return async (...line) => {
     let result: unknown;
     const run: Run =
@@ -16,7 +18,8 @@ export function svcOf(gateway: { readonly kernel: Kernel }, ...commands: Command
         result = await work(gateway.kernel, ...args);
       };
     const program = new Command();
-    for (const add of commands) add(program, run);
+    for (const { commands } of manifests) commands?.(program, run);
+    deletionCommands(accountDeletion)(program, run);
     const quieten = (command: Command): void => {
       command.exitOverride().configureOutput({ writeErr: () => {} });
       command.commands.forEach(quieten);

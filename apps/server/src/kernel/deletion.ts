@@ -16,8 +16,6 @@ export type Counts = Record<string, number>;
 
 /** What a feature keeps of an account, and how it goes. Every part of it may be repeated. */
 export interface AccountData {
-  /** The feature, or `kernel`. */
-  readonly name: string;
   /** Its tables with a column `account_id`, in the order in which they are emptied; other rows go with these by a key. */
   readonly tables: readonly string[];
   /** Ends and deletes what is no row: processes, files. Before the rows. */
@@ -60,8 +58,7 @@ export function addCounts(counts: Counts, more: Readonly<Counts>): void {
 }
 
 /** What the kernel itself keeps of an account. */
-export const kernelData: AccountData = {
-  name: 'kernel',
+const data: AccountData = {
   tables: [
     'kernel.usage_records',
     'kernel.usage_counts',
@@ -83,3 +80,6 @@ export const kernelData: AccountData = {
     }
   },
 };
+
+/** The kernel among the features. */
+export const kernelManifest = { name: 'kernel', data };

@@ -2,7 +2,10 @@ import type { Readable } from 'node:stream';
 import type { Route, RouteParsed, RouteResult } from '@svc/contract';
 import type { Actor } from './base/actor.ts';
 import type { Context } from './http/context.ts';
+import type { Commands } from './commands.ts';
+import type { AccountData } from './deletion.ts';
 import type { Kernel } from './kernel.ts';
+import type { Machine } from './machine.ts';
 import type { Job } from './work/jobs.ts';
 import type { Quota } from './records/quotas.ts';
 
@@ -55,10 +58,22 @@ export interface Role {
   readonly works: boolean;
 }
 
-/** A feature as `app.ts` lists it: its operations by verb and its work outside requests. */
-export interface Feature {
+/** A feature without a running platform, as `features.ts` lists it. */
+export interface Manifest {
   /** URL segment, folder, contract file, Postgres schema, OpenAPI tag and SDK namespace. */
   readonly name: string;
+  /** Tables and files of an account, and how they go. */
+  readonly data?: AccountData;
+  /** The state machines of its tables. */
+  readonly machines?: readonly Machine[];
+  /** Its accounts have a bounded number of these. */
+  readonly quotas?: readonly Quota[];
+  /** Its part of the command line. */
+  readonly commands?: Commands;
+}
+
+/** A feature as `app.ts` lists it: its operations by verb and its work outside requests. */
+export interface Feature extends Manifest {
   readonly operations: Readonly<Record<string, Operation>>;
   /** On every answer of its routes, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -66,8 +81,6 @@ export interface Feature {
   readonly errorsBeside?: Readonly<Record<string, unknown>>;
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
-  /** What its accounts have a bounded number of. */
-  readonly quotas?: readonly Quota[];
   readonly jobs?: readonly JobDefinition[];
   /**
    * Starts what the role of this process needs; answers how it is ended. Runs before the first request. What caches or

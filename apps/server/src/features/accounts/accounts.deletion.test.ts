@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { accountData, accountDeletion } from '../../account-data.ts';
+import { accountData } from '../../features.ts';
 import { byCommand } from '../../kernel/records/audit.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Sql } from '../../kernel/db/db.ts';
@@ -9,14 +9,9 @@ import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, startGateway, type TestAccount } from '../../testing.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
-import { keysCommands } from '../keys/index.ts';
-import { orgsCommands } from '../orgs/index.ts';
 import { nodeOfTests, openSandboxes, type SandboxesTest } from '../sandboxes/sandboxes.testing.ts';
-import { walletCommands } from '../wallet/index.ts';
 import { deleteMarked, markDeleted } from './accounts.deletion.ts';
-import { accountsCommands, deleteOn, deletionCommands } from './index.ts';
-
-const commands = [accountsCommands, deletionCommands(accountDeletion), keysCommands, orgsCommands, walletCommands];
+import { deleteOn } from './index.ts';
 
 /** Every table with its schema, and those with a column `account_id`. */
 async function tablesOf(sql: Sql): Promise<{ name: string; has_account: boolean }[]> {
@@ -52,14 +47,11 @@ describe('svc accounts delete', () => {
     const stack = opening.move();
     return { base: first, second: other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
-  const svc = svcOf(
-    {
-      get kernel() {
-        return base.gateway.kernel;
-      },
+  const svc = svcOf({
+    get kernel() {
+      return base.gateway.kernel;
     },
-    ...commands,
-  );
+  });
 
   /** Gives an account something in every table that has accounts. */
   async function fill(t: SandboxesTest): Promise<{ boxes: string[]; host: Awaited<ReturnType<typeof openHost>> }> {
@@ -199,7 +191,7 @@ describe('svc accounts delete', () => {
     for (let cut = 0; cut < accountData.length; cut += 3) {
       const account = await small();
       assert.deepEqual(await statuses(account), [200, 200]);
-      const bomb: AccountData = { name: 'bomb', tables: [], end: () => Promise.reject(new Error('killed')) };
+      const bomb: AccountData = { tables: [], end: () => Promise.reject(new Error('killed')) };
       await assert.rejects(markAndRun(account, accountData.toSpliced(cut, 0, bomb)), /killed/);
       for (const status of await statuses(account)) assert.ok(status === 403 || status === 401, `${cut}: ${status}`);
       await assert.rejects(svc('accounts', 'resume', '--email', account.email), /is being deleted/);
@@ -266,7 +258,7 @@ describe('svc accounts delete', () => {
 
   test('the last account with a key that may do everything is deleted with --force alone', async () => {
     await using own = await openTest();
-    const run = svcOf(own.gateway, ...commands);
+    const run = svcOf(own.gateway);
     await createAccount(own.gateway, { scopes: ['keys'] });
     const other = await createAccount(own.gateway);
     await run('accounts', 'suspend', '--email', other.email);

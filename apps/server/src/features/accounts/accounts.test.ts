@@ -9,15 +9,11 @@ import { CommandError } from '../../kernel/base/errors.ts';
 import { shared } from '../../testing.shared.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { asOwner, http, openTest } from '../../testing.ts';
-import { keysCommands } from '../keys/index.ts';
-import { orgsCommands } from '../orgs/index.ts';
-import { walletCommands } from '../wallet/index.ts';
-import { accountsCommands } from './index.ts';
 
 describe('admin commands', () => {
   const { gateway, database } = shared(() => openTest());
 
-  const svc = svcOf(gateway, accountsCommands, keysCommands, orgsCommands, walletCommands);
+  const svc = svcOf(gateway);
   const address = () => `${randomUUID()}@example.test`;
   const status = async (key: string, path = '/v1/keys') => (await http(gateway.url, path, { key })).status;
 

@@ -1,12 +1,16 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { accountsCommands } from './accounts.commands.ts';
 export { deleteOn } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
-export { accountByEmail, accountsCommands, defaultAccount } from './accounts.commands.ts';
+export { accountByEmail, defaultAccount } from './accounts.commands.ts';
 export { findAccountByEmail, findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';
 
-/** What it keeps of an account. */
-export const accountsData: AccountData = {
+/** What it is without a running platform. */
+export const accountsManifest: Manifest = {
   name: 'accounts',
-  tables: [],
-  keeps: { 'accounts.deletions': 'for a day, to find what came late' },
+  data: {
+    tables: [],
+    keeps: { 'accounts.deletions': 'for a day, to find what came late' },
+  },
+  commands: accountsCommands,
 };

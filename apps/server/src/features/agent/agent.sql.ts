@@ -1,7 +1,4 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
-
-type Time = Pick<Clock, 'instant'>;
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 
 /** Of an account; beyond these the ones that were used longest ago are forgotten, and their sandboxes end by themselves. */
 const mostSessions = 1_000;

@@ -1,4 +1,4 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -84,5 +84,10 @@ export class Agent {
   }
 }
 
-/** What it keeps of an account. */
-export const agentData: AccountData = { name: 'agent', tables: ['agent.sessions'] };
+/** What it is without a running platform. */
+export const agentManifest: Manifest = {
+  name: 'agent',
+  data: {
+    tables: ['agent.sessions'],
+  },
+};

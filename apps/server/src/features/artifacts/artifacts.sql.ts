@@ -1,7 +1,4 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
-
-type Time = Pick<Clock, 'instant'>;
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 
 /** A stored file. */
 export interface ArtifactRow {

@@ -1,3 +1,4 @@
+import { artifactsManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { deleteArtifacts, expiredIds } from './artifacts.sql.ts';
 import { download } from './download.ts';
@@ -6,7 +7,7 @@ const sweptAtOnce = 500;
 
 /** Files that sandboxes hand out. */
 export const artifactsFeature: Feature = {
-  name: 'artifacts',
+  ...artifactsManifest,
   operations: { download },
   jobs: [
     {

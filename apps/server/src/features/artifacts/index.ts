@@ -1,4 +1,4 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
 import { deleteOfAccount } from './artifacts.collect.ts';
 import type { contract, RouteOutput } from '@svc/contract';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -39,12 +39,14 @@ function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
   };
 }
 
-/** What it keeps of an account. */
-export const artifactsData: AccountData = {
+/** What it is without a running platform. */
+export const artifactsManifest: Manifest = {
   name: 'artifacts',
-  tables: [],
-  async end(parts, { accountId }) {
-    const { deleted, left } = await deleteOfAccount(parts, accountId);
-    return { deleted: { 'artifacts.artifacts': deleted }, left: { 'artifacts.artifacts': left } };
+  data: {
+    tables: [],
+    async end(parts, { accountId }) {
+      const { deleted, left } = await deleteOfAccount(parts, accountId);
+      return { deleted: { 'artifacts.artifacts': deleted }, left: { 'artifacts.artifacts': left } };
+    },
   },
 };

@@ -6,18 +6,14 @@ import { createLog } from '../../kernel/base/log.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, type TestAccount, until } from '../../testing.ts';
-import { accountsCommands } from '../accounts/index.ts';
-import { createOwner, keysCommands } from '../keys/index.ts';
-import { orgsCommands } from '../orgs/index.ts';
-import { walletCommands } from '../wallet/index.ts';
+import { createOwner } from '../keys/index.ts';
 import { auditFeature } from './feature.ts';
-import { auditCommands } from './index.ts';
 
 type Page = RouteOutput<typeof contract.audit.list>;
 
 describe('the audit log of an account', () => {
   const { gateway, second } = shared(() => openTest({ gateways: 2 }));
-  const svc = svcOf(gateway, accountsCommands, keysCommands, orgsCommands, walletCommands, auditCommands);
+  const svc = svcOf(gateway);
   const call = (account: Pick<TestAccount, 'key'>, method: string, path: string, body?: object) =>
     http(gateway.url, path, { method, key: account.key, ...(body && { body }) });
   const actsOf = async (account: Pick<TestAccount, 'key'>, query = ''): Promise<Page['acts']> => {

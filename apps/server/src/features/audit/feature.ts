@@ -1,6 +1,7 @@
 import { retireActs } from '../../kernel/records/audit.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
+import { auditManifest } from './index.ts';
 import { list } from './list.ts';
 
 /** Every night: deletes lines past the retention. */
@@ -16,4 +17,4 @@ const retire: JobDefinition = {
 };
 
 /** The audit log, which the kernel writes. */
-export const auditFeature: Feature = { name: 'audit', operations: { list }, jobs: [retire] };
+export const auditFeature: Feature = { ...auditManifest, operations: { list }, jobs: [retire] };

@@ -1,7 +1,14 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { devicesQuota } from './devices.sql.ts';
 export { bindTo, isServedBy, serveAs } from './devices.serve.ts';
 export { type DeviceRow, findDevices, findFreshest } from './devices.sql.ts';
 export { createDeviceTouch } from './devices.touch.ts';
 
-/** What it keeps of an account. */
-export const devicesData: AccountData = { name: 'devices', tables: ['devices.devices'] };
+/** What it is without a running platform. */
+export const devicesManifest: Manifest = {
+  name: 'devices',
+  data: {
+    tables: ['devices.devices'],
+  },
+  quotas: [devicesQuota],
+};

@@ -1,3 +1,4 @@
+import { heartbeatsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { badgeJson } from './badgeJson.ts';
@@ -23,15 +24,13 @@ import { rotate } from './rotate.ts';
 import { signal } from './signal.ts';
 import { signalSlug } from './signalSlug.ts';
 import { update } from './update.ts';
-import { heartbeatsQuota } from './heartbeats.sql.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
   const batches = new PingBatches(kernel, hooks);
   const ticker = new Ticker(kernel, hooks);
   return {
-    name: 'heartbeats',
-    quotas: [heartbeatsQuota],
+    ...heartbeatsManifest,
     operations: {
       list,
       create,

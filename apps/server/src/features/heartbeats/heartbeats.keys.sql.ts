@@ -1,9 +1,6 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** Gives the account a ping key; the one that it had is none any more. */
 export async function replacePingKey(db: Db, time: Time, accountId: string, keyHash: Buffer): Promise<string> {

@@ -1,11 +1,8 @@
-import type { Clock } from '../../kernel/base/clock.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal, type Times } from './heartbeats.rules.ts';
 import { nextOf } from './heartbeats.times.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** A monitor as it is stored. */
 export interface MonitorRow {

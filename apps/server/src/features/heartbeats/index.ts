@@ -1,7 +1,11 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { heartbeatsQuota } from './heartbeats.sql.ts';
 
-/** What it keeps of an account. */
-export const heartbeatsData: AccountData = {
+/** What it is without a running platform. */
+export const heartbeatsManifest: Manifest = {
   name: 'heartbeats',
-  tables: ['heartbeats.monitors', 'heartbeats.ping_keys', 'heartbeats.badges'],
+  data: {
+    tables: ['heartbeats.monitors', 'heartbeats.ping_keys', 'heartbeats.badges'],
+  },
+  quotas: [heartbeatsQuota],
 };

@@ -1,3 +1,4 @@
+import { hostsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { exec } from './exec.ts';
@@ -19,7 +20,7 @@ export function hostsFeature(kernel: Kernel): Feature {
   const presence = new Presence(kernel);
   const relay = new Relay(kernel, presence);
   return {
-    name: 'hosts',
+    ...hostsManifest,
     operations: {
       list,
       get,

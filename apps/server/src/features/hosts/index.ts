@@ -1,6 +1,11 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
 
 export { hostProgram } from './hosts.program.ts';
 
-/** What it keeps of an account. */
-export const hostsData: AccountData = { name: 'hosts', tables: ['hosts.presence', 'hosts.calls', 'hosts.invites'] };
+/** What it is without a running platform. */
+export const hostsManifest: Manifest = {
+  name: 'hosts',
+  data: {
+    tables: ['hosts.presence', 'hosts.calls', 'hosts.invites'],
+  },
+};

@@ -1,3 +1,4 @@
+import { inferenceManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Inference } from './inference.dispatch.ts';
 import { deleteOldRequests, deleteOldStored } from './inference.sql.ts';
@@ -7,7 +8,7 @@ const drainMs = 5_000;
 
 /** What stands behind every route of models: lanes, failover, streams, cost. It has no routes of its own. */
 export const inferenceFeature = (inference: Inference): Feature => ({
-  name: 'inference',
+  ...inferenceManifest,
   operations: {},
   jobs: [
     {

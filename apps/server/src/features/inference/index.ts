@@ -1,4 +1,4 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
 
 export { checkModels } from './inference.admit.ts';
 export { headersFor, LaneFailure } from './inference.attempt.ts';
@@ -22,5 +22,10 @@ export type { Bill } from './inference.meter.ts';
 export { findRequest } from './inference.sql.ts';
 export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
 
-/** What it keeps of an account. */
-export const inferenceData: AccountData = { name: 'inference', tables: ['inference.requests', 'inference.stored'] };
+/** What it is without a running platform. */
+export const inferenceManifest: Manifest = {
+  name: 'inference',
+  data: {
+    tables: ['inference.requests', 'inference.stored'],
+  },
+};

@@ -1,11 +1,12 @@
+import { keysManifest } from './index.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { create } from './create.ts';
 import { get } from './get.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
-import { findLapsed, keysQuota } from './keys.sql.ts';
-import { Spending } from './keys.spend.ts';
+import { findLapsed } from './keys.sql.ts';
+import { Spending } from './spend/spend.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
 import { update } from './update.ts';
@@ -15,9 +16,8 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spen
   const lookup = createKeyLookup(kernel);
   const spending = new Spending(kernel);
   return {
-    name: 'keys',
+    ...keysManifest,
     operations: { list, create, get, update, revoke },
-    quotas: [keysQuota],
     lookup,
     spending,
     async start() {

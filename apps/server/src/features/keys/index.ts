@@ -1,13 +1,14 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { keysQuota } from './keys.sql.ts';
+import { keysCommands } from './keys.commands.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { findGrant } from './keys.sql.ts';
 
-export { keysCommands } from './keys.commands.ts';
 export { issueKey } from './keys.issue.ts';
 export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner } from './keys.owner.ts';
 export { findTerms, isLastOwner, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
-export type { Reservation, Spending } from './keys.spend.ts';
+export type { Reservation, Spending } from './spend/spend.ts';
 export { scopesWithin } from './keys.rules.ts';
 export { checkTerms } from './keys.terms.ts';
 
@@ -16,5 +17,12 @@ export async function probeAuthPath(db: Db): Promise<void> {
   await findGrant(db, Buffer.alloc(32));
 }
 
-/** What it keeps of an account. */
-export const keysData: AccountData = { name: 'keys', tables: ['keys.reservations', 'keys.keys'] };
+/** What it is without a running platform. */
+export const keysManifest: Manifest = {
+  name: 'keys',
+  data: {
+    tables: ['keys.reservations', 'keys.keys'],
+  },
+  quotas: [keysQuota],
+  commands: keysCommands,
+};

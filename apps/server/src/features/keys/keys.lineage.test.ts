@@ -5,11 +5,11 @@ import { credentialsChanged } from '../../kernel/mount/access.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, type TestAccount } from '../../testing.ts';
-import { issueKey, keysCommands } from './index.ts';
+import { issueKey } from './index.ts';
 
 describe('lineage of keys', () => {
   const { gateway, second } = shared(() => openTest({ gateways: 2 }));
-  const svc = svcOf(gateway, keysCommands);
+  const svc = svcOf(gateway);
   interface Made {
     id: string;
     key: string;

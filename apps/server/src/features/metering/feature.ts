@@ -1,3 +1,4 @@
+import { meteringManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { startLoop } from '../../kernel/work/loop.ts';
 import { settleAll } from './metering.settle.ts';
@@ -9,7 +10,7 @@ const holdEveryMs = 5_000;
 
 /** Settles what is due every minute, and keeps the snapshots of suspended accounts free. */
 export const meteringFeature: Feature = {
-  name: 'metering',
+  ...meteringManifest,
   operations: {},
   jobs: [
     {

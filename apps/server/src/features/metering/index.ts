@@ -1,4 +1,4 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
@@ -45,8 +45,10 @@ export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragm
   return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
 }
 
-/** What it keeps of an account. */
-export const meteringData: AccountData = {
+/** What it is without a running platform. */
+export const meteringManifest: Manifest = {
   name: 'metering',
-  tables: ['metering.spans', 'metering.days', 'metering.buckets', 'metering.accounts'],
+  data: {
+    tables: ['metering.spans', 'metering.days', 'metering.buckets', 'metering.accounts'],
+  },
 };

@@ -1,7 +1,4 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
-
-type Time = Pick<Clock, 'instant'>;
+import { type Db, type Fragment, nowOf, type Time } from '../../kernel/db/db.ts';
 
 /** What a span of time is charged as. */
 export type SpanKind = 'exec_v1' | 'exec_v2' | 'running' | 'paused';

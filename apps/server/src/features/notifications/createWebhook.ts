@@ -4,9 +4,9 @@ import { operation } from '../../kernel/feature.ts';
 import { keepHidden } from '../../kernel/base/hidden.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { toWebhook } from './notifications.view.ts';
-import { newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
-import { insertWebhook, webhooksQuota } from './notifications.webhooks.sql.ts';
-import { checkAddress, checkFormat, sealSecrets } from './notifications.webhooks.ts';
+import { newSecret, refusedHeaders } from './webhooks/rules.ts';
+import { insertWebhook, webhooksQuota } from './webhooks/webhooks.sql.ts';
+import { checkAddress, checkFormat, sealSecrets } from './webhooks/deliver.ts';
 
 export const createWebhook = operation(contract.notifications.createWebhook, async (context, { body }) => {
   const { kernel, actor, by, clock } = context;

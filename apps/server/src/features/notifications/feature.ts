@@ -1,3 +1,4 @@
+import { notificationsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { createWebhook } from './createWebhook.ts';
@@ -9,7 +10,6 @@ import { InboxStreams } from './notifications.inbox.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { createVapid } from './notifications.push.ts';
-import { webhooksQuota } from './notifications.webhooks.sql.ts';
 import { readAll } from './readAll.ts';
 import { removeWebhook } from './removeWebhook.ts';
 import { rotateWebhookSecret } from './rotateWebhookSecret.ts';
@@ -29,7 +29,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
   const inbox = new InboxStreams(kernel);
   const outbox = new Outbox(kernel, vapid);
   return {
-    name: 'notifications',
+    ...notificationsManifest,
     operations: {
       list,
       get,
@@ -49,7 +49,6 @@ export function notificationsFeature(kernel: Kernel): Feature {
       testWebhook,
       webhookDeliveries,
     },
-    quotas: [webhooksQuota],
     jobs: [sweepNotifications],
     async start(_kernel, { works }) {
       if (works) outbox.start();

@@ -2,8 +2,8 @@ import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { toWebhook } from './notifications.view.ts';
-import { findWebhook } from './notifications.webhooks.sql.ts';
-import { openSecrets } from './notifications.webhooks.ts';
+import { findWebhook } from './webhooks/webhooks.sql.ts';
+import { openSecrets } from './webhooks/deliver.ts';
 
 export const getWebhook = operation(contract.notifications.getWebhook, async ({ db, actor, kernel }, { params }) => {
   const row = await findWebhook(db, actor.accountId, params.id);

@@ -2,8 +2,8 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { pageOf } from '../../kernel/db/paging.ts';
 import { toWebhook } from './notifications.view.ts';
-import { listWebhooks as listRows } from './notifications.webhooks.sql.ts';
-import { openSecrets } from './notifications.webhooks.ts';
+import { listWebhooks as listRows } from './webhooks/webhooks.sql.ts';
+import { openSecrets } from './webhooks/deliver.ts';
 
 export const listWebhooks = operation(contract.notifications.listWebhooks, async (context, { query }) => {
   const { db, actor, kernel } = context;

@@ -1,6 +1,6 @@
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { sweepOld } from './notifications.sql.ts';
-import { sweepAttempts } from './notifications.webhooks.sql.ts';
+import { sweepAttempts } from './webhooks/webhooks.sql.ts';
 
 const keptAttemptDays = 7;
 

@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import { hasRecipients, insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
-import { dropOldest } from './notifications.webhooks.sql.ts';
+import { dropOldest } from './webhooks/webhooks.sql.ts';
 
 /** Bus topic: something changed in inboxes, or something is to be delivered. */
 export const changed = 'notifications.changed';

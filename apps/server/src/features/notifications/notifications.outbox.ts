@@ -14,7 +14,7 @@ import {
   takeDeliveries,
   targetOf,
 } from './notifications.sql.ts';
-import { deliverToWebhook } from './notifications.webhooks.ts';
+import { deliverToWebhook } from './webhooks/deliver.ts';
 
 /** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser, nor does a webhook. */
 const slots = { push: 24, mail: 8, webhook: 24 } as const;

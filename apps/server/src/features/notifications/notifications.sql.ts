@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import type { NewNotification, Severity, WebhookFormat } from './notifications.rules.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
 const mostWaitingPushes = 20;

@@ -4,8 +4,8 @@ import { webLink, type WebLinks } from './notifications.rules.ts';
 import { hide } from '../../kernel/base/hidden.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import type { NotificationRow } from './notifications.sql.ts';
-import type { WebhookSecrets } from './notifications.webhooks.rules.ts';
-import type { AttemptRow, WebhookRow } from './notifications.webhooks.sql.ts';
+import type { WebhookSecrets } from './webhooks/rules.ts';
+import type { AttemptRow, WebhookRow } from './webhooks/webhooks.sql.ts';
 
 /** A row as the API shows it: what is not set is left out. */
 export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof notification> {

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { deleteWebhook } from './notifications.webhooks.sql.ts';
+import { deleteWebhook } from './webhooks/webhooks.sql.ts';
 
 export const removeWebhook = operation(contract.notifications.removeWebhook, async (context, { params: { id } }) => {
   const { actor, by } = context;

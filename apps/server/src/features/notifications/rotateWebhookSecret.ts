@@ -3,9 +3,9 @@ import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { toWebhook } from './notifications.view.ts';
-import { rotated } from './notifications.webhooks.rules.ts';
-import { lockWebhook, updateWebhook } from './notifications.webhooks.sql.ts';
-import { openSecrets, refusedBroken, sealSecrets } from './notifications.webhooks.ts';
+import { rotated } from './webhooks/rules.ts';
+import { lockWebhook, updateWebhook } from './webhooks/webhooks.sql.ts';
+import { openSecrets, refusedBroken, sealSecrets } from './webhooks/deliver.ts';
 
 export const rotateWebhookSecret = operation(contract.notifications.rotateWebhookSecret, (context, { params }) =>
   context.transaction(async (tx) => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
-import { takeTest } from './notifications.webhooks.ts';
+import { takeTest } from './webhooks/deliver.ts';
 import { notify } from './notifications.notify.ts';
 import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
-import { listWebhooks, type WebhookRow } from './notifications.webhooks.sql.ts';
+import { listWebhooks, type WebhookRow } from './webhooks/webhooks.sql.ts';
 
 export const sendTest = operation(contract.notifications.sendTest, async (context) => {
   const { kernel, actor } = context;

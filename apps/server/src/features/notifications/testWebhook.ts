@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { findWebhook } from './notifications.webhooks.sql.ts';
-import { takeTest, tryWebhook } from './notifications.webhooks.ts';
+import { findWebhook } from './webhooks/webhooks.sql.ts';
+import { takeTest, tryWebhook } from './webhooks/deliver.ts';
 
 export const testWebhook = operation(contract.notifications.testWebhook, async ({ db, actor, kernel }, { params }) => {
   const row = await findWebhook(db, actor.accountId, params.id);

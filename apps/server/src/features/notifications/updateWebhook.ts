@@ -4,9 +4,9 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { keepHidden } from '../../kernel/base/hidden.ts';
 import { toWebhook } from './notifications.view.ts';
-import { isOtherServer, newSecret, refusedHeaders } from './notifications.webhooks.rules.ts';
-import { findWebhook, lockWebhook, updateWebhook as updateRow } from './notifications.webhooks.sql.ts';
-import { checkAddress, checkFormat, openSecrets, refusedBroken, sealSecrets } from './notifications.webhooks.ts';
+import { isOtherServer, newSecret, refusedHeaders } from './webhooks/rules.ts';
+import { findWebhook, lockWebhook, updateWebhook as updateRow } from './webhooks/webhooks.sql.ts';
+import { checkAddress, checkFormat, openSecrets, refusedBroken, sealSecrets } from './webhooks/deliver.ts';
 
 /** Changes a webhook. Stored headers stay with their server: for another one they are given anew. */
 export const updateWebhook = operation(contract.notifications.updateWebhook, async (context, { params, body }) => {

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { toAttempt } from './notifications.view.ts';
-import { findWebhook, listAttempts } from './notifications.webhooks.sql.ts';
+import { findWebhook, listAttempts } from './webhooks/webhooks.sql.ts';
 
 export const webhookDeliveries = operation(
   contract.notifications.webhookDeliveries,

@@ -1,14 +1,17 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { orgsCommands } from './orgs.commands.ts';
 import { leaveOrgs } from './orgs.sql.ts';
 export { orgsOwnedAlone } from './orgs.sql.ts';
-export { orgsCommands } from './orgs.commands.ts';
 
-/** What it keeps of an account. */
-export const orgsData: AccountData = {
+/** What it is without a running platform. */
+export const orgsManifest: Manifest = {
   name: 'orgs',
-  tables: [],
-  async end({ sql }, { accountId }) {
-    const { members, orgs } = await leaveOrgs(sql, accountId);
-    return { deleted: { 'orgs.members': members, 'orgs.orgs': orgs } };
+  data: {
+    tables: [],
+    async end({ sql }, { accountId }) {
+      const { members, orgs } = await leaveOrgs(sql, accountId);
+      return { deleted: { 'orgs.members': members, 'orgs.orgs': orgs } };
+    },
   },
+  commands: orgsCommands,
 };

@@ -1,3 +1,4 @@
+import { pagesManifest } from './index.ts';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Crawler } from './pages.crawler.ts';
@@ -25,7 +26,7 @@ const sweep: JobDefinition = {
 export function pagesFeature(kernel: Kernel, pages: Pages): Feature {
   const crawler = new Crawler(kernel, pages);
   return {
-    name: 'pages',
+    ...pagesManifest,
     operations: {},
     jobs: [sweep],
     async start({ metrics }, { works }) {

@@ -11,7 +11,10 @@ import { dropShared, listVisible, ofOperator } from './pages.sql.ts';
 
 /** `svc index …`: pages that every account's searches may find (design: tools, Search). */
 export const pagesCommands: Commands = (program, run) => {
-  const index = program.command('index').description('pages that every search may find');
+  const index = program
+    .command('index')
+    .helpGroup('Machines and sandboxes:')
+    .description('pages that every search may find');
   index
     .command('add')
     .description('fetch pages into the index, politely: robots.txt, one page of a site at a time')

@@ -5,7 +5,6 @@ import { testClock } from '../../kernel/base/clock.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { article, html, openWeb } from '../tools/tools.testing.ts';
-import { pagesCommands } from './pages.commands.ts';
 import { countQueue, enqueue, listFailed, takeDue } from './pages.queue.sql.ts';
 
 const text = 'The Widget Works was founded in 1911 by Ana Pop in Cluj, and made 40,000 widgets in its first year.';
@@ -77,7 +76,7 @@ describe('the index', () => {
       (await listFailed(c.sql, 5))[0]?.error ?? '',
       new RegExp(`1 of ${host}: add it with --also-host ${host}`),
     );
-    const svc = svcOf(c.t.gateway, pagesCommands);
+    const svc = svcOf(c.t.gateway);
     await assert.rejects(svc('index', 'add', c.web.url('/one'), '--also-host', host), /needs a --sitemap/);
     await svc('index', 'add', '--sitemap', c.web.url('/sitemap.xml'), '--also-host', host);
     await c.crawl(async () => (await c.indexed()).length === 1);

@@ -1,8 +1,5 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { addressHash } from './pages.sql.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** An address that waits for the crawler. */
 export interface Queued {

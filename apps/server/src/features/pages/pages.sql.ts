@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pageAddress } from '@svc/extraction';
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
+import { type Db, type Fragment, nowOf, type Time } from '../../kernel/db/db.ts';
 import type { PageFacts } from './pages.work.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** Whose a page is; null: the operator's, for every account. */
 export type Owner = string | null;

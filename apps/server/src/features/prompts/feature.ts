@@ -1,3 +1,4 @@
+import { promptsManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Inference } from '../inference/index.ts';
@@ -9,7 +10,6 @@ import { launch } from './launch.ts';
 import { list } from './list.ts';
 import { match } from './match.ts';
 import type { Prompts } from './prompts.book.ts';
-import { promptBytesQuota, promptsQuota } from './prompts.sql.ts';
 import { Ticker } from './prompts.ticker.ts';
 import { remove } from './remove.ts';
 import { stream } from './stream.ts';
@@ -26,8 +26,7 @@ export function promptsFeature(
   const ticker = new Ticker(kernel, prompts, lookup);
   const parts = { prompts, sessions, inference };
   return {
-    name: 'prompts',
-    quotas: [promptsQuota, promptBytesQuota],
+    ...promptsManifest,
     operations: {
       list,
       create: create(prompts),

@@ -1,5 +1,15 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { prompts } from './prompts.moves.ts';
+import { launches } from './prompts.launches.moves.ts';
+import { promptsQuota, promptBytesQuota } from './prompts.sql.ts';
 export { Prompts } from './prompts.book.ts';
 
-/** What it keeps of an account. */
-export const promptsData: AccountData = { name: 'prompts', tables: ['prompts.runs', 'prompts.prompts'] };
+/** What it is without a running platform. */
+export const promptsManifest: Manifest = {
+  name: 'prompts',
+  data: {
+    tables: ['prompts.runs', 'prompts.prompts'],
+  },
+  machines: [prompts, launches],
+  quotas: [promptsQuota, promptBytesQuota],
+};

@@ -8,8 +8,8 @@ import { findDevices, findFreshest } from '../devices/index.ts';
 import { type ControlRow, type Sessions, type Turn, workPlatforms } from '../sessions/index.ts';
 import { Matching } from './prompts.match.ts';
 import { forgetWords, insertWords } from './prompts.match.sql.ts';
-import { isTurnOf, Launches, outcomeOf } from './prompts.runs.ts';
-import { findBySession, type RunRow } from './prompts.runs.sql.ts';
+import { isTurnOf, Launches, outcomeOf } from './prompts.launches.ts';
+import { findBySession, type LaunchRow } from './prompts.launches.sql.ts';
 import {
   changePrompt,
   deletePrompt,
@@ -24,7 +24,8 @@ import {
   type PromptRow,
   promptsQuota,
 } from './prompts.sql.ts';
-import { activeStates, firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.states.ts';
+import { firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.moves.ts';
+import { promptStates } from './prompts.states.ts';
 import { PromptStreams } from './prompts.streams.ts';
 
 /** What a person or a feature says of a new prompt. */
@@ -294,7 +295,7 @@ export class Prompts {
     await this.#publishRun(tx, await this.#launches.onGone(tx, sessionId));
   }
 
-  async #publishRun(tx: Db, run: RunRow | undefined): Promise<void> {
+  async #publishRun(tx: Db, run: LaunchRow | undefined): Promise<void> {
     if (run) await this.streams.publish(tx, { accountId: run.account_id, id: run.prompt_id, op: 'update' });
   }
 
@@ -309,7 +310,7 @@ export class Prompts {
     const moved = await movePrompt(tx, now, row, name, given);
     if (!moved) return undefined;
     // What is active no more matches no turn.
-    const [was, is] = [row, moved].map(({ state }) => activeStates.includes(state));
+    const [was, is] = [row, moved].map(({ state }) => promptStates.where('active').includes(state));
     if (was && !is) await forgetWords(tx, row.id);
     if (is && !was) await this.#matching.keep(tx, row);
     await this.#publish(tx, moved);
@@ -356,7 +357,7 @@ export class Prompts {
 }
 
 /** The launch that opened a session, as a match asks for it. */
-const launchOf = (run: RunRow | undefined) => run && { promptId: run.prompt_id, hasTurn: run.turn_id !== null };
+const launchOf = (run: LaunchRow | undefined) => run && { promptId: run.prompt_id, hasTurn: run.turn_id !== null };
 
 /** When something is to be done by itself: at its instant, or at once for what launches itself. */
 function armed(now: Instant, notBefore: string | null, autoRun: boolean) {

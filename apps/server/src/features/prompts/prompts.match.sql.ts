@@ -1,6 +1,7 @@
 import type { Sketch } from '@svc/matching';
 import type { Db } from '../../kernel/db/db.ts';
 import type { PromptRow } from './prompts.sql.ts';
+import { promptStates } from './prompts.states.ts';
 
 /** Keeps the words of a prompt for the search. */
 export async function insertWords(
@@ -46,7 +47,7 @@ export async function findKin(
       union all
       select id, order_no, state, false from prompts.prompts
       where account_id = ${accountId} and prefix_hash = ${prefixHash && Buffer.from(prefixHash)}
-    ) kin where state in ('open', 'launched', 'sent', 'answered') order by is_same desc, order_no desc limit ${mostPrefixes}`;
+    ) kin where state in ${db(promptStates.sql('active'))} order by is_same desc, order_no desc limit ${mostPrefixes}`;
   return { same: rows.find(({ is_same }) => is_same), prefix: rows.filter(({ is_same }) => !is_same) };
 }
 

@@ -1,12 +1,14 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
-import type { Outcome, RunState } from './prompts.runs.sql.ts';
+import type { LaunchState, PromptState } from './prompts.states.ts';
 
-type Time = Pick<Clock, 'instant'>;
-
-export type PromptState = 'open' | 'launched' | 'sent' | 'answered' | 'verified' | 'done' | 'dismissed' | 'superseded';
+/** What a turn came to, as its client says. */
+export interface Outcome {
+  ok: boolean;
+  exit_code?: number | undefined;
+  error?: string | undefined;
+}
 
 /** What a model found out. */
 export interface Report {
@@ -37,7 +39,7 @@ export interface PromptRow {
   match_turn_id: string | null;
   run_session_id: string | null;
   /** Its newest launch, as far as it is a reason to wait. */
-  run: { state: RunState; device: string | null } | null;
+  run: { state: LaunchState; device: string | null } | null;
   last_turn: Outcome | null;
   report: Report | null;
   superseded_by: string | null;

@@ -4,7 +4,7 @@ import { pageOf } from '../../kernel/db/paging.ts';
 import { toApiError } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { listWithSession } from './prompts.sql.ts';
-import { activeStates } from './prompts.states.ts';
+import { promptStates } from './prompts.states.ts';
 import { verifyPrompt, type VerifyParts } from './prompts.verify.ts';
 import { toPrompt } from './prompts.view.ts';
 
@@ -16,7 +16,9 @@ const atOnce = 4;
 export const verifyAll = (parts: VerifyParts): Operation =>
   operation(contract.prompts.verifyAll, async (context, { body }) => {
     const page = { limit: most, cursor: body.cursor };
-    const found = body.ids ? [] : await listWithSession(context.db, context.actor.accountId, activeStates, page);
+    const found = body.ids
+      ? []
+      : await listWithSession(context.db, context.actor.accountId, promptStates.where('active'), page);
     const { rows, next } = pageOf(found, most);
     const left = [...new Set(body.ids ?? rows.map(({ id }) => id))].entries();
     const results: Awaited<ReturnType<typeof one>>[] = [];

@@ -1,9 +1,9 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { rulesCommands } from './rules.commands.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Judgement, judgementOf } from './rules.decide.ts';
 import { rulesFor } from './rules.sql.ts';
 
-export { rulesCommands } from './rules.commands.ts';
 export type { Judgement, RuledTool } from './rules.decide.ts';
 
 /** The rules gate of the tools (document 1, Tools). */
@@ -20,5 +20,11 @@ export class Rules {
   }
 }
 
-/** What it keeps of an account. */
-export const rulesData: AccountData = { name: 'rules', tables: ['rules.rules'] };
+/** What it is without a running platform. */
+export const rulesManifest: Manifest = {
+  name: 'rules',
+  data: {
+    tables: ['rules.rules'],
+  },
+  commands: rulesCommands,
+};

@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import { createAccount, http, openTest } from '../../testing.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { article, openWeb } from '../tools/tools.testing.ts';
-import { rulesCommands } from './index.ts';
 import { domainOf, judgementOf, type Rule } from './rules.decide.ts';
 
 const rule = (text: string): Rule => {
@@ -62,7 +61,7 @@ describe('rules', () => {
     await using web = await openWeb();
     await using t = await openTest({ settings: web.settings });
     const other = await createAccount(t.gateway);
-    const svc = svcOf(t.gateway, rulesCommands);
+    const svc = svcOf(t.gateway);
     web.on('/page', article('A page', ['The Widget Works was founded in 1911 by Ana Pop in Cluj.']));
     web.on('/away', (_request, response) => response.writeHead(302, { location: web.url('/page', '127.0.0.2') }).end());
     const fetch = async (key: string, url: string) =>

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { collect } from '../artifacts/index.ts';
-import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { type Mover, outputsOf, runningSandbox } from './sandboxes.running.ts';
 
 /** Collects what the sandbox hands out, and answers each file with a signed link. */

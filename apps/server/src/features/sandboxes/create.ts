@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { createSandbox } from './sandboxes.create.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { toRecord } from './sandboxes.view.ts';
 
 export const create = (nodes: Nodes) =>

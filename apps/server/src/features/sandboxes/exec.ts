@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { runCommand } from './sandboxes.command.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
+import { runCommand } from './nodes/commands.ts';
+import type { Nodes } from './nodes/nodes.ts';
 
 export const exec = (nodes: Nodes) =>
   operation(

@@ -6,7 +6,7 @@ import { create } from './create.ts';
 import { exec } from './exec.ts';
 import { fork } from './fork.ts';
 import { get } from './get.ts';
-import { checkEnabled, type Sandboxes } from './index.ts';
+import { checkEnabled, type Sandboxes, sandboxesManifest } from './index.ts';
 import { list } from './list.ts';
 import { listFiles } from './listFiles.ts';
 import { pause } from './pause.ts';
@@ -17,10 +17,9 @@ import { resetKernel } from './resetKernel.ts';
 import { resume } from './resume.ts';
 import { run } from './run.ts';
 import { runCode } from './runCode.ts';
-import { sandboxMemoryQuota } from './sandboxes.create.ts';
 import { Keeper } from './sandboxes.keeper.ts';
-import { deleteExpiredPreviews } from './sandboxes.previews.sql.ts';
-import { PreviewListener } from './sandboxes.previews.ts';
+import { deleteExpiredPreviews } from './previews/previews.sql.ts';
+import { PreviewListener } from './previews/listener.ts';
 import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
 import { update } from './update.ts';
@@ -41,10 +40,9 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
   const keeper = new Keeper(kernel, nodes);
   const listener = new PreviewListener(kernel, nodes);
   return {
-    name: 'sandboxes',
+    ...sandboxesManifest,
     headers: sandboxHeaders(kernel),
     gate: checkEnabled,
-    quotas: [sandboxMemoryQuota],
     operations: {
       list: list(nodes),
       get: get(nodes),

@@ -5,7 +5,7 @@ import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
 import { createRow, forgetCreation } from './sandboxes.moves.ts';
-import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
+import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
 
 const mostChildren = 5;

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { notFound } from '../../kernel/base/errors.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 

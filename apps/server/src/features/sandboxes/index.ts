@@ -1,8 +1,10 @@
+import type { Manifest } from '../../kernel/feature.ts';
+import { sandboxes } from './sandboxes.moves.ts';
+import { sandboxMemoryQuota } from './sandboxes.create.ts';
 import type { Readable } from 'node:stream';
 import { contract, defaultTemplate } from '@svc/contract';
 import type { Template } from '@svc/sandboxd-api';
 import { bySystem } from '../../kernel/records/audit.ts';
-import type { AccountData } from '../../kernel/deletion.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import { checkCaller } from '../../kernel/mount/access.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
@@ -13,16 +15,16 @@ import { openFile } from './readFile.ts';
 import { destroy } from './remove.ts';
 import { runOnce } from './run.ts';
 import { runCell } from './runCode.ts';
-import { type Caller, type Command, runCommand } from './sandboxes.command.ts';
+import { type Caller, type Command, runCommand } from './nodes/commands.ts';
 import { createSandbox, isReady, type Wanted } from './sandboxes.create.ts';
 import { endOfAccount } from './sandboxes.keeper.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
-import { Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { Nodes, toApiFailure } from './nodes/nodes.ts';
 import type { Mover } from './sandboxes.running.ts';
 import { findSandbox, forgetOldAudit, type SandboxRow } from './sandboxes.sql.ts';
 import { writeBytes } from './writeFile.ts';
 
-export type { Caller } from './sandboxes.command.ts';
+export type { Caller } from './nodes/commands.ts';
 
 /** Throws 403 when an operator switched sandboxes off for the account. */
 export function checkEnabled({ features }: Actor): void {
@@ -133,20 +135,23 @@ export class Sandboxes {
   }
 }
 
-/** What it keeps of an account. */
-export const sandboxesData: AccountData = {
+/** What it is without a running platform. */
+export const sandboxesManifest: Manifest = {
   name: 'sandboxes',
-  tables: ['sandboxes.previews', 'sandboxes.sandboxes'],
-  async end(parts, { accountId }) {
-    const { ended, left } = await endOfAccount(parts, accountId);
-    let lines = 0;
-    for (let gone = -1; gone !== 0; lines += gone)
-      gone = await forgetOldAudit(parts.sql, { accountId }, forgottenAtOnce);
-    return {
-      deleted: { 'sandboxes.running': ended, 'sandboxes.audit': lines },
-      left: { 'sandboxes.running': left },
-    };
+  data: {
+    tables: ['sandboxes.previews', 'sandboxes.sandboxes'],
+    async end(parts, { accountId }) {
+      const { ended, left } = await endOfAccount(parts, accountId);
+      let lines = 0;
+      for (let gone = -1; gone !== 0; lines += gone)
+        gone = await forgetOldAudit(parts.sql, { accountId }, forgottenAtOnce);
+      return {
+        deleted: { 'sandboxes.running': ended, 'sandboxes.audit': lines },
+        left: { 'sandboxes.running': left },
+      };
+    },
   },
+  machines: [sandboxes],
+  quotas: [sandboxMemoryQuota],
 };
-
 const forgottenAtOnce = 5_000;

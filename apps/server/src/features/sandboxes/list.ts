@@ -1,7 +1,7 @@
 import { contract, sandboxStates } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
-import { listSandboxes } from './list.sql.ts';
+import type { Nodes } from './nodes/nodes.ts';
+import { listSandboxes } from './sandboxes.list.sql.ts';
 import { statesShownAs, toRecord } from './sandboxes.view.ts';
 
 export const list = (nodes: Nodes) =>

@@ -3,7 +3,7 @@ import { operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPausedCap } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
-import { busy, type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
+import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 

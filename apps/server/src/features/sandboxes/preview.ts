@@ -2,10 +2,10 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { checkTtl } from './sandboxes.create.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
-import { createToken, hashOf, previewUrl } from './sandboxes.previews.address.ts';
-import { insertPreview } from './sandboxes.previews.sql.ts';
-import type { PreviewListener } from './sandboxes.previews.ts';
+import type { Nodes } from './nodes/nodes.ts';
+import { createToken, hashOf, previewUrl } from './previews/address.ts';
+import { insertPreview } from './previews/previews.sql.ts';
+import type { PreviewListener } from './previews/listener.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 
 const ttl = { least: 60, most: 3600 };

@@ -1,8 +1,8 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { notFound } from '../../kernel/base/errors.ts';
-import { moveSandbox, sandboxMoves } from './sandboxes.moves.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
+import { moveSandbox, sandboxes } from './sandboxes.moves.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import type { Mover } from './sandboxes.running.ts';
 import { findSandbox } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
@@ -20,5 +20,5 @@ export async function destroy({ kernel, actor, by }: Mover, nodes: Nodes, id: st
     const node = nodes.all().find((one) => one.id === ended.node_id);
     await node?.client.destroy(id).catch((err: unknown) => log.warn({ err }, 'a sandbox is removed later'));
   }
-  return toRecord(ended ?? { ...found, state: sandboxMoves.destroy.to }, clock.now());
+  return toRecord(ended ?? { ...found, state: sandboxes.moves.destroy.outcomes[0].to }, clock.now());
 }

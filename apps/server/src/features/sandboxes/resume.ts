@@ -4,7 +4,7 @@ import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
-import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, lockAccount } from './sandboxes.sql.ts';
 import { toRecord } from './sandboxes.view.ts';
 

@@ -2,10 +2,10 @@ import { contract, type RouteParsed } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkRoom, collect } from '../artifacts/index.ts';
 import { checkDaily } from '../metering/index.ts';
-import { type Caller, runCommand } from './sandboxes.command.ts';
+import { type Caller, runCommand } from './nodes/commands.ts';
 import { createSandbox } from './sandboxes.create.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
-import { type Nodes, toApiFailure } from './sandboxes.nodes.ts';
+import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
 
 /** What a one-shot lives longer than its command: 50 inputs of a minute before it, artifacts are collected after it. */

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { type Caller, inSandbox } from './sandboxes.command.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
+import { type Caller, inSandbox } from './nodes/commands.ts';
+import type { Nodes } from './nodes/nodes.ts';
 
 export const runCode = (nodes: Nodes) =>
   operation(contract.sandboxes.runCode, (context, { params, body }) =>

@@ -11,7 +11,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota, type Quota } from '../../kernel/records/quotas.ts';
 import { checkPaid } from '../metering/index.ts';
 import { createRow, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
-import { type Node, type Nodes, noCapacity, toApiFailure } from './sandboxes.nodes.ts';
+import { type Node, type Nodes, noCapacity, toApiFailure } from './nodes/nodes.ts';
 import { countLive, lockAccount, memoryOfRunning, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
 /** Caps (document 3, Limits). */

@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
-import { type Node, type Nodes, openNode } from './sandboxes.nodes.ts';
+import { type Node, type Nodes, openNode } from './nodes/nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,

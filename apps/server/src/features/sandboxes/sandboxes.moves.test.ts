@@ -5,25 +5,29 @@ import { bySystem, type Who } from '../../kernel/records/audit.ts';
 import { testClock } from '../../kernel/base/clock.ts';
 import { openTestPool } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
-import {
-  createRow,
-  finishIn,
-  forgetCreation,
-  moveSandbox,
-  type SandboxMove,
-  type SandboxMoveRow,
-  sandboxMoves,
-} from './sandboxes.moves.ts';
-import { type SandboxRow, type State, takeSandbox } from './sandboxes.sql.ts';
+import { createRow, finishIn, forgetCreation, moveSandbox, type SandboxMove, sandboxes } from './sandboxes.moves.ts';
+import { isDue as due, isV2 as v2 } from './sandboxes.moves.sql.ts';
+import { type SandboxRow, takeSandbox } from './sandboxes.sql.ts';
+import type { State } from './sandboxes.states.ts';
 
 const keyId = randomUUID();
 const by: Who = { kind: 'key', keyId };
 const second = 1_000;
 const lifeMs = 600 * second;
-const names = (Object.keys(sandboxMoves) as (keyof typeof sandboxMoves)[]).filter(
+const names = (Object.keys(sandboxes.moves) as (keyof typeof sandboxes.moves)[]).filter(
   (name): name is SandboxMove => name !== 'create' && name !== 'forget',
 );
-const rowOf = (name: SandboxMove): SandboxMoveRow => sandboxMoves[name];
+/** A line of the table, and what its effects come to. */
+const rowOf = (name: SandboxMove) => {
+  const { from, guards, effects, outcomes } = sandboxes.moves[name];
+  return {
+    from: from as readonly State[],
+    to: outcomes[0].to,
+    guards,
+    audit: effects.find(({ audit }) => audit !== undefined)?.audit,
+    endsInThePast: effects.some(({ ends }) => ends?.inThePast),
+  };
+};
 /** A way to every state, by moves of the table. */
 const ways: Record<State, SandboxMove[]> = {
   creating: [],
@@ -113,15 +117,13 @@ describe('sandboxes: the table of moves', () => {
     for (const backend of ['v1', 'v2'] as const) {
       for (const state of states.filter((each) => backend === 'v2' || !ways[each].includes('pause'))) {
         for (const name of names) {
-          const { from, to, guards = [], audit } = rowOf(name);
-          for (const isDue of guards.includes('due') ? [false, true] : [false]) {
+          const { from, to, guards, audit } = rowOf(name);
+          for (const isDue of guards.includes(due) ? [false, true] : [false]) {
             const id = await inState(state, backend);
             if (isDue) await sql`update sandboxes.sandboxes set expires_at = ${clock.instant()} where id = ${id}`;
             const before = await everything(id);
             const isAllowed =
-              from.includes(state) &&
-              (!guards.includes('v2') || backend === 'v2') &&
-              (!guards.includes('due') || isDue);
+              from.includes(state) && (!guards.includes(v2) || backend === 'v2') && (!guards.includes(due) || isDue);
             const what = `${name} of ${backend} from ${state}`;
             const moved = await go(id, name);
             assert.equal(moved?.state, isAllowed ? to : undefined, what);
@@ -185,7 +187,7 @@ describe('sandboxes: the table of moves', () => {
         if (kind) metering[kind] += elapsed;
         if (['creating', 'running', 'pausing'].includes(past.state)) leftMs -= elapsed;
         // Ends are rarer, so that sequences are long.
-        const all = step < 16 ? names.filter((name) => !('endsInThePast' in sandboxMoves[name])) : names;
+        const all = step < 16 ? names.filter((name) => !rowOf(name).endsInThePast) : names;
         const name = all[Math.floor(next() * all.length)] as SandboxMove;
         const moved = await go(id, name);
         const now = await everything(id);
@@ -205,7 +207,7 @@ describe('sandboxes: the table of moves', () => {
         assert.equal(ms, metering[kind], `${n}: ${kind}`);
       }
     }
-    const lasting = names.filter((name) => !('endsInThePast' in sandboxMoves[name]));
+    const lasting = names.filter((name) => !rowOf(name).endsInThePast);
     const possible = lasting.flatMap((name) => rowOf(name).from.map((from) => `${name} from ${from}`));
     assert.deepEqual(
       possible.filter((each) => !reached.has(each)),

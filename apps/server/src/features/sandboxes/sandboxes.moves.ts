@@ -1,121 +1,112 @@
 import { randomUUID } from 'node:crypto';
 import type { Who } from '../../kernel/records/audit.ts';
-import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import { type Db, inTransaction, type Time } from '../../kernel/db/db.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { endSpansOf, insertSpan, type SpanKind } from '../metering/index.ts';
+import { type Gone, type Machine, machine } from '../../kernel/machine.ts';
 import {
   changeSandbox,
-  deleteSandbox,
-  findSandbox,
+  type Effect,
+  extended,
+  frozen,
   type Guard,
-  type Lifetime,
-  insertAudit,
-  insertSandbox,
-  type SandboxRow,
-  type State,
-} from './sandboxes.sql.ts';
+  isDue,
+  isIdle,
+  isV2,
+  type Made,
+  set,
+  setLeft,
+  snapshotDropped,
+  snapshotKept,
+  thawed,
+} from './sandboxes.moves.sql.ts';
+import { deleteSandbox, findSandbox, insertAudit, insertSandbox, type SandboxRow } from './sandboxes.sql.ts';
+import { sandboxStates, type State } from './sandboxes.states.ts';
 
-type Time = Kernel['clock'];
-
-/** A line of the table. */
-export interface SandboxMoveRow {
-  /** Empty: the move creates the row. */
-  from: readonly State[];
-  /** `gone`: the row is deleted. */
-  to: State | 'gone';
-  /** What the statement checks besides the state. */
-  guards?: readonly Guard[];
-  /** What becomes of the lifetime; with `ttlSeconds`, where it is set or extended. */
-  lifetime?: Lifetime;
-  /** The snapshot's bytes: written with the move, or no longer there. */
-  snapshot?: 'kept' | 'dropped';
-  /** Open spans of these kinds end. */
-  ends?: readonly SpanKind[];
-  /** They end with the lifetime, or when the sandbox was seen last, if that was before now. */
-  endsInThePast?: boolean;
-  /** A span of this kind begins; `running` is metered for v2 only. */
-  begins?: 'running' | 'paused';
-  /** The action in the audit log. */
-  audit?: string;
-}
-
-const anyLive = ['running', 'pausing', 'paused', 'resuming'] as const;
-const made = { from: ['creating'], to: 'running', begins: 'running' } as const;
+const ends = (...kinds: SpanKind[]): Effect => ({
+  says: `ends ${kinds.join(', ')}`,
+  ends: { kinds, inThePast: false },
+});
+const begins = (kind: 'running' | 'paused'): Effect => ({
+  says: `begins ${kind}${kind === 'running' ? ' (v2)' : ''}`,
+  begins: kind,
+});
+const audit = (action: string): Effect => ({ says: `audit \`${action}\``, audit: action });
 /** Nothing ran past its lifetime, however late its end is noticed. */
-const over = { ends: ['exec_v1', 'exec_v2', 'running', 'paused'], endsInThePast: true } as const;
+const over: Effect = {
+  says: 'ends exec_v1, exec_v2, running, paused; ran no longer than its lifetime, or than it was seen',
+  ends: { kinds: ['exec_v1', 'exec_v2', 'running', 'paused'], inThePast: true },
+};
+const anyLive = ['running', 'pausing', 'paused', 'resuming'] as const;
+
+const line = <const From extends readonly State[], To extends State | Gone>(
+  from: From,
+  to: To,
+  { guards = [], effects = [] }: { guards?: readonly Guard[]; effects?: readonly Effect[] } = {},
+) => ({ from, guards, outcomes: [{ to }] as const, effects });
+
+const moves = {
+  create: line([], 'creating'),
+  forget: line(['creating'], 'gone'),
+  made: line(['creating'], 'running', { effects: [begins('running'), audit('create')] }),
+  forked: line(['creating'], 'running', { effects: [begins('running'), audit('fork')] }),
+
+  pause: line(['running'], 'pausing', { guards: [isV2, isIdle] }),
+  // From `running`: the node has paused it although the pause was answered as failed.
+  paused: line(['pausing', 'running'], 'paused', {
+    guards: [isV2],
+    effects: [frozen, snapshotKept, ends('running'), begins('paused'), audit('pause')],
+  }),
+  keepRunning: line(['pausing'], 'running'),
+
+  extend: line(['running'], 'running', { effects: [extended] }),
+
+  change: line(['running'], 'running', { effects: [set, audit('update')] }),
+  changePaused: line(['paused'], 'paused', { effects: [setLeft, audit('update')] }),
+
+  resume: line(['paused'], 'resuming'),
+  // From `paused`: the node runs it although the resume was answered as failed.
+  resumed: line(['resuming', 'paused'], 'running', {
+    effects: [thawed, snapshotDropped, ends('paused'), begins('running'), audit('resume')],
+  }),
+  keepPaused: line(['resuming'], 'paused'),
+
+  expire: line(['running'], 'expired', { guards: [isDue], effects: [over, audit('expire')] }),
+  expireOnNode: line(anyLive, 'expired', { effects: [over, audit('expire')] }),
+  stop: line(anyLive, 'stopped', { effects: [over, audit('stop')] }),
+  discard: line(['running'], 'destroyed', { effects: [over, audit('destroy')] }),
+  destroy: line([...anyLive, 'stopped', 'expired'], 'destroyed', { effects: [over, audit('destroy')] }),
+};
 
 /** Every move of a sandbox. Nothing else sets the state of one; README.md shows this table. */
-export const sandboxMoves = {
-  create: { from: [], to: 'creating' },
-  forget: { from: ['creating'], to: 'gone' },
-  made: { ...made, audit: 'create' },
-  forked: { ...made, audit: 'fork' },
-
-  pause: { from: ['running'], to: 'pausing', guards: ['v2', 'idle'] },
-  // From `running`: the node has paused it although the pause was answered as failed.
-  paused: {
-    from: ['pausing', 'running'],
-    to: 'paused',
-    guards: ['v2'],
-    lifetime: 'freeze',
-    snapshot: 'kept',
-    ends: ['running'],
-    begins: 'paused',
-    audit: 'pause',
-  },
-  keepRunning: { from: ['pausing'], to: 'running' },
-
-  extend: { from: ['running'], to: 'running', lifetime: 'extend' },
-
-  change: { from: ['running'], to: 'running', lifetime: 'set', audit: 'update' },
-  changePaused: { from: ['paused'], to: 'paused', lifetime: 'setLeft', audit: 'update' },
-
-  resume: { from: ['paused'], to: 'resuming' },
-  // From `paused`: the node runs it although the resume was answered as failed.
-  resumed: {
-    from: ['resuming', 'paused'],
-    to: 'running',
-    lifetime: 'thaw',
-    snapshot: 'dropped',
-    ends: ['paused'],
-    begins: 'running',
-    audit: 'resume',
-  },
-  keepPaused: { from: ['resuming'], to: 'paused' },
-
-  expire: { from: ['running'], to: 'expired', guards: ['due'], ...over, audit: 'expire' },
-  expireOnNode: { from: anyLive, to: 'expired', ...over, audit: 'expire' },
-  stop: { from: anyLive, to: 'stopped', ...over, audit: 'stop' },
-  discard: { from: ['running'], to: 'destroyed', ...over, audit: 'destroy' },
-  destroy: { from: [...anyLive, 'stopped', 'expired'], to: 'destroyed', ...over, audit: 'destroy' },
-} as const satisfies Record<string, SandboxMoveRow>;
+export const sandboxes: Machine<State, typeof moves> = machine({
+  table: 'sandboxes.sandboxes',
+  states: sandboxStates,
+  moves,
+});
 
 /** The moves of a row that is there and stays. */
-export type SandboxMove = Exclude<keyof typeof sandboxMoves, 'create' | 'forget'>;
+export type SandboxMove = Exclude<keyof typeof moves, 'create' | 'forget'>;
 
-/** What a move is made with. */
-export interface Given {
+/** Who makes a move, and with what. */
+export interface Given extends Made {
   /** Who asked for it. */
   by: Who;
   /** Only from this state, in which the caller has seen it. */
   seen?: State;
   /** When it was seen last; its running time counts no longer than that. */
   at?: string | undefined;
-  restored?: boolean;
-  imageDigest?: string;
-  snapshotBytes?: number;
-  ttlSeconds?: number;
   /** For the audit log. */
   detail?: (row: SandboxRow) => object;
 }
 
 /** Stores a sandbox that is about to be made. */
 export const createRow = (tx: Db, time: Time, sandbox: Omit<Parameters<typeof insertSandbox>[2], 'state'>) =>
-  insertSandbox(tx, time, { ...sandbox, state: sandboxMoves.create.to });
+  insertSandbox(tx, time, { ...sandbox, state: moves.create.outcomes[0].to });
 
 /** Forgets a sandbox that was never there: its creation failed. */
-export const forgetCreation = (db: Db, id: string): Promise<void> => deleteSandbox(db, id, sandboxMoves.forget.from);
+export const forgetCreation = (db: Db, id: string): Promise<void> => deleteSandbox(db, id, moves.forget.from);
 
 /** The same as `moveIn`, in a transaction of its own. */
 export const moveSandbox = (
@@ -136,22 +127,25 @@ export async function moveIn(
   name: SandboxMove,
   given: Given,
 ): Promise<SandboxRow | undefined> {
-  const move: SandboxMoveRow & { to: State } = sandboxMoves[name];
+  const { from, guards, effects, outcomes } = moves[name];
   const { seen, at, snapshotBytes = 0 } = given;
-  const from = move.from.filter((state) => seen === undefined || state === seen);
-  const row = from.length === 0 ? undefined : await changeSandbox(tx, time, id, { ...move, from }, given);
+  const states = from.filter((state: State) => seen === undefined || state === seen);
+  const move = { from: states, to: outcomes[0].to, guards, effects };
+  const row = states.length === 0 ? undefined : await changeSandbox(tx, time, id, move, given);
   if (!row) return undefined;
   const { account_id: accountId } = row;
-  const { ends = [], begins, audit } = move;
   const until = at !== undefined && at < row.expires_at ? at : row.expires_at;
-  const ran = ends.filter((kind) => kind !== 'paused');
-  if (ran.length > 0) await endSpansOf(tx, time, id, ran, move.endsInThePast ? until : undefined);
-  if (ends.includes('paused')) await endSpansOf(tx, time, id, ['paused']);
-  if (begins === 'paused' || (begins === 'running' && row.backend === 'v2')) {
-    const bytes = begins === 'paused' ? snapshotBytes : 0;
-    await insertSpan(tx, time, { id: randomUUID(), accountId, sandboxId: id, kind: begins, bytes });
+  for (const effect of effects) {
+    const { kinds = [], inThePast = false } = effect.ends ?? {};
+    const ran = kinds.filter((kind) => kind !== 'paused');
+    if (ran.length > 0) await endSpansOf(tx, time, id, ran, inThePast ? until : undefined);
+    if (kinds.includes('paused')) await endSpansOf(tx, time, id, ['paused']);
+    if (effect.begins === 'paused' || (effect.begins === 'running' && row.backend === 'v2')) {
+      const bytes = effect.begins === 'paused' ? snapshotBytes : 0;
+      await insertSpan(tx, time, { id: randomUUID(), accountId, sandboxId: id, kind: effect.begins, bytes });
+    }
+    if (effect.audit !== undefined) await insertAudit(tx, lineOf(row, effect.audit, given));
   }
-  if (audit !== undefined) await insertAudit(tx, lineOf(row, audit, given));
   return row;
 }
 
@@ -168,10 +162,10 @@ export async function finishIn(
 ): Promise<SandboxRow> {
   const moved = await moveIn(tx, time, id, name, given);
   if (moved) return moved;
-  const { to, audit } = sandboxMoves[name];
+  const { outcomes, effects } = moves[name];
   const row = await findSandbox(tx, accountId, id);
-  if (row?.state !== to) throw notFound('sandbox');
-  await insertAudit(tx, lineOf(row, audit, given));
+  if (row?.state !== outcomes[0].to) throw notFound('sandbox');
+  for (const { audit: action } of effects) if (action !== undefined) await insertAudit(tx, lineOf(row, action, given));
   return row;
 }
 

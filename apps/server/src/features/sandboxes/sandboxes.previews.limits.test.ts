@@ -8,10 +8,10 @@ import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, openTest, until } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
-import type { Nodes } from './sandboxes.nodes.ts';
-import { createToken, hashOf } from './sandboxes.previews.address.ts';
-import { insertPreview } from './sandboxes.previews.sql.ts';
-import { PreviewListener } from './sandboxes.previews.ts';
+import type { Nodes } from './nodes/nodes.ts';
+import { createToken, hashOf } from './previews/address.ts';
+import { insertPreview } from './previews/previews.sql.ts';
+import { PreviewListener } from './previews/listener.ts';
 
 /** A page of this process in the place of one in a sandbox: it hangs, talks on for ever, or answers. */
 function createPage(): { server: Server; said: () => number; heard: () => number } {

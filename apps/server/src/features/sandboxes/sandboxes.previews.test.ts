@@ -8,8 +8,8 @@ import { inTransaction } from '../../kernel/db/db.ts';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, http } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
-import { hashOf, previewUrl } from './sandboxes.previews.address.ts';
-import { findPreview } from './sandboxes.previews.sql.ts';
+import { hashOf, previewUrl } from './previews/address.ts';
+import { findPreview } from './previews/previews.sql.ts';
 import { type Json, openSandboxes, type SandboxesTest, startNode } from './sandboxes.testing.ts';
 
 /** A page that tells what came to it, and echoes over WebSocket with nothing but the standard library of Node. */

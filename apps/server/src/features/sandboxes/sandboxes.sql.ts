@@ -1,12 +1,7 @@
 import type { Backend, Egress, Template } from '@svc/sandboxd-api';
 import { type Act, insertingAct, type Who, writeAct } from '../../kernel/records/audit.ts';
-import type { Clock } from '../../kernel/base/clock.ts';
-import { commitLater, type Db, type Fragment, nowOf } from '../../kernel/db/db.ts';
-
-type Time = Pick<Clock, 'instant'>;
-
-/** Where a sandbox is in its life; the moves between are internal. */
-export type State = 'creating' | 'running' | 'pausing' | 'paused' | 'resuming' | 'stopped' | 'expired' | 'destroyed';
+import { commitLater, type Db, type Fragment, nowOf, type Time } from '../../kernel/db/db.ts';
+import { sandboxStates, type State } from './sandboxes.states.ts';
 
 /** A sandbox as it is stored. */
 export interface SandboxRow {
@@ -49,8 +44,8 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
       count(*) filter (where running) as user_running,
       count(*) filter (where backend = 'v2' and running) as user_v2,
       count(*) filter (where backend = 'v2' and not running) as user_paused
-    from (select key_id, backend, state in ('creating', 'running', 'resuming') as running from sandboxes.sandboxes
-      where account_id = ${accountId} and state in ('creating', 'running', 'pausing', 'paused', 'resuming')) as live`;
+    from (select key_id, backend, state in ${db(sandboxStates.sql('counted'))} as running from sandboxes.sandboxes
+      where account_id = ${accountId} and state in ${db(sandboxStates.sql('live'))}) as live`;
   const { key_running: keyRunning = 0, user_running: userRunning = 0 } = row ?? {};
   return { keyRunning, userRunning, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
 }
@@ -59,7 +54,7 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
 export async function memoryOfRunning(db: Db, accountId: string): Promise<number> {
   const [row] = await db<{ mb: number }[]>`
     select coalesce(sum(memory_mb), 0)::int as mb from sandboxes.sandboxes
-    where account_id = ${accountId} and state in ('creating', 'running', 'resuming')`;
+    where account_id = ${accountId} and state in ${db(sandboxStates.sql('counted'))}`;
   return row?.mb ?? 0;
 }
 
@@ -110,52 +105,6 @@ export async function deleteSandbox(db: Db, id: string, from: readonly State[]):
   await db`delete from sandboxes.sandboxes where id = ${id} and state = any(${[...from]})`;
 }
 
-/** What a move may ask for besides the state: that its lifetime is over, that no command holds it, that it is v2. */
-export type Guard = 'due' | 'idle' | 'v2';
-
-/**
- * What a move does to a lifetime: stop it, let it go on, make it at least so long, set it, or set what is left of one that
- * stands still.
- */
-export type Lifetime = 'freeze' | 'thaw' | 'extend' | 'set' | 'setLeft';
-
-/** Changes a sandbox as a move of the table says (sandboxes.moves.ts); undefined when its guards do not hold. */
-export async function changeSandbox(
-  db: Db,
-  time: Time,
-  id: string,
-  move: {
-    from: readonly State[];
-    to: State;
-    guards?: readonly Guard[];
-    lifetime?: Lifetime;
-    snapshot?: 'kept' | 'dropped';
-  },
-  made: { restored?: boolean; imageDigest?: string; snapshotBytes?: number; ttlSeconds?: number },
-): Promise<SandboxRow | undefined> {
-  const { from, to, guards = [], lifetime, snapshot } = move;
-  const now = nowOf(db, time);
-  const bytes = snapshot === 'kept' ? (made.snapshotBytes ?? 0) : null;
-  const isSet = made.ttlSeconds !== undefined && (lifetime === 'set' || lifetime === 'setLeft');
-  const [row] = await db<SandboxRow[]>`
-    update sandboxes.sandboxes set state = ${to}, moved_at = ${now},
-      restored = coalesce(${made.restored ?? null}::boolean, restored),
-      image_digest = coalesce(${made.imageDigest ?? null}::text, image_digest),
-      snapshot_bytes = case when ${snapshot === undefined} then snapshot_bytes else ${bytes}::bigint end,
-      ttl_left_ms = case when ${lifetime === 'freeze'}
-          then greatest(0, floor(extract(epoch from expires_at - ${now}) * 1000))::bigint
-        when ${lifetime === 'thaw'} then null
-        when ${isSet && lifetime === 'setLeft'} then 1000 * ${made.ttlSeconds ?? null}::bigint else ttl_left_ms end,
-      expires_at = greatest(case when ${!isSet} then expires_at end, date_trunc('milliseconds', ${now}) + make_interval(
-        secs => case when ${lifetime === 'thaw'} then ttl_left_ms / 1000.0 when ${isSet || lifetime === 'extend'} then ${made.ttlSeconds ?? null} end))
-    where id = ${id} and state = any(${[...from]})
-      and (${!guards.includes('due')} or expires_at <= ${now})
-      and (${!guards.includes('idle')} or coalesce(busy_until <= ${now}, true))
-      and (${!guards.includes('v2')} or backend = 'v2')
-    returning ${columns(db)}`;
-  return row;
-}
-
 /** The account's sandbox, once it was made. */
 export async function findSandbox(db: Db, accountId: string, id: string): Promise<SandboxRow | undefined> {
   const [row] = await db<SandboxRow[]>`
@@ -168,7 +117,7 @@ export async function findSandbox(db: Db, accountId: string, id: string): Promis
 export async function deleteOldSandboxes(db: Db, time: Time): Promise<void> {
   await db`
     delete from sandboxes.sandboxes
-    where state in ('destroyed', 'stopped', 'expired') and moved_at < ${nowOf(db, time)} - interval '30 days'`;
+    where state in ${db(sandboxStates.sql('over'))} and moved_at < ${nowOf(db, time)} - interval '30 days'`;
 }
 
 /**
@@ -271,7 +220,7 @@ export async function runningOfSuspended(db: Db, limit: number): Promise<Suspend
 export async function liveOfAccount(db: Db, accountId: string) {
   return db<{ id: string; state: State; address: string | null }[]>`
     select s.id, s.state, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
-    where s.account_id = ${accountId} and s.state not in ('destroyed', 'stopped', 'expired') order by s.ordinal`;
+    where s.account_id = ${accountId} and s.state not in ${db(sandboxStates.sql('over'))} order by s.ordinal`;
 }
 
 /** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
@@ -279,7 +228,7 @@ export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
   return db<(SandboxRow & { idle_ms: number })[]>`
     select ${columns(db)}, floor(extract(epoch from ${nowOf(db, time)} - moved_at) * 1000)::bigint as idle_ms
     from sandboxes.sandboxes
-    where node_id = ${nodeId} and state in ('creating', 'running', 'pausing', 'paused', 'resuming')`;
+    where node_id = ${nodeId} and state in ${db(sandboxStates.sql('live'))}`;
 }
 
 /** Which of these exist and are over, or were never heard of. */
@@ -287,7 +236,7 @@ export async function notLive(db: Db, ids: readonly string[]): Promise<string[]>
   const rows = await db<{ id: string }[]>`
     select given.id from unnest(${[...ids]}::uuid[]) as given (id)
     left join sandboxes.sandboxes s on s.id = given.id
-      and s.state in ('creating', 'running', 'pausing', 'paused', 'resuming')
+      and s.state in ${db(sandboxStates.sql('live'))}
     where s.id is null`;
   return rows.map((row) => row.id);
 }

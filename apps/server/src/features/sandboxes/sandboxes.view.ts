@@ -1,6 +1,7 @@
 import type { sandbox } from '@svc/contract';
 import type { z } from 'zod';
-import type { SandboxRow, State } from './sandboxes.sql.ts';
+import type { SandboxRow } from './sandboxes.sql.ts';
+import type { State } from './sandboxes.states.ts';
 
 type Shown = z.input<typeof sandbox>;
 

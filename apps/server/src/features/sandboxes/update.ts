@@ -4,10 +4,10 @@ import { operation } from '../../kernel/feature.ts';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { checkTtl, defaultTtlSeconds, ttl } from './sandboxes.create.ts';
 import { moveIn } from './sandboxes.moves.ts';
-import { type Nodes, notRunning, toApiFailure } from './sandboxes.nodes.ts';
+import { type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, type SandboxRow } from './sandboxes.sql.ts';
 import { statusOf, toRecord } from './sandboxes.view.ts';
-import { relabelSandbox } from './update.sql.ts';
+import { relabelSandbox } from './sandboxes.update.sql.ts';
 
 /**
  * Changes how long a sandbox lives from now, its labels, and where code inside may connect to from now on. A paused one is

@@ -4,7 +4,7 @@ import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import { leaseHeld } from './heartbeat.ts';
-import { appendLog as append } from './log.store.ts';
+import { appendLog as append } from './logs/store.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { hasAnswered, hasAttempt } from './scheduler.effects.ts';
 import { findRun } from './scheduler.sql.ts';

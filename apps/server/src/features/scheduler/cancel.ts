@@ -5,9 +5,9 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { notConfirmable } from './decide.ts';
 import { viewRun } from './runs.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { moveRun } from './scheduler.settle.ts';
+import { moveRun } from './outcomes/settle.ts';
 import { findRun } from './scheduler.sql.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /** Cancels a run that is not over. */
 export const cancel = (parts: SchedulerParts): Operation =>

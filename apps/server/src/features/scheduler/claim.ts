@@ -7,13 +7,13 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { type Rights, touchLastRun } from '../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
-import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './hosts.sql.ts';
-import { claimFailover, claimForHost } from './claim.sql.ts';
-import { openRunSpec } from './scheduler.headers.ts';
-import { moveRun } from './scheduler.settle.ts';
+import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.hosts.sql.ts';
+import { claimFailover, claimForHost } from './claims/claims.sql.ts';
+import { openRunSpec } from './work/headers.ts';
+import { moveRun } from './outcomes/settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
 import { leaseMs } from './scheduler.effects.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /** The next run for this host, or `null` after `wait_s`. */
 export const claim = (claims: Claims): Operation =>

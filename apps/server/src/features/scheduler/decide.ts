@@ -6,9 +6,9 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { effective, lockSchedule } from '../schedules/index.ts';
 import { viewRun } from './runs.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { moveRun } from './scheduler.settle.ts';
+import { moveRun } from './outcomes/settle.ts';
 import { findRun } from './scheduler.sql.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /** Approves or skips a run that awaits a person. */
 export const decide = (parts: SchedulerParts): Operation =>

@@ -9,19 +9,18 @@ import { getHost } from './getHost.ts';
 import { getRun } from './getRun.ts';
 import { heartbeat } from './heartbeat.ts';
 import { hosts } from './hosts.ts';
-import type { Scheduler } from './index.ts';
+import { schedulerManifest, type Scheduler } from './index.ts';
 import { removeHost } from './removeHost.ts';
-import { runLogBytesQuota } from './log.sql.ts';
-import { storeLogs, sweepLogs } from './log.store.ts';
+import { storeLogs, sweepLogs } from './logs/store.ts';
 import { log } from './log.ts';
 import { reportNative } from './reportNative.ts';
 import { result } from './result.ts';
 import { runs } from './runs.ts';
-import { sweepHosts } from './hosts.sql.ts';
-import { type CloudBackends, CloudRunner } from './scheduler.cloud.ts';
+import { sweepHosts } from './scheduler.hosts.sql.ts';
+import { type CloudBackends, CloudRunner } from './cloud/cloud.ts';
 import { sweepRuns, trimRuns } from './scheduler.sql.ts';
-import { sweepSpecs } from './scheduler.specs.sql.ts';
-import { Ticker } from './scheduler.ticker.ts';
+import { sweepSpecs } from './work/specs.sql.ts';
+import { Ticker } from './tickers/ticker.ts';
 import { updateHost } from './updateHost.ts';
 
 const sweep: JobDefinition = {
@@ -53,7 +52,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
   const cloud = new CloudRunner(parts, backends);
   const ticker = new Ticker(parts, () => cloud.look());
   return {
-    name: 'scheduler',
+    ...schedulerManifest,
     operations: {
       claim: claim(claims),
       heartbeat: heartbeat(parts),
@@ -71,7 +70,6 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       reportNative: reportNative(parts),
       fire: fire(parts),
     },
-    quotas: [runLogBytesQuota],
     jobs: [sweep, trim, storeLogs],
     async start(_kernel, { works }) {
       await parts.changes.start();

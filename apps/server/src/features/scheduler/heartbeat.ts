@@ -5,12 +5,12 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { touchHost } from './hosts.sql.ts';
-import { renewLease } from './claim.sql.ts';
-import { moveRun } from './scheduler.settle.ts';
+import { touchHost } from './scheduler.hosts.sql.ts';
+import { renewLease } from './claims/claims.sql.ts';
+import { moveRun } from './outcomes/settle.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';
 import { hasAttempt, leaseMs } from './scheduler.effects.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /** Refuses what a stale attempt, or another device, says of a run. */
 export function leaseHeld(run: RunRow): ApiError {

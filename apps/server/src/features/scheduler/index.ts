@@ -1,11 +1,13 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { runs } from './scheduler.moves.ts';
+import { runLogBytesQuota } from './logs/logs.sql.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
-import { askAgain, deleteHost, forgetRefusals } from './hosts.sql.ts';
-import { deleteLogBlobs } from './log.store.ts';
+import { askAgain, deleteHost, forgetRefusals } from './scheduler.hosts.sql.ts';
+import { deleteLogBlobs } from './logs/store.ts';
 import { pageOfRuns } from './runs.ts';
 import {
   admit,
@@ -16,13 +18,13 @@ import {
   needsApproval,
   type SchedulerParts,
 } from './scheduler.admit.ts';
-import { tellAwaitingApproval } from './scheduler.alerts.ts';
+import { tellAwaitingApproval } from './outcomes/alerts.ts';
 import { type Change, Changes } from './scheduler.changes.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
-import { move } from './scheduler.states.ts';
-import { endPause, tickSchedules } from './scheduler.ticker.ts';
+import { move } from './scheduler.moves.ts';
+import { endPause, tickSchedules } from './tickers/ticker.ts';
 
-export { sealedRunHeaders } from './scheduler.headers.ts';
+export { sealedRunHeaders } from './work/headers.ts';
 
 /** What the feature `schedules` asks of this one, and what fires event triggers. */
 export class Scheduler implements SchedulerOfSchedules {
@@ -105,11 +107,15 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 }
 
-/** What it keeps of an account. */
-export const schedulerData: AccountData = {
+/** What it is without a running platform. */
+export const schedulerManifest: Manifest = {
   name: 'scheduler',
-  tables: ['scheduler.runs', 'scheduler.specs', 'scheduler.logs', 'scheduler.hosts'],
-  async end(parts, { accountId }) {
-    return { deleted: { 'blobs of logs': await deleteLogBlobs(parts, accountId) } };
+  data: {
+    tables: ['scheduler.runs', 'scheduler.specs', 'scheduler.logs', 'scheduler.hosts'],
+    async end(parts, { accountId }) {
+      return { deleted: { 'blobs of logs': await deleteLogBlobs(parts, accountId) } };
+    },
   },
+  machines: [runs],
+  quotas: [runLogBytesQuota],
 };

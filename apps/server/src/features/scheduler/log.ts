@@ -6,10 +6,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
-import { readLog } from './log.store.ts';
+import { readLog } from './logs/store.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';
-import { isFinal } from './scheduler.states.ts';
+import { runStates } from './scheduler.states.ts';
 
 const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
 /** Who follows looks again this often by itself: a message may be lost. */
@@ -55,7 +55,7 @@ async function follow(
       at += piece.length;
       if (frame.text !== '' && !(await send(kernel, stream, 'log', frame))) return;
     }
-    if (!run || isFinal(run.state)) {
+    if (!run || runStates.isFinal(run.state)) {
       await send(kernel, stream, 'end', { state: run?.state ?? 'deleted', bytes: at });
       stream.end();
       return;

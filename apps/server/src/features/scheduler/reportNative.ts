@@ -8,9 +8,9 @@ import { effective, isSlot, lockSchedule, type ScheduleRow, touchLastRun } from 
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { copyOf, created, type SchedulerParts } from './scheduler.admit.ts';
-import { moveOn } from './scheduler.settle.ts';
+import { moveOn } from './outcomes/settle.ts';
 import { insertRuns, lockSlot, type RunRow } from './scheduler.sql.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /** Slots may be told of this long after; history is kept for as long. */
 const oldestMs = 90 * 86_400_000;

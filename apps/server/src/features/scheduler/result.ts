@@ -6,11 +6,11 @@ import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { tellMustApprove } from './scheduler.alerts.ts';
-import { endedProcess, moveRun } from './scheduler.settle.ts';
+import { tellMustApprove } from './outcomes/alerts.ts';
+import { endedProcess, moveRun } from './outcomes/settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { hasAnswered } from './scheduler.effects.ts';
-import { move } from './scheduler.states.ts';
+import { move } from './scheduler.moves.ts';
 
 /**
  * Takes the result of the attempt that holds the run; repeating one that was taken answers alike. Of an attempt that was

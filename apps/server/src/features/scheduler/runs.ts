@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
-import { listApproved, listBlocked, listOnline, listRuns, mayRun, type RunFilter } from './runs.sql.ts';
+import { listApproved, listBlocked, listOnline, listRuns, mayRun, type RunFilter } from './scheduler.runs.sql.ts';
 import { waitingFor } from './scheduler.rules.ts';
 import type { RunRow } from './scheduler.sql.ts';
 

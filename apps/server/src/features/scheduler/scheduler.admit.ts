@@ -1,8 +1,9 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import { instantOf } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, zoneOf } from '../schedules/index.ts';
-import { tellAwaitingApproval, tellBudgetReached } from './scheduler.alerts.ts';
+import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
 import {
   changeRun,
@@ -16,7 +17,7 @@ import {
   type RunCopy,
   type RunRow,
 } from './scheduler.sql.ts';
-import { columnsFor, move, type Overlaps, type Step } from './scheduler.states.ts';
+import { columnsFor, move, type Overlaps, type Step } from './scheduler.moves.ts';
 
 /** What the scheduler's parts share. */
 export interface SchedulerParts {
@@ -152,7 +153,7 @@ export async function moveLocked(
 ): Promise<RunRow[]> {
   const moved: RunRow[] = [];
   for (const run of runs) {
-    const change = step(run, now);
+    const change = step(run, instantOf(now));
     if (change) moved.push(await changeRun(db, run, change));
   }
   await publishRuns(parts, db, moved);
@@ -246,7 +247,7 @@ export function created(
   given: { overlaps: Overlaps; asks: boolean; lateAt: string | null; passedOver?: number | undefined },
   now: number,
 ): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec' | 'sealed_headers'>> {
-  const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);
+  const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, instantOf(now));
   return { state: state as NewRun['state'], error, late_at, finished_at, ...(spec && { spec, sealed_headers: null }) };
 }
 

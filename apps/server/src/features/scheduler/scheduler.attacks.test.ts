@@ -13,7 +13,7 @@ import {
 } from './scheduler.testing.ts';
 import { startGateway, until } from '../../testing.ts';
 import { Scheduler } from './index.ts';
-import { tickChains, tickRuns, tickSchedules } from './scheduler.ticker.ts';
+import { tickChains, tickRuns, tickSchedules } from './tickers/ticker.ts';
 
 const byHand = { trigger: { type: 'event', trigger_id: 'never' } };
 

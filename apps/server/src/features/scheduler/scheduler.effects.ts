@@ -1,6 +1,11 @@
 // Guards and effects that the moves of a run are put together from. Each says in words, for the README, what it asks or
-// changes; `scheduler.states.ts` is the table.
-import type { RunChange, RunRow, RunState } from './scheduler.sql.ts';
+// changes; `scheduler.moves.ts` is the table.
+import { plus } from '../../kernel/db/instant.ts';
+import { partsOf } from '../../kernel/machine.ts';
+import type { RunChange, RunRow } from './scheduler.sql.ts';
+import type { RunState } from './scheduler.states.ts';
+
+export const { guard, effect, move, to } = partsOf<RunState, RunRow, RunChange>();
 
 /** How long a claim or a heartbeat holds a run (document 2, Limits). */
 export const leaseMs = 60_000;
@@ -27,46 +32,6 @@ export interface Result {
   sessionId?: string | undefined;
 }
 
-/** What a guard or an effect says stands in the README; `G` is what the caller gives, `R` the run as it is. */
-export interface Guard<G, R = RunRow> {
-  says: string;
-  holds: (run: R, given: G, now: number) => boolean;
-}
-export interface Effect<G, R = RunRow> {
-  says: string;
-  columns: (run: R, given: G, now: number) => RunChange;
-}
-export interface MoveOutcome<G, R = RunRow> {
-  to: RunState;
-  when?: Guard<G, R>;
-  effects: readonly Effect<G, R>[];
-}
-/** A line of the table. */
-export interface Move<G, R = RunRow> {
-  /** Empty: the move creates the run. */
-  from: readonly RunState[];
-  guard?: Guard<G, R>;
-  /** A part of the guard that its statement checks (claim.sql.ts), or its operation. */
-  checkedThere?: string;
-  /** The first one whose `when` holds. */
-  outcomes: readonly MoveOutcome<G, R>[];
-  /** Of every outcome. */
-  effects?: readonly Effect<G, R>[];
-}
-
-/** Milliseconds as they are stored. */
-export const iso = (ms: number): string => new Date(ms).toISOString();
-/** A condition of a move, with the words that stand for it in the README. */
-export const guard = <G = unknown, R = RunRow>(says: string, holds: Guard<G, R>['holds']): Guard<G, R> => ({
-  says,
-  holds,
-});
-/** Columns that a move changes, with the words that stand for them in the README. */
-export const effect = <G = unknown, R = unknown>(says: string, columns: Effect<G, R>['columns']): Effect<G, R> => ({
-  says,
-  columns,
-});
-
 /** Whether this holder has this attempt, or was the last one to have it when the run is over. */
 export const hasAttempt = (run: RunRow, by: Holder): boolean =>
   run.pool === by.pool &&
@@ -84,27 +49,27 @@ export const hasAnswered = (run: RunRow, { attempt, holderId }: Holder): boolean
 export const holds = guard<{ by: Holder }>('this holder still has this attempt', (run, { by }) => hasAttempt(run, by));
 export const leaseIsOver = guard(
   'its lease is over',
-  (run, _, now) => run.lease_expires_at !== null && Date.parse(run.lease_expires_at) <= now,
+  (run, _, now) => run.lease_expires_at !== null && Date.parse(run.lease_expires_at) <= now.ms,
 );
 export const holdsLease = guard<{ by: Holder }>(
   `${holds.says}, and its lease`,
-  (run, { by }, now) => hasAttempt(run, by) && Date.parse(run.lease_expires_at ?? '') > now,
+  (run, { by }, now) => hasAttempt(run, by) && Date.parse(run.lease_expires_at ?? '') > now.ms,
 );
 export const timeIsOver = guard<{ graceMs: number }>(
   'its time and 15 s for its own report are over',
   (run, { graceMs }, now) =>
-    run.started_at !== null && Date.parse(run.started_at) + run.timeout_s * 1000 + graceMs <= now,
+    run.started_at !== null && Date.parse(run.started_at) + run.timeout_s * 1000 + graceMs <= now.ms,
 );
 export const waitedADay = guard(
   'it waited 24 h',
-  (run, _, now) => Math.max(Date.parse(run.created_at), Date.parse(run.not_before)) + waitLimitMs <= now,
+  (run, _, now) => Math.max(Date.parse(run.created_at), Date.parse(run.not_before)) + waitLimitMs <= now.ms,
 );
 export const isChain = guard('it is a chain', (run) => run.kind === 'chain');
 export const succeeded = guard<{ ok: boolean }, unknown>('it went well', (_, { ok }) => ok);
 export const retriesLeft = guard('retries are left', (run) => run.retries_used < run.retries);
 export const overTime = guard(
   'its time is over',
-  (run, _, now) => run.started_at !== null && now - Date.parse(run.started_at) >= run.timeout_s * 1000,
+  (run, _, now) => run.started_at !== null && now.ms - Date.parse(run.started_at) >= run.timeout_s * 1000,
 );
 export const leasesLeft = guard(
   `fewer than ${mostLeasesLost} leases were lost`,
@@ -119,7 +84,7 @@ export const released = effect('no holder', () => ({ holder_id: null, lease_expi
 /** A run that is over is listed for months (`SVC_RUN_DAYS`), and nobody reads its spec again: up to 1 MiB. */
 export const specForgotten = effect('spec forgotten', () => ({ spec: {}, sealed_headers: null }));
 export const finished = effect('finished now, spec forgotten', (_, __, now) => ({
-  finished_at: iso(now),
+  finished_at: now.iso,
   spec: {},
   sealed_headers: null,
 }));
@@ -130,9 +95,9 @@ export const ending = effect<unknown, RunRow>('the schedule waits for the end of
     : { ending: `${run.attempt}:${run.holder_id}`, ending_until: run.lease_expires_at },
 );
 export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
-export const dueNow = effect('due now', (_, __, now) => ({ not_before: iso(now) }));
+export const dueNow = effect('due now', (_, __, now) => ({ not_before: now.iso }));
 export const backOff = effect<unknown, RunRow>('due after its back-off, a retry used', (run, _, now) => ({
-  not_before: iso(now + run.retry_backoff_s * 1000),
+  not_before: plus(now, run.retry_backoff_s * 1000).iso,
   retries_used: run.retries_used + 1,
 }));
 export const nextAttempt = effect<{ costMicroUsd?: number | undefined }, RunRow>(

@@ -7,10 +7,10 @@ import { inTransaction } from '../../kernel/db/db.ts';
 import { lockDue } from '../schedules/index.ts';
 import { Scheduler } from './index.ts';
 import { hour, type Json, minute, newDevice, openScheduler, type SchedulerTest, second } from './scheduler.testing.ts';
-import { dropUnusedSpecs, findSpec, storeSpecs, sweepSpecs } from './scheduler.specs.sql.ts';
-import { claimForHost } from './claim.sql.ts';
+import { dropUnusedSpecs, findSpec, storeSpecs, sweepSpecs } from './work/specs.sql.ts';
+import { claimForHost } from './claims/claims.sql.ts';
 import { trimRuns } from './scheduler.sql.ts';
-import { tickChains } from './scheduler.ticker.ts';
+import { tickChains } from './tickers/ticker.ts';
 
 describe('scheduler: one account against the rest', () => {
   const base = shared(() => openScheduler());

@@ -10,7 +10,7 @@ import { openTestPool } from '../../kernel/testing.ts';
 /** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
 const lanes = 4;
-const ticker = join(import.meta.dirname, 'scheduler.ticker.testing.ts');
+const ticker = join(import.meta.dirname, 'tickers/testing.ts');
 
 describe('scheduler: tickers that are killed', () => {
   test(`${kills} tickers killed with -9 at random instants lose no slot and double none`, {

@@ -7,7 +7,7 @@ import { openTest, createAccount, http } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { Scheduler } from './index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { tickRuns, tickSchedules } from './scheduler.ticker.ts';
+import { tickRuns, tickSchedules } from './tickers/ticker.ts';
 
 /** A small generator with a fixed seed (mulberry32). */
 function random(seed: number): () => number {

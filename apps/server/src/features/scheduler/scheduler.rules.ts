@@ -1,7 +1,7 @@
-import { isFinal } from './scheduler.states.ts';
+import { type RunState, runStates } from './scheduler.states.ts';
 import type { waitReasons } from '@svc/contract';
-import type { OnlineHost } from './runs.sql.ts';
-import type { RunRow, RunState } from './scheduler.sql.ts';
+import type { OnlineHost } from './scheduler.runs.sql.ts';
+import type { RunRow } from './scheduler.sql.ts';
 
 /** Where a chain stands. */
 export type ChainMove =
@@ -17,7 +17,7 @@ export function nextChainMove(
   spec: { steps: { schedule_id: string; on: 'success' | 'always' }[]; stop_on_failure: boolean },
   done: readonly { chain_step: number | null; state: RunState }[],
 ): ChainMove {
-  if (done.some((run) => !isFinal(run.state))) return { do: 'wait' };
+  if (done.some((run) => !runStates.isFinal(run.state))) return { do: 'wait' };
   const ran = new Map(done.map((run) => [run.chain_step, run.state]));
   let failed: number | undefined;
   for (const [index, step] of spec.steps.entries()) {

@@ -1,9 +1,8 @@
-import type { runStates } from '@svc/contract';
 import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
-import { dropUnusedSpecs, storeSpecs } from './scheduler.specs.sql.ts';
+import { dropUnusedSpecs, storeSpecs } from './work/specs.sql.ts';
+import { type RunState, runStates } from './scheduler.states.ts';
 
-export type RunState = (typeof runStates)[number];
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
 
 /** What a run carries of its schedule. */
@@ -131,7 +130,7 @@ export async function rewriteWaiting(
   now: string,
 ): Promise<void> {
   const { spec, failover, ...plain } = copy;
-  const isWaiting = db`schedule_id = ${id} and state in ('pending', 'awaiting_approval')`;
+  const isWaiting = db`schedule_id = ${id} and state in ${db(runStates.sql('waiting'))}`;
   const [waiting] = await db`select 1 from scheduler.runs where ${isWaiting} limit 1`;
   if (!waiting) return;
   const [carried] = await storeSpecs(db, [{ account_id, schedule_id: id, spec }], now);
@@ -158,7 +157,7 @@ export async function countActive(
     select schedule_id, count(*) filter (where state = 'running')::int as running,
       count(*) filter (where state <> 'running')::int as waiting, bool_or(state = 'awaiting_approval') as asks
     from scheduler.runs
-    where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ('pending', 'awaiting_approval', 'running')
+    where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ${db(runStates.sql('active'))}
     group by schedule_id`;
 }
 
@@ -196,7 +195,7 @@ export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
 export async function lockActive(db: Db, scheduleId: string, id?: string): Promise<RunRow[]> {
   return db<RunRow[]>`
     select ${runColumns(db)} from scheduler.runs r
-    where r.schedule_id = ${scheduleId} and r.state in ('pending', 'awaiting_approval', 'running')
+    where r.schedule_id = ${scheduleId} and r.state in ${db(runStates.sql('active'))}
       ${id === undefined ? db`` : db`and r.id = ${id}`}
     order by r.ordinal for update`;
 }
@@ -226,12 +225,12 @@ export async function probeRuns(
     select
       exists (select 1 from scheduler.runs where state = 'running' and (lease_expires_at <= ${now()}
           or started_at + make_interval(secs => timeout_s + ${timeoutGraceSeconds}) <= ${now()}))
-        or exists (select 1 from scheduler.runs where state in ('pending', 'awaiting_approval')
+        or exists (select 1 from scheduler.runs where state in ${db(runStates.sql('waiting'))}
           and created_at <= ${now()} - interval '24 hours' and not_before <= ${now()} - interval '24 hours') as overdue,
       exists (select 1 from scheduler.runs where state = 'pending' and late_at <= ${now()}) as late,
-      exists (select 1 from scheduler.runs where kind = 'chain' and state in ('pending', 'running'))
+      exists (select 1 from scheduler.runs where kind = 'chain' and state in ${db(runStates.sql('unasked'))})
         or exists (select 1 from scheduler.runs where parent_run_id is not null
-          and state in ('pending', 'awaiting_approval', 'running')) as chains,
+          and state in ${db(runStates.sql('active'))}) as chains,
       exists (select 1 from scheduler.runs where state = 'pending' and pool = 'cloud' and kind <> 'chain'
         and not_before <= ${now()}) as cloud`;
   return row ?? { overdue: false, late: false, chains: false, cloud: false };
@@ -239,7 +238,7 @@ export async function probeRuns(
 
 /** Runs under way whose key has ended; the keys that have runs are found by their index, one step each. */
 export async function listKeyless(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
-  const isActive = db`state in ('pending', 'awaiting_approval', 'running')`;
+  const isActive = db`state in ${db(runStates.sql('active'))}`;
   return db`
     with recursive asking as (
       (select key_id from scheduler.runs where ${isActive} and key_id is not null order by key_id limit 1)
@@ -262,7 +261,7 @@ export async function listOverdue(db: Db, now: string, limit: number): Promise<{
       limit ${limit})
     union
     (select id, schedule_id from scheduler.runs
-      where state in ('pending', 'awaiting_approval') and created_at <= ${now}::timestamptz - interval '24 hours'
+      where state in ${db(runStates.sql('waiting'))} and created_at <= ${now}::timestamptz - interval '24 hours'
         and not_before <= ${now}::timestamptz - interval '24 hours'
       order by created_at limit ${limit})`;
 }
@@ -299,7 +298,7 @@ export async function trimRuns(db: Db, most: number, piece = 5_000): Promise<num
       const { count } = await db`
         delete from scheduler.runs where id in (
           select id from scheduler.runs
-          where account_id = ${accountId} and state not in ('pending', 'awaiting_approval', 'running')
+          where account_id = ${accountId} and state not in ${db(runStates.sql('active'))}
             and ordinal < (select ordinal from scheduler.runs where account_id = ${accountId}
               order by ordinal desc offset ${most - 1} limit 1)
           order by ordinal limit ${piece})`;
@@ -314,5 +313,5 @@ export async function sweepRuns(db: Db, before: string): Promise<void> {
   await db`
     delete from scheduler.runs
     where created_at < ${before}
-      and state not in ('pending', 'awaiting_approval', 'running')`;
+      and state not in ${db(runStates.sql('active'))}`;
 }

@@ -1,3 +1,4 @@
+import { schedulesManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { approveCommand } from './approveCommand.ts';
 import { create, type Parts } from './create.ts';
@@ -15,13 +16,11 @@ import { stream } from './stream.ts';
 import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
-import { scheduleBytesQuota, schedulesQuota, slotsQuota } from './schedules.sql.ts';
 /** Schedules: what is to run, when and where. */
 export function schedulesFeature(parts: Parts): Feature {
   const { scheduler } = parts;
   return {
-    name: 'schedules',
-    quotas: [schedulesQuota, scheduleBytesQuota, slotsQuota],
+    ...schedulesManifest,
     jobs: [sealClearHeaders],
     async start(kernel, { works }) {
       const ending = new AbortController();

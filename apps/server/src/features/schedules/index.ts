@@ -1,4 +1,5 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { schedulesQuota, scheduleBytesQuota, slotsQuota } from './schedules.sql.ts';
 export { deletePause, isPaused, lockEndedPauses, withdrawApprovals } from './schedules.account.sql.ts';
 export { openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
 export { keyEnded, Rights } from './schedules.rights.ts';
@@ -25,5 +26,11 @@ export {
   tryLockSchedule,
 } from './schedules.sql.ts';
 
-/** What it keeps of an account. */
-export const schedulesData: AccountData = { name: 'schedules', tables: ['schedules.schedules', 'schedules.pauses'] };
+/** What it is without a running platform. */
+export const schedulesManifest: Manifest = {
+  name: 'schedules',
+  data: {
+    tables: ['schedules.schedules', 'schedules.pauses'],
+  },
+  quotas: [schedulesQuota, scheduleBytesQuota, slotsQuota],
+};

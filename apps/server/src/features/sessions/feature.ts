@@ -1,3 +1,4 @@
+import { sessionsManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ackControl } from './ackControl.ts';
@@ -11,7 +12,6 @@ import { list } from './list.ts';
 import { remove } from './remove.ts';
 import { sendControl } from './sendControl.ts';
 import type { Sessions } from './sessions.book.ts';
-import { sessionBytesQuota, sessionsQuota } from './sessions.sql.ts';
 import { type SessionListener, TurnTeller } from './sessions.turns.ts';
 import { stream } from './stream.ts';
 import { takeLease } from './takeLease.ts';
@@ -23,8 +23,7 @@ import { withdrawControl } from './withdrawControl.ts';
 export function sessionsFeature(kernel: Kernel, sessions: Sessions, listener: SessionListener): Feature {
   const teller = new TurnTeller(kernel, listener.turn);
   return {
-    name: 'sessions',
-    quotas: [sessionsQuota, sessionBytesQuota],
+    ...sessionsManifest,
     operations: {
       list,
       create: create(sessions),

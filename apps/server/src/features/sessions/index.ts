@@ -1,11 +1,15 @@
-import type { AccountData } from '../../kernel/deletion.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { sessionsQuota, sessionBytesQuota } from './sessions.sql.ts';
 export { type Said, Sessions, workPlatforms } from './sessions.book.ts';
 export type { ControlRow } from './sessions.controls.sql.ts';
 export type { SessionListener } from './sessions.turns.ts';
 export type { Turn } from './sessions.turns.sql.ts';
 
-/** What it keeps of an account. */
-export const sessionsData: AccountData = {
+/** What it is without a running platform. */
+export const sessionsManifest: Manifest = {
   name: 'sessions',
-  tables: ['sessions.turns', 'sessions.controls', 'sessions.sessions'],
+  data: {
+    tables: ['sessions.turns', 'sessions.controls', 'sessions.sessions'],
+  },
+  quotas: [sessionsQuota, sessionBytesQuota],
 };

@@ -1,8 +1,5 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { bytesOfControl } from './sessions.rules.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** Something that one device asks another one for, as it is stored. */
 export interface ControlRow {

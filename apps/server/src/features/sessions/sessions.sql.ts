@@ -1,10 +1,7 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { blockBytes, type GivenEvent, isUnique, leaseSeconds, type StoredEvent } from './sessions.rules.ts';
-
-type Time = Pick<Clock, 'instant'>;
 
 /** A session as it is stored. */
 export interface SessionRow {

@@ -1,7 +1,4 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import { type Db, nowOf } from '../../kernel/db/db.ts';
-
-type Time = Pick<Clock, 'instant'>;
+import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 
 /** Begin or end of a turn, as other features are told of it. */
 export interface Turn {

@@ -5,7 +5,7 @@ import type { Rules } from '../rules/index.ts';
 import { fetch } from './fetch.ts';
 import { search } from './search.ts';
 import { Search } from './tools.search.ts';
-import { Sources } from './tools.sources.ts';
+import { Sources } from './sources/sources.ts';
 
 /** Verified search, and safe fetch of pages. */
 export function toolsFeature(kernel: Kernel, { pages, rules }: { pages: Pages; rules: Rules }): Feature {

@@ -1,1 +1,1 @@
-export { checkSources } from './tools.sources.ts';
+export { checkSources } from './sources/sources.ts';

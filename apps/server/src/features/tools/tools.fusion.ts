@@ -1,5 +1,5 @@
 import { pageAddress } from '@svc/extraction';
-import type { Candidate } from './tools.source.ts';
+import type { Candidate } from './sources/source.ts';
 
 /** What one source named. */
 export interface Ranking {

@@ -7,7 +7,6 @@ import { describe, test } from 'node:test';
 import { testClock } from '../../kernel/base/clock.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { createAccount, type GatewayOptions, http, type OpenTest, openTest, until } from '../../testing.ts';
-import { pagesCommands } from '../pages/index.ts';
 import { article, html, jsonAnswer, openWeb, type Serve, type Web } from './tools.testing.ts';
 
 const founded = 'The Widget Works was founded in 1911 by Ana Pop in Cluj, and made 40,000 widgets in its first year.';
@@ -102,7 +101,7 @@ describe('a search', () => {
         rerank: { model: 'bm25', ms: 0, n: 1 },
       },
     );
-    const svc = svcOf(t.gateway, pagesCommands);
+    const svc = svcOf(t.gateway);
     const file = join(mkdtempSync(join(tmpdir(), 'svc-proof-')), 'proof.json');
     const prove = async (changed: object): Promise<unknown> => {
       writeFileSync(file, JSON.stringify({ ...body.results[0], ...changed }));

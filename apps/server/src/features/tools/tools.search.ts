@@ -9,8 +9,8 @@ import type { Judgement, Rules } from '../rules/index.ts';
 import { AnswerCache } from './tools.cache.ts';
 import { type Fused, fuse, isBelow, type Ranking } from './tools.fusion.ts';
 import { heldMs, type Intent, intentOf, languageOf } from './tools.intent.ts';
-import type { Question, Source } from './tools.source.ts';
-import type { Sources } from './tools.sources.ts';
+import type { Question, Source } from './sources/source.ts';
+import type { Sources } from './sources/sources.ts';
 import { ranked, type Verification, type Verified, verify } from './tools.verify.ts';
 
 type Answer = RouteOutput<typeof contract.tools.search>;

@@ -1,10 +1,13 @@
-import type { AccountData } from '../../kernel/deletion.ts';
-export { walletCommands } from './wallet.commands.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { walletCommands } from './wallet.commands.ts';
 export { debit } from './wallet.sql.ts';
 
-/** What it keeps of an account. */
-export const walletData: AccountData = {
+/** What it is without a running platform. */
+export const walletManifest: Manifest = {
   name: 'wallet',
-  tables: [],
-  keeps: { 'wallet.ledger': 'records of payments must be kept for years; they name the account by its id alone' },
+  data: {
+    tables: [],
+    keeps: { 'wallet.ledger': 'records of payments must be kept for years; they name the account by its id alone' },
+  },
+  commands: walletCommands,
 };

@@ -169,8 +169,11 @@ export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 /** Once evaluated, the transaction may be lost in a crash of the database's machine, for 0.6 s: what nobody is told of. */
 export const commitLater = (db: Db): Fragment => db`select set_config('synchronous_commit', 'off', true)`;
 
-/** Now, in a query: the database's clock, or the one that a test turns. */
-export const nowOf = (db: Db, clock: Pick<Clock, 'instant'>) => {
+/** The database's clock, or the one that a test turns. */
+export type Time = Pick<Clock, 'instant'>;
+
+/** Now, in a query. */
+export const nowOf = (db: Db, clock: Time) => {
   const instant = clock.instant();
   return instant === null ? db`now()` : db`${instant}::timestamptz`;
 };

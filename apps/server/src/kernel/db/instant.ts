@@ -1,5 +1,4 @@
-import type { Clock } from '../base/clock.ts';
-import { type Db, nowOf } from './db.ts';
+import { type Db, nowOf, type Time } from './db.ts';
 
 /** One moment, in the two forms that are needed: to compare, and to store. */
 export interface Instant {
@@ -10,8 +9,14 @@ export interface Instant {
 }
 
 /** Now on the database's clock, the only one that processes share, or on the one that a test turns. */
-export async function readNow(db: Db, clock: Pick<Clock, 'instant'>): Promise<Instant> {
+export async function readNow(db: Db, clock: Time): Promise<Instant> {
   const [row] = await db<{ now: string }[]>`select ${nowOf(db, clock)} as now`;
   const iso = row?.now as string;
   return { ms: Date.parse(iso), iso };
 }
+
+/** The moment of these milliseconds since the Unix epoch. */
+export const instantOf = (ms: number): Instant => ({ ms, iso: new Date(ms).toISOString() });
+
+/** A moment `ms` after another; before it when negative. */
+export const plus = (at: Instant, ms: number): Instant => instantOf(at.ms + ms);

@@ -1,0 +1,67 @@
+import { accountsManifest, type DeletionParts } from './features/accounts/index.ts';
+import { agentManifest } from './features/agent/index.ts';
+import { artifactsManifest } from './features/artifacts/index.ts';
+import { auditManifest } from './features/audit/index.ts';
+import { devicesManifest } from './features/devices/index.ts';
+import { heartbeatsManifest } from './features/heartbeats/index.ts';
+import { hostsManifest } from './features/hosts/index.ts';
+import { inferenceManifest } from './features/inference/index.ts';
+import { isLastOwner, keysManifest } from './features/keys/index.ts';
+import { meteringManifest } from './features/metering/index.ts';
+import { notificationsManifest } from './features/notifications/index.ts';
+import { orgsManifest, orgsOwnedAlone } from './features/orgs/index.ts';
+import { pagesManifest } from './features/pages/index.ts';
+import { promptsManifest } from './features/prompts/index.ts';
+import { rulesManifest } from './features/rules/index.ts';
+import { sandboxesManifest } from './features/sandboxes/index.ts';
+import { schedulerManifest } from './features/scheduler/index.ts';
+import { schedulesManifest } from './features/schedules/index.ts';
+import { sessionsManifest } from './features/sessions/index.ts';
+import { walletManifest } from './features/wallet/index.ts';
+import { kernelManifest } from './kernel/deletion.ts';
+import type { Manifest } from './kernel/feature.ts';
+
+/**
+ * Every feature that has more than operations, from the ground up: commands, states, quotas, and what it keeps of an account.
+ * The deletion of an account goes from the last to the first: what runs ends first, what is recorded about it follows, keys
+ * are next to last. A test compares it with every table of the database.
+ */
+export const manifests: readonly Manifest[] = [
+  accountsManifest,
+  keysManifest,
+  kernelManifest,
+  walletManifest,
+  inferenceManifest,
+  meteringManifest,
+  orgsManifest,
+  devicesManifest,
+  rulesManifest,
+  auditManifest,
+  pagesManifest,
+  notificationsManifest,
+  hostsManifest,
+  sessionsManifest,
+  promptsManifest,
+  heartbeatsManifest,
+  schedulerManifest,
+  schedulesManifest,
+  artifactsManifest,
+  sandboxesManifest,
+  agentManifest,
+];
+
+/** How each feature's part of an account goes, in the order of a deletion. */
+export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? []);
+
+/** What `svc accounts delete` needs of the features. */
+export const accountDeletion: DeletionParts = {
+  data: accountData,
+  async refusal(db, accountId, force) {
+    const [org] = await orgsOwnedAlone(db, accountId);
+    if (org) {
+      return `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
+    }
+    if (force || !(await isLastOwner(db, accountId))) return undefined;
+    return 'no other account has a key that may do everything; make one (svc accounts create, svc keys create), or add --force';
+  },
+};

@@ -1,0 +1,96 @@
+import type { Db } from '../../kernel/db/db.ts';
+import type { Outcome } from './prompts.sql.ts';
+import type { LaunchState } from './prompts.states.ts';
+
+/** A launch of a prompt as it is stored. */
+export interface LaunchRow {
+  id: string;
+  prompt_id: string;
+  account_id: string;
+  session_id: string;
+  control_id: string;
+  /** Null: the next desktop or Android device of the account takes it. */
+  device_id: string | null;
+  key_id: string | null;
+  state: LaunchState;
+  turn_id: string | null;
+  outcome: Outcome | null;
+  created_at: string;
+  taken_at: string | null;
+  begun_at: string | null;
+  ended_at: string | null;
+}
+
+/** Columns that change. */
+export type LaunchChange = Partial<
+  Pick<LaunchRow, 'device_id' | 'state' | 'turn_id' | 'outcome' | 'taken_at' | 'begun_at' | 'ended_at'>
+>;
+
+const columns = (db: Db) => db`
+  id, prompt_id, account_id, session_id, control_id, device_id, key_id, state, turn_id, outcome, created_at, taken_at,
+  begun_at, ended_at`;
+
+/** Launches that are kept of a prompt once they are over. */
+const mostKept = 20;
+
+/** A launch that is to be stored. */
+export type NewLaunch = Pick<
+  LaunchRow,
+  'prompt_id' | 'account_id' | 'session_id' | 'control_id' | 'device_id' | 'key_id' | 'state'
+>;
+
+/** Stores a launch; of the prompt's older ones that are over the newest stay. */
+export async function insertLaunch(db: Db, now: string, run: NewLaunch): Promise<void> {
+  await db`
+    insert into prompts.runs (prompt_id, account_id, session_id, control_id, device_id, key_id, state, created_at)
+    values (${run.prompt_id}, ${run.account_id}, ${run.session_id}, ${run.control_id}, ${run.device_id}, ${run.key_id},
+      ${run.state}, ${now})`;
+  await db`
+    delete from prompts.runs where prompt_id = ${run.prompt_id} and ended_at is not null and order_no <= (
+      select order_no from prompts.runs where prompt_id = ${run.prompt_id} order by order_no desc offset ${mostKept} limit 1)`;
+}
+
+/** Launches of a prompt that are not over, newest first. */
+export async function listLive(db: Db, promptId: string): Promise<LaunchRow[]> {
+  return db<LaunchRow[]>`
+    select ${columns(db)} from prompts.runs where prompt_id = ${promptId} and ended_at is null order by order_no desc`;
+}
+
+/** Prompts with launches under way whose key has ended. */
+export async function listKeyless(db: Db, limit: number): Promise<{ account_id: string; prompt_id: string }[]> {
+  return db`
+    select distinct account_id, prompt_id from prompts.runs r
+    where ended_at is null and stop_asked_at is null and key_id is not null
+      and not exists (select 1 from keys.usable_view k where k.id = r.key_id)
+    limit ${limit}`;
+}
+
+/** What is still under way of a prompt was asked to end. */
+export async function noteStopAsked(db: Db, now: string, promptId: string): Promise<void> {
+  await db`update prompts.runs set stop_asked_at = ${now} where prompt_id = ${promptId} and ended_at is null`;
+}
+
+/** The launch that opened a session. */
+export async function findBySession(db: Db, accountId: string, sessionId: string): Promise<LaunchRow | undefined> {
+  const [row] = await db<LaunchRow[]>`
+    select ${columns(db)} from prompts.runs where session_id = ${sessionId} and account_id = ${accountId}`;
+  return row;
+}
+
+/** The launch of a session or of a control, locked until the transaction ends. */
+export async function lockLaunch(
+  db: Db,
+  by: { sessionId: string } | { controlId: string },
+): Promise<LaunchRow | undefined> {
+  const [row] = await db<LaunchRow[]>`
+    select ${columns(db)} from prompts.runs
+    where ${'sessionId' in by ? db`session_id = ${by.sessionId}` : db`control_id = ${by.controlId}`} for update`;
+  return row;
+}
+
+/** Writes columns of a locked launch. */
+export async function changeLaunch(db: Db, id: string, change: LaunchChange): Promise<LaunchRow> {
+  const [row] = await db<LaunchRow[]>`
+    update prompts.runs set ${db(change as never)} where id = ${id} returning ${columns(db)}`;
+  return row as LaunchRow;
+}

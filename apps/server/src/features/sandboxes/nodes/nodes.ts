@@ -1,0 +1,292 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  type Backend,
+  type EndedProcess,
+  NodeClient,
+  NodeFailure,
+  type NodeStatus,
+  type SandboxState,
+  type Template,
+} from '@svc/sandboxd-api';
+import { readOrCreateFact } from '../../../kernel/db/facts.ts';
+import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import { sandboxdPlaces } from '../../../sandboxd.ts';
+import { listNodes, noteMissing, saveNode } from '../sandboxes.sql.ts';
+
+const schemePrefix = 'unix:';
+/** The node beside a gateway starts with it, and answers a second or two later. */
+const startingMs = 20_000;
+const askAgainMs = 200;
+/** A node that ended is started again within a second or two. */
+const restartingMs = 8_000;
+
+/** The client of the node at an address, as `sandboxes.nodes` has them. */
+export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
+
+/** A node that answered the last time it was asked. */
+export interface Node {
+  id: string;
+  client: NodeClient;
+  /** As what this installation is known to it. */
+  owner: string;
+  status: NodeStatus;
+}
+
+/** The commands and cells that run for callers of this gateway. */
+class Commands {
+  readonly #kernel: Kernel;
+  readonly #running = new Map<AbortController, PromiseWithResolvers<void>>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  /** One begins: its signal aborts when this gateway stops; `end` is to be called once its caller has its answer. */
+  begin(): { stopping: AbortSignal; end: () => void } {
+    const abort = new AbortController();
+    const done = Promise.withResolvers<void>();
+    this.#running.set(abort, done);
+    return {
+      stopping: abort.signal,
+      end: () => {
+        this.#running.delete(abort);
+        done.resolve();
+      },
+    };
+  }
+
+  /** Lets them end for so long, then ends them and waits until their callers know. */
+  async drain(ms: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#kernel.clock.after(ms, late.resolve);
+    const ended = () => Promise.all([...this.#running.values()].map(({ promise }) => promise));
+    await Promise.race([late.promise, ended()]);
+    cancel();
+    for (const abort of this.#running.keys()) abort.abort();
+    await ended();
+  }
+}
+
+/** The nodes that this gateway reaches: the one beside it, and those in the database. */
+export class Nodes {
+  readonly commands: Commands;
+  readonly #kernel: Kernel;
+  readonly #clients = new Map<string, NodeClient>();
+  readonly #known = new Map<string, Node>();
+  readonly #firstMiss = new Map<string, number>();
+  readonly #unseen = new Map<string, string>();
+  /** By node, and by sandbox: what each said last. */
+  readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
+  #owner = '';
+  #openedAt = 0;
+  /** One question to all nodes, for everybody who waits for one. */
+  #asking: Promise<unknown> | undefined;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.commands = new Commands(kernel);
+  }
+
+  /** Names this installation to the nodes, which may hold sandboxes of others too. */
+  async open(): Promise<void> {
+    const made = await readOrCreateFact(this.#kernel.sql, 'installation', () => randomBytes(16));
+    this.#owner = made.toString('hex');
+    this.#openedAt = this.#kernel.clock.monotonic();
+  }
+
+  /** Settles once a node is known; at once where none is to come, and never long after the start. */
+  async some(): Promise<void> {
+    const { clock, config, dataDir } = this.#kernel;
+    // Whoever starts a node makes its directory first.
+    const mayCome = existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
+    while (this.#known.size === 0) {
+      await this.refresh();
+      if (this.#known.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs) return;
+      await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+    }
+  }
+
+  /** Asks every node how it is; answers for how long each unreachable one has been so, and when it was seen last. */
+  async refresh(): Promise<{ id: string; missingMs: number; seenAt: string | undefined }[]> {
+    const { sql, clock, config, dataDir } = this.#kernel;
+    const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
+    await this.#ask(own).catch(() => undefined);
+    const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
+    for (const { id, address } of await listNodes(sql)) {
+      if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
+      const answered = await this.#ask(address).catch(() => undefined);
+      if (answered?.id === id) {
+        this.#firstMiss.delete(id);
+        continue;
+      }
+      this.#known.delete(id);
+      const { ms, seenAt } = await noteMissing(sql, clock, id);
+      missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
+    }
+    return missing;
+  }
+
+  /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
+  #missedFor(id: string): number {
+    const now = this.#kernel.clock.monotonic();
+    const first = this.#firstMiss.get(id) ?? now;
+    this.#firstMiss.set(id, first);
+    return now - first;
+  }
+
+  /** The client of the node that holds a sandbox; right after a start it is waited for. */
+  async reach(nodeId: string | null): Promise<NodeClient> {
+    const { clock } = this.#kernel;
+    const isAwaited = (): boolean =>
+      nodeId !== null && !this.#known.has(nodeId) && clock.monotonic() - this.#openedAt <= startingMs;
+    while (isAwaited()) {
+      await this.refresh();
+      if (isAwaited()) await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+    }
+    return this.of(nodeId);
+  }
+
+  /**
+   * Does something with the node that holds a sandbox. One that is away is asked again for a few seconds: it may be starting
+   * anew, and its sandboxes run on. `work` must have done nothing when it finds the node away.
+   */
+  async whenThere<T>(nodeId: string | null, work: (node: NodeClient) => Promise<T>): Promise<T> {
+    const { clock } = this.#kernel;
+    const until = clock.monotonic() + restartingMs;
+    for (;;) {
+      try {
+        return await work(await this.reach(nodeId));
+      } catch (error) {
+        const isAway = error instanceof NodeFailure ? error.code === 'unreachable' : error instanceof ApiError;
+        if (!isAway || nodeId === null || clock.monotonic() >= until) throw error;
+      }
+      await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
+      this.#asking ??= this.refresh()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#asking = undefined;
+        });
+      await this.#asking;
+    }
+  }
+
+  /** The client of the node that holds a sandbox, as far as it is known now. */
+  of(nodeId: string | null): NodeClient {
+    const node = nodeId === null ? undefined : this.#known.get(nodeId);
+    if (!node) throw nodeAway();
+    return node.client;
+  }
+
+  all(): Node[] {
+    return [...this.#known.values()];
+  }
+
+  /** Since when nobody saw a node that is back, until its sandboxes were looked at. */
+  unseenSince(id: string): string | undefined {
+    return this.#unseen.get(id);
+  }
+
+  forgetUnseen(id: string, since: string | undefined): void {
+    if (this.#unseen.get(id) === since) this.#unseen.delete(id);
+  }
+
+  /** The node with most room for such a sandbox; undefined when none can have it. */
+  place(backend: Backend, template: Template): Node | undefined {
+    // One that was full a moment ago is the last choice: it knows best, and refuses.
+    const fit = this.all().filter(({ status }) => status.backends[backend].available);
+    const room = ({ status }: Node): number =>
+      status.slots.total -
+      status.slots.used +
+      (status.images.some((i) => i.template === template && i.state === 'ready') ? 1000 : 0);
+    return fit.sort((a, b) => room(b) - room(a))[0];
+  }
+
+  /** Why no node can have such a sandbox, and what to do about it. */
+  whyNot(backend: Backend): string {
+    const reasons = this.all().map(({ status }) => status.backends[backend]);
+    if (reasons.length === 0) return 'no sandbox node answers here: see ./svc doctor';
+    return (
+      reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
+    );
+  }
+
+  /** Keeps what a node said of processes that ended right after a restore. */
+  heard(id: string, states: Iterable<SandboxState>): void {
+    const told = new Map<string, EndedProcess[]>();
+    for (const state of states) if (state.ended_after_resume) told.set(state.id, state.ended_after_resume);
+    this.#ended.set(id, told);
+  }
+
+  /** The processes of a sandbox that ended right after it was restored last, as far as its node has told. */
+  endedAfterResume(row: { id: string; node_id: string | null }): EndedProcess[] | undefined {
+    return this.#ended.get(row.node_id ?? '')?.get(row.id);
+  }
+
+  close(): void {
+    for (const client of this.#clients.values()) client.close();
+  }
+
+  async #ask(address: string): Promise<Node> {
+    const { sql, clock } = this.#kernel;
+    let client = this.#clients.get(address);
+    if (!client) {
+      client = openNode(address);
+      this.#clients.set(address, client);
+    }
+    const known = [...this.#known.values()].find((node) => node.client === client);
+    try {
+      const status = await client.node();
+      const node = { id: status.id, client, owner: this.#owner, status };
+      if (known && known.id !== node.id) this.#known.delete(known.id);
+      this.#known.set(node.id, node);
+      const unseen = await saveNode(sql, clock, node.id, address);
+      if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
+      return node;
+    } catch (error) {
+      if (known) this.#known.delete(known.id);
+      throw error;
+    }
+  }
+}
+
+/** `sandbox_capacity` with `Retry-After`. */
+export const noCapacity = (message: string, retryAfterS = 10): ApiError =>
+  new ApiError('sandbox_capacity', message, { headers: { 'retry-after': String(retryAfterS) } });
+
+const nodeAway = (): ApiError =>
+  noCapacity('the machine that holds this sandbox does not answer; try again shortly', 5);
+
+/** A refusal of sandboxd's in the API's terms; `missing` is what a 404 means here. */
+export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
+  if (!(error instanceof NodeFailure) || error.code === 'internal_error') return error;
+  const { message } = error;
+  const failures: Record<Exclude<NodeFailure['code'], 'internal_error'>, () => ApiError> = {
+    bad_request: () => badRequest(message),
+    not_found: () => notFound(missing),
+    // Its row says that it runs, as a request has found: it ended, and the row follows.
+    no_sandbox: notRunning,
+    unreachable: nodeAway,
+    sandbox_capacity: () => noCapacity(message, error.retryAfterS),
+    sandbox_busy: busy,
+    sandbox_not_running: notRunning,
+    memory_not_saved: () => new ApiError('memory_not_saved', `${message}; or pause with files_only`),
+    not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
+    workspace_too_large: () => new ApiError('workspace_too_large', message),
+  };
+  return failures[error.code]();
+}
+
+export const busy = (): ApiError =>
+  new ApiError('sandbox_busy', 'a command runs in this sandbox; wait until it ends', {
+    headers: { 'retry-after': '1' },
+  });
+/** It began and was cut short: to repeat it would do twice what it did until then. */
+export const interrupted = (why: string): ApiError =>
+  new ApiError('command_interrupted', `${why}, and this command was ended; what it did until then stays`, {
+    headers: { 'x-should-retry': 'false' },
+  });
+export const notRunning = (): ApiError =>
+  new ApiError('sandbox_not_running', 'this sandbox does not run; resume it, or create another');

@@ -1,0 +1,195 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import type { Deal } from '../../../kernel/share/places.ts';
+import { listText } from '../../../kernel/machine.ts';
+import { runColumns, type RunRow } from '../scheduler.sql.ts';
+import { runs } from '../scheduler.moves.ts';
+
+/**
+ * Runs of one schedule go one after the other, in the order of their slots: also after an attempt that was ended, whose
+ * process may live until its holder says that it is gone, or its lease is over.
+ */
+const isNext = (db: Db, now: string) => db`not exists (
+  select 1 from scheduler.runs other
+  where other.schedule_id = r.schedule_id
+    and (other.state = 'running'
+      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))
+  and not exists (
+    select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
+
+/** Who claims for how long. */
+export interface Claim {
+  holderId: string;
+  now: string;
+  leaseUntil: string;
+}
+
+const { claim: claimMove, keep } = runs.moves;
+const claimable = listText(claimMove.from);
+const claimed = listText(claimMove.outcomes.map(({ to }) => to));
+const renewable = listText(keep.from);
+
+/** What makes a run this holder's: the columns of the move `claim`, with which a test compares them. */
+const held = (db: Db, claim: Claim) => db`
+  state = ${db(claimed)}, holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
+  late_at = null, error = null, exit_code = null, log_tail = null`;
+
+/** A machine that claims, and what it may run. */
+export interface ClaimingHost {
+  deviceId: string;
+  kinds: string[];
+  tags: string[];
+}
+
+/** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
+const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
+  r.account_id = ${accountId} and r.state in ${db(claimable)} and r.pool = 'host'
+  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds}) and not (${host.deviceId} = any(r.refused_by))
+  and (r.kind <> 'shell' or exists (
+    select 1 from schedules.approval_view a
+    where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
+  and ${isNext(db, claim.now)}`;
+
+/**
+ * Takes the run that is due longest and whose target is this machine; `patient`: also one whose row somebody looks at in
+ * this instant.
+ */
+export async function claimForHost(
+  db: Db,
+  accountId: string,
+  host: ClaimingHost,
+  claim: Claim,
+  patient: boolean,
+): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    with next as (
+      select r.id from scheduler.runs r
+      where (r.target_type = 'any'
+          or (r.target_type = 'host' and r.target_id = ${host.deviceId})
+          or (r.target_type = 'tags' and r.target_tags <@ ${host.tags}::text[]))
+        and ${isRunnable(db, accountId, host, claim)}
+      order by r.scheduled_for, r.id limit 1
+      for update of r ${patient ? db`` : db`skip locked`}
+    )
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/**
+ * Takes a run whose target is not there: its failover sets are tried in order, and the first one of which a machine was
+ * seen in the last 45 s is this machine's. The machines that are there are read once, not for each run.
+ */
+export async function claimFailover(
+  db: Db,
+  accountId: string,
+  host: ClaimingHost,
+  claim: Claim,
+): Promise<RunRow | undefined> {
+  const [row] = await db<RunRow[]>`
+    with online as materialized (
+      select device_id, coalesce(tags, reported_tags) as tags from scheduler.hosts
+      where account_id = ${accountId} and last_seen > ${claim.now}::timestamptz - interval '45 s'
+    ),
+    next as (
+      select r.id from scheduler.runs r
+      where r.failover is not null
+        and not exists (select 1 from online o
+          where (r.target_type = 'host' and o.device_id = r.target_id)
+            or (r.target_type = 'tags' and o.tags @> r.target_tags))
+        and ${host.tags}::text[] @> (
+          select array(select json_array_elements_text(s.wanted))
+          from json_array_elements(r.failover) with ordinality s(wanted, rank)
+          where exists (select 1 from online o where o.tags @> array(select json_array_elements_text(s.wanted)))
+          order by s.rank limit 1)
+        and ${isRunnable(db, accountId, host, claim)}
+      order by r.scheduled_for, r.id limit 1
+      for update of r skip locked
+    )
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/**
+ * Takes runs of the cloud of these kinds; chains run by themselves. They are dealt by account in turn: the first of each
+ * account that has none, then the second, as far as the places go. The accounts are found by the index, one step each;
+ * one that may not run anything gets none.
+ */
+export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: Claim): Promise<RunRow[]> {
+  const isWaiting = db`state in ${db(claimable)} and pool = 'cloud'`;
+  return db<RunRow[]>`
+    with recursive accounts as (
+      (select account_id from scheduler.runs where ${isWaiting} order by account_id limit 1)
+      union all
+      select (select w.account_id from scheduler.runs w
+          where ${isWaiting} and w.account_id > a.account_id order by w.account_id limit 1)
+        from accounts a where a.account_id is not null
+    ),
+    taken as (
+      select * from unnest(${[...deal.taken.keys()]}::uuid[], ${[...deal.taken.values()]}::int[]) as t(account_id, places)
+    ),
+    dealt as (
+      select w.id from accounts a join accounts.standing_view v on v.id = a.account_id and v.may_run
+        left join taken t on t.account_id = a.account_id cross join lateral (
+        select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
+        from scheduler.runs r
+        where r.account_id = a.account_id and r.state in ${db(claimable)} and r.pool = 'cloud'
+          and r.kind = any(${kinds}) and r.not_before <= ${claim.now} and ${isNext(db, claim.now)}
+        order by r.scheduled_for, r.id limit ${deal.mostOfOne}
+      ) w
+      where w.turn <= ${deal.mostOfOne}
+      order by w.turn, w.scheduled_for, w.id limit ${deal.total}
+    ),
+    next as (
+      select r.id from scheduler.runs r join dealt using (id)
+      where r.state in ${db(claimable)} for update of r skip locked
+    )
+    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
+    returning ${runColumns(db)}`;
+}
+
+/** Those of the accounts that may not run anything now. */
+export async function findSuspended(db: Db, accountIds: string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from accounts.standing_view where id = any(${accountIds}::uuid[]) and not may_run`;
+  return rows.map(({ id }) => id);
+}
+
+/** Renews a lease, the move `keep` of the table in one statement; undefined when the table does not allow it. */
+export async function renewLease(
+  db: Db,
+  held: { id: string; attempt: number; holderId: string },
+  values: { now: string; leaseUntil: string; logTail: string | undefined; costMicroUsd: number | undefined },
+): Promise<RunRow | undefined> {
+  const { logTail = null, costMicroUsd = null } = values;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set lease_expires_at = ${values.leaseUntil}, log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = r.cost_before_micro_usd
+        + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId}
+      and r.state in ${db(renewable)} and r.lease_expires_at > ${values.now}
+    returning ${runColumns(db)}`;
+  return row;
+}
+
+/** An attempt whose process is gone, as its holder says; a holder that names no device is known by the attempt. */
+export interface EndedAttempt {
+  id: string;
+  attempt: number;
+  holderId: string | undefined;
+  logTail?: string | undefined;
+  /** Of this attempt alone. */
+  costMicroUsd?: number | undefined;
+}
+
+/** Notes that the process of an ended attempt is gone; undefined when nothing waits for that. No state moves. */
+export async function confirmEnd(db: Db, ended: EndedAttempt): Promise<RunRow | undefined> {
+  const { id, attempt, holderId, logTail = null, costMicroUsd = null } = ended;
+  const [row] = await db<RunRow[]>`
+    update scheduler.runs as r set ending = null, ending_until = null, answers = array_append(r.answers, r.ending),
+      log_tail = coalesce(${logTail}, r.log_tail),
+      cost_micro_usd = greatest(r.cost_micro_usd, r.cost_before_micro_usd + coalesce(${costMicroUsd}::bigint, 0))
+    where r.id = ${id} and ${holderId === undefined ? db`split_part(r.ending, ':', 1) = ${String(attempt)}` : db`r.ending = ${`${attempt}:${holderId}`}`}
+    returning ${runColumns(db)}`;
+  return row;
+}

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import type { Db } from '../../../kernel/db/db.ts';
+import { findDevices } from '../../devices/index.ts';
+import { deepLink, notify } from '../../notifications/index.ts';
+import type { ScheduleTerms } from '../../schedules/index.ts';
+import type { CreatedRun, RunRow } from '../scheduler.sql.ts';
+
+/** What people are told of schedules and runs (document 2, Events). Each is said once: its key makes repeats vanish. */
+type Severity = 'info' | 'warning' | 'critical';
+
+async function tellOfRun(
+  kernel: Kernel,
+  db: Db,
+  run: CreatedRun,
+  alert: { type: string; title: string; body: string; severity: Severity; key?: string },
+): Promise<void> {
+  const { type, title, body, severity, key = run.id } = alert;
+  await notify(kernel, db, {
+    accountId: run.account_id,
+    dedupeKey: `${type}:${key}`,
+    type,
+    title,
+    body,
+    severity,
+    url: deepLink(kernel.config, 'schedule-runs', run.id),
+    data: { run_id: run.id, schedule_id: run.schedule_id, state: run.state },
+  });
+}
+
+/** A run waits for a person: approve or skip it from any device. */
+export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: number): Promise<void> {
+  const body = 'Approve or skip this run; it is skipped by itself after 24 hours.';
+  await tellOfRun(kernel, db, run, {
+    type: 'schedule.approval',
+    title: `${run.name} awaits approval`,
+    body,
+    // An edit may ask a second time.
+    key: `${run.id}:${now}`,
+    severity: 'warning',
+  });
+}
+
+/** Nobody started a run within `late_after_s`. */
+export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  const body = `It was due at ${run.scheduled_for}. Check that a host for it is online and has approved its command.`;
+  await tellOfRun(kernel, db, run, {
+    type: 'schedule.late',
+    title: `${run.name} was not started`,
+    body,
+    severity: 'warning',
+  });
+}
+
+/** A machine handed a run back: what was approved in the account was not approved on the machine. */
+export async function tellMustApprove(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  const device = run.refused_by.at(-1) ?? '';
+  const [known] = await findDevices(db, run.account_id, [device]);
+  const host = known?.name || device;
+  const work = run.kind === 'shell' ? 'command' : 'prompt';
+  await tellOfRun(kernel, db, run, {
+    type: 'schedule.host_approval',
+    title: `${host} must approve ${run.name}`,
+    body: `Its ${work} was not approved on that machine; the run waits. There, at a terminal: svc host approve ${run.schedule_id}`,
+    // Once for what is to be approved.
+    key: [run.schedule_id, device, hashOf(run)].join(':'),
+    severity: 'warning',
+  });
+}
+
+const hashOf = ({ spec, spec_hash: hash }: RunRow): string =>
+  hash ? hash.toString('hex') : createHash('sha256').update(JSON.stringify(spec)).digest('hex');
+
+/** A run failed for good; `cause` is the run that its failure is put down to, told once however many it takes along. */
+export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: string): Promise<void> {
+  const exit = run.exit_code === null ? undefined : `exit code ${run.exit_code}`;
+  const body = [run.error, exit].filter((part) => part != null).join(', ') || 'The run failed.';
+  const title = `${run.name} ${run.state === 'timed_out' ? 'timed out' : 'failed'}`;
+  await tellOfRun(kernel, db, run, { type: 'schedule.failed', title, body, key: cause, severity: 'critical' });
+}
+
+/** A run succeeded, and its schedule asks to hear of each. */
+export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', `${run.name} succeeded`);
+}
+
+/** The output is not what it was at the last success. */
+export async function tellChanged(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name}: the output changed`);
+}
+
+/** The first success after failures. */
+export async function tellRecovered(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name} succeeds again`);
+}
+
+async function tellOfSuccess(kernel: Kernel, db: Db, run: RunRow, type: string, title: string): Promise<void> {
+  await tellOfRun(kernel, db, run, { type, title, body: (run.log_tail ?? '').slice(-500), severity: 'info' });
+}
+
+async function tellOfSchedule(
+  kernel: Kernel,
+  db: Db,
+  schedule: ScheduleTerms,
+  alert: { type: string; title: string; body: string; key: string },
+): Promise<void> {
+  const { type, title, body, key } = alert;
+  await notify(kernel, db, {
+    accountId: schedule.account_id,
+    dedupeKey: `${type}:${schedule.id}:${key}`,
+    type,
+    title,
+    body,
+    severity: 'warning',
+    url: deepLink(kernel.config, 'schedules', schedule.id),
+    data: { schedule_id: schedule.id },
+  });
+}
+
+/** The day's budget is reached: no more runs today. Once a day and schedule. */
+export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: ScheduleTerms, day: string): Promise<void> {
+  await tellOfSchedule(kernel, db, schedule, {
+    type: 'schedule.budget',
+    title: `${schedule.name} reached its daily budget`,
+    body: 'No more runs are created today. Raise budget_micro_usd_per_day to run it again.',
+    key: day,
+  });
+}
+
+/** The schedule switched itself off after failures in a row. */
+export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleTerms, run: RunRow): Promise<void> {
+  await tellOfSchedule(kernel, db, schedule, {
+    type: 'schedule.disabled',
+    title: `${schedule.name} was switched off`,
+    body: `${schedule.failures} runs failed in a row. Mend the cause, then enable the schedule again.`,
+    key: run.id,
+  });
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { Db } from '../../../kernel/db/db.ts';
+import { instantOf } from '../../../kernel/db/instant.ts';
+import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../../schedules/index.ts';
+import { admit, cancelWaiting, copyOf, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
+import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
+import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
+import { normalizeOutput } from '../scheduler.rules.ts';
+import { listSteps } from '../scheduler.runs.sql.ts';
+import { changeRun, lockRun, rewriteWaiting, type RunRow } from '../scheduler.sql.ts';
+import { type Step } from '../scheduler.moves.ts';
+import { runStates } from '../scheduler.states.ts';
+
+/**
+ * Moves a run under its locks, schedule first. What a final state leads to happens in the same transaction. Answers
+ * undefined when the table does not allow the move to the run as it is then.
+ */
+export async function moveRun(
+  parts: SchedulerParts,
+  db: Db,
+  ids: { id: string; schedule_id: string },
+  now: number,
+  step: Step,
+  outputHash?: string,
+): Promise<RunRow | undefined> {
+  const schedule = await lockSchedule(db, ids.schedule_id);
+  const run = await lockRun(db, ids.id);
+  return run && moveOn(parts, db, schedule, run, now, step, outputHash);
+}
+
+/** The same for a run and its schedule whose locks are held. */
+export async function moveOn(
+  parts: SchedulerParts,
+  db: Db,
+  schedule: ScheduleRow | undefined,
+  run: RunRow,
+  now: number,
+  step: Step,
+  outputHash?: string,
+): Promise<RunRow | undefined> {
+  const change = step(run, instantOf(now));
+  if (!change) return undefined;
+  let moved = await changeRun(db, run, change);
+  if (moved.state === 'pending' && schedule && run.state === 'running') {
+    // The next attempt is what the schedule says now; waiting runs are rewritten by the edit itself.
+    await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
+    moved = (await lockRun(db, run.id)) as RunRow;
+  }
+  if (runStates.isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
+  await publishRuns(parts, db, [moved]);
+  return moved;
+}
+
+/** Takes a holder's word that the process of an ended attempt is gone: what waited for it may be claimed. */
+export async function endedProcess(parts: SchedulerParts, ended: EndedAttempt): Promise<RunRow | undefined> {
+  const { sql } = parts.kernel;
+  const run = await confirmEnd(sql, ended);
+  if (run) await parts.changes.publish(sql, run.account_id, [], true);
+  return run;
+}
+
+/** What the end of a run leads to: alerts, the count of failures, schedules that run after it. */
+async function settle(
+  parts: SchedulerParts,
+  db: Db,
+  schedule: ScheduleRow,
+  run: RunRow,
+  now: number,
+  outputHash?: string,
+): Promise<void> {
+  if (run.state === 'succeeded') await settleSuccess(parts, db, schedule, run, now, outputHash);
+  if (run.state === 'failed' || run.state === 'timed_out') await settleFailure(parts, db, schedule, run, now);
+  if (run.state !== 'cancelled' && run.state !== 'skipped') await startFollowers(parts, db, run, now);
+}
+
+async function settleSuccess(
+  { kernel }: SchedulerParts,
+  db: Db,
+  schedule: ScheduleRow,
+  run: RunRow,
+  now: number,
+  outputHash?: string,
+): Promise<void> {
+  const hash =
+    outputHash ??
+    createHash('sha256')
+      .update(normalizeOutput(run.log_tail ?? ''))
+      .digest('hex');
+  const changed = schedule.last_output_hash !== null && schedule.last_output_hash !== hash;
+  await recordOutcome(db, schedule.id, {
+    failures: 0,
+    disable: false,
+    outputHash: hash,
+    now: new Date(now).toISOString(),
+  });
+  const { notify } = effective(schedule);
+  const recovered = schedule.failures > 0;
+  if (notify === 'always') await tellSucceeded(kernel, db, run);
+  else if (notify === 'on_change' && recovered && schedule.alert_on_fail !== false)
+    await tellRecovered(kernel, db, run);
+  else if (notify === 'on_change' && changed) await tellChanged(kernel, db, run);
+}
+
+async function settleFailure(
+  parts: SchedulerParts,
+  db: Db,
+  schedule: ScheduleRow,
+  run: RunRow,
+  now: number,
+): Promise<void> {
+  const { kernel, changes } = parts;
+  const failures = schedule.failures + 1;
+  const limit = schedule.policy?.pause_after_failures ?? 3;
+  const disable = schedule.enabled && limit > 0 && failures >= limit;
+  await recordOutcome(db, schedule.id, { failures, disable, outputHash: null, now: new Date(now).toISOString() });
+  if (asksToHearOfFailure(schedule)) await tellFailed(kernel, db, run, await failureOf(db, run));
+  if (!disable) return;
+  await cancelWaiting(parts, db, schedule.id, now);
+  await tellDisabled(kernel, db, { ...schedule, failures }, run);
+  const change = { op: 'updated', state: 'disabled', schedule_id: schedule.id } as const;
+  await changes.publish(db, schedule.account_id, [change], false);
+}
+
+/** `alert_on_fail` wins over `notify`; for `on_change` the first failure in a row is a change. */
+function asksToHearOfFailure(schedule: ScheduleRow): boolean {
+  if (schedule.alert_on_fail !== null) return schedule.alert_on_fail;
+  const { notify } = effective(schedule);
+  return notify === 'on_failure' || notify === 'always' || (notify === 'on_change' && schedule.failures === 0);
+}
+
+/** The run to which a failure is put down: of a chain its first failed step, so that people hear of it once. */
+async function failureOf(db: Db, run: RunRow): Promise<string> {
+  if (run.kind !== 'chain' || run.started_at === null) return run.id;
+  const steps = await listSteps(db, run.id, run.started_at);
+  return steps.find(({ state }) => state === 'failed' || state === 'timed_out')?.id ?? run.id;
+}
+
+/** Creates the runs of schedules that wait for this one. A pause of the account stops them, as it does all others. */
+async function startFollowers(parts: SchedulerParts, db: Db, run: RunRow, now: number): Promise<void> {
+  const outcome = run.state === 'succeeded' ? 'success' : 'failure';
+  const followers = (await lockFollowers(db, run.account_id, run.schedule_id, now)).filter(
+    ({ trigger }) => trigger.type === 'after' && (trigger.on === 'always' || trigger.on === outcome),
+  );
+  const scheduledFor = new Date(now).toISOString();
+  const candidates = followers.map((schedule) => ({ schedule, scheduledFor, origin: 'after' as const }));
+  if (candidates.length > 0) await admit(parts, db, candidates, now);
+}
