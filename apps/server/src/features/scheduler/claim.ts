@@ -164,8 +164,11 @@ export class Claims {
     };
     const own = { deviceId, kinds, tags };
     const take = async (db: Db): Promise<RunRow | undefined> => {
+      // Waiting for a locked row comes last: 50 claimers that waited at once queued on one row, at 5 to 9 ms a claim.
       const run =
-        (await claimForHost(db, accountId, own, claim, patient)) ?? (await claimFailover(db, accountId, own, claim));
+        (await claimForHost(db, accountId, own, claim, false)) ??
+        (patient ? await claimForHost(db, accountId, own, claim, true) : undefined) ??
+        (await claimFailover(db, accountId, own, claim));
       if (run) await publishRuns(this.#parts, db, [run]);
       return run;
     };
