@@ -65,6 +65,10 @@ describe('architecture rules', () => {
     assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, foreign)).length, 1);
     const published = 'db`select 1 from keys.keys join accounts.standing_view`';
     assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, published)).length, 0);
+    assert.equal(checkSql(planted(`${server}/features/keys/create.ts`, 'statement<Row>(`select 1`)')).length, 1);
+    const made = 'export const one = statement<Row>(`select 1`);\nconst two = (db: Db) =>\n  ';
+    assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, `${made}one(db);`)).length, 0);
+    assert.equal(checkSql(planted(`${server}/features/keys/keys.sql.ts`, `${made}statement(`)).length, 1);
   });
 
   test('find a state that is set by hand, and let conditions, types and other states pass', () => {

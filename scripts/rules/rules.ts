@@ -133,7 +133,10 @@ export function checkGlobals(sources: readonly Source[]): Violation[] {
 
 const schemaName =
   /\b(?:from|join|into|update|table|references)\s+([a-z_]+)\.([a-z_]+)|\bnextval\('([a-z_]+)\.([a-z_]+)/gi;
-const query = /\b(?:sql|db|tx)(?:<[^`]*>)?`\s*\(?(?:select|insert|update|delete|with|create)\b/i;
+const query =
+  /\b(?:sql|db|tx)(?:<[^`]*>)?`\s*\(?(?:select|insert|update|delete|with|create)\b|\b(?:s|pagedS)tatement[(<]/i;
+/** A statement whose text is made anew by each call. */
+const lateStatement = /^(?!(?:export )?const \w+ = |import |\s*\*).*\b(?:s|pagedS)tatement(?:<[^(]*>)?\(.*/m;
 
 /** Import rule 7: a feature's queries stand in its *.sql.ts and name its own schema, or another's `*_view`. */
 export function checkSql(sources: readonly Source[]): Violation[] {
@@ -145,9 +148,11 @@ export function checkSql(sources: readonly Source[]): Violation[] {
       return found ? [{ path, rule: 'queries only in *.sql.ts', found: found[0] }] : [];
     }
     const schema = feature.replaceAll('-', '_');
-    return [...text.matchAll(schemaName)]
+    const foreign = [...text.matchAll(schemaName)]
       .filter(([, named, relation, sequenced]) => (named ?? sequenced) !== schema && !relation?.endsWith('_view'))
       .map(([found]) => ({ path, rule: `only schema ${schema} and published views`, found }));
+    const late = lateStatement.exec(text);
+    return late ? [...foreign, { path, rule: 'a statement is made once, as a constant', found: late[0] }] : foreign;
   });
 }
 

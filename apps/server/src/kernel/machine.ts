@@ -1,4 +1,6 @@
+import type { Db, Fragment } from './db/db.ts';
 import type { Instant } from './db/instant.ts';
+import { fragmentOf } from './db/statement.ts';
 
 /** A state, in the words of its feature's README. */
 export interface StateLines<Group extends string> {
@@ -17,10 +19,10 @@ export interface States<S extends string = string, Group extends string = string
   /** The states of a group. */
   where(group: Group): readonly S[];
   /**
-   * The same as a part of a query: `state in ${db(states.sql('live'))}`. As text: a plan that does not know the states
-   * cannot use the partial indexes. Made once: postgres.js takes a stack trace for each text that is new to it.
+   * The same as a part of a query: `state in ${states.sql('live')(db)}`. As text: a plan that does not know the states
+   * cannot use the partial indexes.
    */
-  sql(group: Group): TemplateStringsArray;
+  sql(group: Group): (db: Db) => Fragment;
   /** Whether no move leaves it. */
   isFinal(state: S): boolean;
 }
@@ -35,24 +37,22 @@ export function statesOf<S extends string, Group extends string = never>(
       .flatMap((name) => lines[name].in ?? [])
       .map((group) => {
         const states = names.filter((name) => lines[name].in?.includes(group));
-        return [group, { states, text: listText(states) }];
+        return [group, { states, sql: fragmentOf(listText(states)) }];
       }),
   );
-  const groupOf = (group: Group) => groups.get(group) ?? { states: [], text: listText([]) };
+  const groupOf = (group: Group) => groups.get(group) ?? { states: [], sql: fragmentOf(listText([])) };
   return {
     lines,
     names,
     where: (group) => groupOf(group).states,
-    sql: (group) => groupOf(group).text,
+    sql: (group) => groupOf(group).sql,
     isFinal: (state) => lines[state].left === null,
   };
 }
 
 /** States as the text of a query; `(null)` holds for none. */
-export function listText(states: readonly string[]): TemplateStringsArray {
-  const text = [states.length === 0 ? '(null)' : `(${states.map((state) => `'${state}'`).join(', ')})`];
-  return Object.assign(text, { raw: text });
-}
+export const listText = (states: readonly string[]): string =>
+  states.length === 0 ? '(null)' : `(${states.map((state) => `'${state}'`).join(', ')})`;
 
 /** Where a move goes that deletes the row. */
 export type Gone = 'gone';

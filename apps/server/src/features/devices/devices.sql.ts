@@ -1,5 +1,5 @@
 import type { Db } from '../../kernel/db/db.ts';
-import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
+import { pagedStatement, type PagedRow } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 
 /** A device as it is listed. */
@@ -47,11 +47,11 @@ export async function deleteDevice(db: Db, accountId: string, id: string): Promi
 }
 
 /** Devices of an account, most recently seen first. */
-export async function listDevices(db: Db, accountId: string, page: PageQuery): Promise<(DeviceRow & PagedRow)[]> {
-  return db<(DeviceRow & PagedRow)[]>`
-    select id, name, platform, created_at, last_seen, last_seen::text as page_at from devices.devices
-    where account_id = ${accountId} ${pageEnd(db, page, { at: db`last_seen`, id: db`id` })}`;
-}
+export const listDevices = pagedStatement<DeviceRow & PagedRow>(
+  `select id, name, platform, created_at, last_seen, last_seen::text as page_at from devices.devices
+  where account_id = $1`,
+  { at: 'last_seen', id: 'id' },
+);
 
 /** Those of the given devices that the account has. */
 export async function findDevices(db: Db, accountId: string, ids: string[]): Promise<DeviceRow[]> {

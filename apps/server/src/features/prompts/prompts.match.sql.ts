@@ -47,7 +47,7 @@ export async function findKin(
       union all
       select id, order_no, state, false from prompts.prompts
       where account_id = ${accountId} and prefix_hash = ${prefixHash && Buffer.from(prefixHash)}
-    ) kin where state in ${db(promptStates.sql('active'))} order by is_same desc, order_no desc limit ${mostPrefixes}`;
+    ) kin where state in ${promptStates.sql('active')(db)} order by is_same desc, order_no desc limit ${mostPrefixes}`;
   return { same: rows.find(({ is_same }) => is_same), prefix: rows.filter(({ is_same }) => !is_same) };
 }
 

@@ -12,7 +12,7 @@ export async function listSandboxes(
   accountId: string,
   { states, after, limit }: { states: readonly State[]; after: string | undefined; limit: number },
 ) {
-  const live = db`(state in ${db(sandboxStates.sql('made'))})::int`;
+  const live = db`(state in ${sandboxStates.sql('made')(db)})::int`;
   const [group = '', ordinal = ''] = after?.split('.') ?? [];
   return db<(SandboxRow & { place: string })[]>`
     select ${columns(db)}, ${live} || '.' || ordinal as place from sandboxes.sandboxes

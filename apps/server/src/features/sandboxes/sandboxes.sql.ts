@@ -44,8 +44,8 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
       count(*) filter (where running) as user_running,
       count(*) filter (where backend = 'v2' and running) as user_v2,
       count(*) filter (where backend = 'v2' and not running) as user_paused
-    from (select key_id, backend, state in ${db(sandboxStates.sql('counted'))} as running from sandboxes.sandboxes
-      where account_id = ${accountId} and state in ${db(sandboxStates.sql('live'))}) as live`;
+    from (select key_id, backend, state in ${sandboxStates.sql('counted')(db)} as running from sandboxes.sandboxes
+      where account_id = ${accountId} and state in ${sandboxStates.sql('live')(db)}) as live`;
   const { key_running: keyRunning = 0, user_running: userRunning = 0 } = row ?? {};
   return { keyRunning, userRunning, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
 }
@@ -54,7 +54,7 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
 export async function memoryOfRunning(db: Db, accountId: string): Promise<number> {
   const [row] = await db<{ mb: number }[]>`
     select coalesce(sum(memory_mb), 0)::int as mb from sandboxes.sandboxes
-    where account_id = ${accountId} and state in ${db(sandboxStates.sql('counted'))}`;
+    where account_id = ${accountId} and state in ${sandboxStates.sql('counted')(db)}`;
   return row?.mb ?? 0;
 }
 
@@ -117,7 +117,7 @@ export async function findSandbox(db: Db, accountId: string, id: string): Promis
 export async function deleteOldSandboxes(db: Db, time: Time): Promise<void> {
   await db`
     delete from sandboxes.sandboxes
-    where state in ${db(sandboxStates.sql('over'))} and moved_at < ${nowOf(db, time)} - interval '30 days'`;
+    where state in ${sandboxStates.sql('over')(db)} and moved_at < ${nowOf(db, time)} - interval '30 days'`;
 }
 
 /**
@@ -220,7 +220,7 @@ export async function runningOfSuspended(db: Db, limit: number): Promise<Suspend
 export async function liveOfAccount(db: Db, accountId: string) {
   return db<{ id: string; state: State; address: string | null }[]>`
     select s.id, s.state, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
-    where s.account_id = ${accountId} and s.state not in ${db(sandboxStates.sql('over'))} order by s.ordinal`;
+    where s.account_id = ${accountId} and s.state not in ${sandboxStates.sql('over')(db)} order by s.ordinal`;
 }
 
 /** Sandboxes that a node should hold; `idle_ms` since a gateway moved each. */
@@ -228,7 +228,7 @@ export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
   return db<(SandboxRow & { idle_ms: number })[]>`
     select ${columns(db)}, floor(extract(epoch from ${nowOf(db, time)} - moved_at) * 1000)::bigint as idle_ms
     from sandboxes.sandboxes
-    where node_id = ${nodeId} and state in ${db(sandboxStates.sql('live'))}`;
+    where node_id = ${nodeId} and state in ${sandboxStates.sql('live')(db)}`;
 }
 
 /** Which of these exist and are over, or were never heard of. */
@@ -236,7 +236,7 @@ export async function notLive(db: Db, ids: readonly string[]): Promise<string[]>
   const rows = await db<{ id: string }[]>`
     select given.id from unnest(${[...ids]}::uuid[]) as given (id)
     left join sandboxes.sandboxes s on s.id = given.id
-      and s.state in ${db(sandboxStates.sql('live'))}
+      and s.state in ${sandboxStates.sql('live')(db)}
     where s.id is null`;
   return rows.map((row) => row.id);
 }

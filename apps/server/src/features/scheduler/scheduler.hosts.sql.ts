@@ -128,7 +128,7 @@ export async function askAgain(db: Db, accountId: string, deviceId: string): Pro
 export async function forgetRefusals(db: Db, scheduleId: string): Promise<void> {
   await db`
     update scheduler.runs set refused_by = '{}'
-    where schedule_id = ${scheduleId} and state in ${db(runStates.sql('waiting'))} and refused_by <> '{}'`;
+    where schedule_id = ${scheduleId} and state in ${runStates.sql('waiting')(db)} and refused_by <> '{}'`;
 }
 
 /** Deletes a machine of the account, by its id or its device's; answers its device, undefined when there is none. */

@@ -88,7 +88,7 @@ export async function listIdleChains(
             and (other.state = 'running'
               or (other.state = 'pending' and (other.scheduled_for, other.id) < (c.scheduled_for, c.id))))))
       and not exists (select 1 from scheduler.runs r where r.parent_run_id = c.id
-        and r.state in ${db(runStates.sql('active'))})
+        and r.state in ${runStates.sql('active')(db)})
     order by row_number() over (partition by c.account_id order by c.created_at), c.created_at limit ${limit}`;
 }
 
@@ -96,7 +96,7 @@ export async function listIdleChains(
 export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
   return db`
     select r.id, r.schedule_id from scheduler.runs r join scheduler.runs c on c.id = r.parent_run_id
-    where r.state in ${db(runStates.sql('active'))} and r.parent_run_id is not null
+    where r.state in ${runStates.sql('active')(db)} and r.parent_run_id is not null
       and c.state <> 'running'
     limit ${limit}`;
 }

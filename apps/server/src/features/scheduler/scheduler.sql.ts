@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
+import { fragmentOf, statement } from '../../kernel/db/statement.ts';
 import { dropUnusedSpecs, storeSpecs } from './work/specs.sql.ts';
 import { type RunState, runStates } from './scheduler.states.ts';
 
@@ -66,12 +67,13 @@ export interface RunRow extends RunCopy {
   refused_by: string[];
 }
 
-export const runColumns = (db: Db) => db`
+export const runColumnsText = `
   r.id, r.account_id, r.schedule_id, r.key_id, r.made_by, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
   r.kind, r.spec, r.spec_hash, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
   r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
   r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step, r.ending, r.ending_until, r.refused_by`;
+export const runColumns = fragmentOf(runColumnsText);
 
 /** A run that is about to be stored. */
 export interface NewRun extends RunCopy {
@@ -130,7 +132,7 @@ export async function rewriteWaiting(
   now: string,
 ): Promise<void> {
   const { spec, failover, ...plain } = copy;
-  const isWaiting = db`schedule_id = ${id} and state in ${db(runStates.sql('waiting'))}`;
+  const isWaiting = db`schedule_id = ${id} and state in ${runStates.sql('waiting')(db)}`;
   const [waiting] = await db`select 1 from scheduler.runs where ${isWaiting} limit 1`;
   if (!waiting) return;
   const [carried] = await storeSpecs(db, [{ account_id, schedule_id: id, spec }], now);
@@ -157,7 +159,7 @@ export async function countActive(
     select schedule_id, count(*) filter (where state = 'running')::int as running,
       count(*) filter (where state <> 'running')::int as waiting, bool_or(state = 'awaiting_approval') as asks
     from scheduler.runs
-    where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ${db(runStates.sql('active'))}
+    where schedule_id = any(${scheduleIds as string[]}::uuid[]) and state in ${runStates.sql('active')(db)}
     group by schedule_id`;
 }
 
@@ -179,23 +181,26 @@ export async function countSince(
 
 /** A run, unlocked. */
 export async function findRun(db: Db, id: string, accountId?: string): Promise<RunRow | undefined> {
-  const [row] = await db<RunRow[]>`
-    select ${runColumns(db)} from scheduler.runs r
-    where r.id = ${id} ${accountId === undefined ? db`` : db`and r.account_id = ${accountId}`}`;
+  const [row] = await (accountId === undefined ? selectRun(db, id) : selectOwnRun(db, id, accountId));
   return row;
 }
+const selectRun = statement<RunRow>(`select ${runColumnsText} from scheduler.runs r where r.id = $1`);
+const selectOwnRun = statement<RunRow>(
+  `select ${runColumnsText} from scheduler.runs r where r.id = $1 and r.account_id = $2`,
+);
 
 /** A run, locked; after the lock on its schedule. */
 export async function lockRun(db: Db, id: string): Promise<RunRow | undefined> {
-  const [row] = await db<RunRow[]>`select ${runColumns(db)} from scheduler.runs r where r.id = ${id} for update`;
+  const [row] = await selectLocked(db, id);
   return row;
 }
+const selectLocked = statement<RunRow>(`select ${runColumnsText} from scheduler.runs r where r.id = $1 for update`);
 
 /** Active runs of a schedule, or one of them, locked. */
 export async function lockActive(db: Db, scheduleId: string, id?: string): Promise<RunRow[]> {
   return db<RunRow[]>`
     select ${runColumns(db)} from scheduler.runs r
-    where r.schedule_id = ${scheduleId} and r.state in ${db(runStates.sql('active'))}
+    where r.schedule_id = ${scheduleId} and r.state in ${runStates.sql('active')(db)}
       ${id === undefined ? db`` : db`and r.id = ${id}`}
     order by r.ordinal for update`;
 }
@@ -225,12 +230,12 @@ export async function probeRuns(
     select
       exists (select 1 from scheduler.runs where state = 'running' and (lease_expires_at <= ${now()}
           or started_at + make_interval(secs => timeout_s + ${timeoutGraceSeconds}) <= ${now()}))
-        or exists (select 1 from scheduler.runs where state in ${db(runStates.sql('waiting'))}
+        or exists (select 1 from scheduler.runs where state in ${runStates.sql('waiting')(db)}
           and created_at <= ${now()} - interval '24 hours' and not_before <= ${now()} - interval '24 hours') as overdue,
       exists (select 1 from scheduler.runs where state = 'pending' and late_at <= ${now()}) as late,
-      exists (select 1 from scheduler.runs where kind = 'chain' and state in ${db(runStates.sql('unasked'))})
+      exists (select 1 from scheduler.runs where kind = 'chain' and state in ${runStates.sql('unasked')(db)})
         or exists (select 1 from scheduler.runs where parent_run_id is not null
-          and state in ${db(runStates.sql('active'))}) as chains,
+          and state in ${runStates.sql('active')(db)}) as chains,
       exists (select 1 from scheduler.runs where state = 'pending' and pool = 'cloud' and kind <> 'chain'
         and not_before <= ${now()}) as cloud`;
   return row ?? { overdue: false, late: false, chains: false, cloud: false };
@@ -238,7 +243,7 @@ export async function probeRuns(
 
 /** Runs under way whose key has ended; the keys that have runs are found by their index, one step each. */
 export async function listKeyless(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
-  const isActive = db`state in ${db(runStates.sql('active'))}`;
+  const isActive = db`state in ${runStates.sql('active')(db)}`;
   return db`
     with recursive asking as (
       (select key_id from scheduler.runs where ${isActive} and key_id is not null order by key_id limit 1)
@@ -261,7 +266,7 @@ export async function listOverdue(db: Db, now: string, limit: number): Promise<{
       limit ${limit})
     union
     (select id, schedule_id from scheduler.runs
-      where state in ${db(runStates.sql('waiting'))} and created_at <= ${now}::timestamptz - interval '24 hours'
+      where state in ${runStates.sql('waiting')(db)} and created_at <= ${now}::timestamptz - interval '24 hours'
         and not_before <= ${now}::timestamptz - interval '24 hours'
       order by created_at limit ${limit})`;
 }
@@ -298,7 +303,7 @@ export async function trimRuns(db: Db, most: number, piece = 5_000): Promise<num
       const { count } = await db`
         delete from scheduler.runs where id in (
           select id from scheduler.runs
-          where account_id = ${accountId} and state not in ${db(runStates.sql('active'))}
+          where account_id = ${accountId} and state not in ${runStates.sql('active')(db)}
             and ordinal < (select ordinal from scheduler.runs where account_id = ${accountId}
               order by ordinal desc offset ${most - 1} limit 1)
           order by ordinal limit ${piece})`;
@@ -313,5 +318,5 @@ export async function sweepRuns(db: Db, before: string): Promise<void> {
   await db`
     delete from scheduler.runs
     where created_at < ${before}
-      and state not in ${db(runStates.sql('active'))}`;
+      and state not in ${runStates.sql('active')(db)}`;
 }

@@ -1,5 +1,6 @@
 import { badRequest } from '../base/errors.ts';
 import type { Db, Fragment } from './db.ts';
+import { statement } from './statement.ts';
 
 /** Which page of a list is asked for: `page` of the contract. */
 export interface PageQuery {
@@ -28,12 +29,33 @@ function isInstant(text: string): boolean {
 export function pageEnd(db: Db, page: PageQuery, { at, id }: { at: Fragment; id: Fragment }): Fragment {
   const end = db`order by ${at} desc, ${id} desc limit ${page.limit + 1}`;
   if (page.cursor === undefined) return end;
-  const [, lastAt, lastId] = cursorText.exec(Buffer.from(page.cursor, 'base64url').toString()) ?? [];
-  if (lastAt === undefined || lastId === undefined || !isInstant(lastAt)) {
-    throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
-  }
+  const [lastAt, lastId] = placeOf(page.cursor);
   // As text: the driver would cut it to milliseconds.
   return db`and (${at}, ${id}) < (${lastAt}::text::timestamptz, ${lastId}::uuid) ${end}`;
+}
+
+/**
+ * A list's query with its two texts, with a cursor and without, made once. `text` ends in its conditions, of which `$1` is
+ * the only value; order and cursor are those of `pageEnd`.
+ */
+export function pagedStatement<R extends object>(
+  text: string,
+  { at, id }: { at: string; id: string },
+): (db: Db, value: string, page: PageQuery) => Promise<R[]> {
+  const end = `order by ${at} desc, ${id} desc limit $2`;
+  const first = statement<R>(`${text} ${end}`);
+  const later = statement<R>(`${text} and (${at}, ${id}) < ($3::text::timestamptz, $4::uuid) ${end}`);
+  return (db, value, { limit, cursor }) =>
+    cursor === undefined ? first(db, value, limit + 1) : later(db, value, limit + 1, ...placeOf(cursor));
+}
+
+/** The last row that a client has seen. Throws 400 for a cursor that no list has answered. */
+function placeOf(cursor: string): [at: string, id: string] {
+  const [, at, id] = cursorText.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (at === undefined || id === undefined || !isInstant(at)) {
+    throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
+  }
+  return [at, id];
 }
 
 /** The rows of a page, and where the next one begins when there is one: when there are more rows, or `more` says so. */

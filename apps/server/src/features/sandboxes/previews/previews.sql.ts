@@ -49,7 +49,7 @@ export async function validPreviews(db: Db, time: Time, hashes: readonly string[
     select encode(token_hash, 'hex') as hash
     from sandboxes.previews p join sandboxes.sandboxes s on s.id = p.sandbox_id
     where token_hash in (select decode(given, 'hex') from unnest(${[...hashes]}::text[]) as given)
-      and s.state not in ${db(sandboxStates.sql('over'))} and ${isValid(db, time)}`;
+      and s.state not in ${sandboxStates.sql('over')(db)} and ${isValid(db, time)}`;
   return rows.map((row) => row.hash);
 }
 

@@ -1,20 +1,9 @@
 import type { Db } from '../../../kernel/db/db.ts';
-import type { Deal } from '../../../kernel/share/places.ts';
+import { fragmentOf, statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
-import { runColumns, type RunRow } from '../scheduler.sql.ts';
+import type { Deal } from '../../../kernel/share/places.ts';
 import { runs } from '../scheduler.moves.ts';
-
-/**
- * Runs of one schedule go one after the other, in the order of their slots: also after an attempt that was ended, whose
- * process may live until its holder says that it is gone, or its lease is over.
- */
-const isNext = (db: Db, now: string) => db`not exists (
-  select 1 from scheduler.runs other
-  where other.schedule_id = r.schedule_id
-    and (other.state = 'running'
-      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))
-  and not exists (
-    select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
+import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
 /** Who claims for how long. */
 export interface Claim {
@@ -23,14 +12,27 @@ export interface Claim {
   leaseUntil: string;
 }
 
-const { claim: claimMove, keep } = runs.moves;
-const claimable = listText(claimMove.from);
-const claimed = listText(claimMove.outcomes.map(({ to }) => to));
-const renewable = listText(keep.from);
+// As text: a plan that does not know the states cannot use the partial indexes.
+const claimable = listText(runs.moves.claim.from);
+const claimed = listText(runs.moves.claim.outcomes.map(({ to }) => to));
+const renewable = fragmentOf(listText(runs.moves.keep.from));
 
-/** What makes a run this holder's: the columns of the move `claim`, with which a test compares them. */
-const held = (db: Db, claim: Claim) => db`
-  state = ${db(claimed)}, holder_id = ${claim.holderId}, started_at = ${claim.now}, lease_expires_at = ${claim.leaseUntil},
+/**
+ * Runs of one schedule go one after the other, in the order of their slots: also after an attempt that was ended, whose
+ * process may live until its holder says that it is gone, or its lease is over. `now` is a place of the statement, as are
+ * those of the pieces below.
+ */
+const isNext = (now: string): string => `not exists (
+  select 1 from scheduler.runs other
+  where other.schedule_id = r.schedule_id
+    and (other.state = 'running'
+      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))
+  and not exists (
+    select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
+
+/** What makes a run its holder's: the columns of the move `claim`, with which a test compares them. */
+const held = (holder: string, now: string, leaseUntil: string): string => `
+  state = ${claimed}, holder_id = ${holder}, started_at = ${now}, lease_expires_at = ${leaseUntil},
   late_at = null, error = null, exit_code = null, log_tail = null`;
 
 /** A machine that claims, and what it may run. */
@@ -40,14 +42,41 @@ export interface ClaimingHost {
   tags: string[];
 }
 
+/** Account, device, kinds, now, until when the lease is, and tags of a machine that claims. */
+const [account, device, kinds, now, leaseUntil, tags] = [
+  '$1::uuid',
+  '$2::uuid',
+  '$3::text[]',
+  '$4::timestamptz',
+  '$5::timestamptz',
+  '$6::text[]',
+];
+const valuesOf = (accountId: string, host: ClaimingHost, claim: Claim) =>
+  [accountId, host.deviceId, host.kinds, claim.now, claim.leaseUntil, host.tags] as const;
+
 /** Of a pending run: the machine may run it now. A shell run needs the machine's approval of its command. */
-const isRunnable = (db: Db, accountId: string, host: ClaimingHost, claim: Claim) => db`
-  r.account_id = ${accountId} and r.state in ${db(claimable)} and r.pool = 'host'
-  and r.not_before <= ${claim.now} and r.kind = any(${host.kinds}) and not (${host.deviceId} = any(r.refused_by))
+const isRunnable = `
+  r.account_id = ${account} and r.state in ${claimable} and r.pool = 'host'
+  and r.not_before <= ${now} and r.kind = any(${kinds}) and not (${device} = any(r.refused_by))
   and (r.kind <> 'shell' or exists (
     select 1 from schedules.approval_view a
-    where a.schedule_id = r.schedule_id and a.device_id = ${host.deviceId} and a.command_hash = r.command_hash))
-  and ${isNext(db, claim.now)}`;
+    where a.schedule_id = r.schedule_id and a.device_id = ${device} and a.command_hash = r.command_hash))
+  and ${isNext(now)}`;
+
+const takeForHost = (lock: string): string => `
+  with next as (
+    select r.id from scheduler.runs r
+    where (r.target_type = 'any'
+        or (r.target_type = 'host' and r.target_id = ${device})
+        or (r.target_type = 'tags' and r.target_tags <@ ${tags}))
+      and ${isRunnable}
+    order by r.scheduled_for, r.id limit 1
+    for update of r ${lock}
+  )
+  update scheduler.runs as r set ${held(device, now, leaseUntil)} from next where r.id = next.id
+  returning ${runColumnsText}`;
+const takeFree = statement<RunRow>(takeForHost('skip locked'));
+const takePatiently = statement<RunRow>(takeForHost(''));
 
 /**
  * Takes the run that is due longest and whose target is this machine; `patient`: also one whose row somebody looks at in
@@ -60,20 +89,32 @@ export async function claimForHost(
   claim: Claim,
   patient: boolean,
 ): Promise<RunRow | undefined> {
-  const [row] = await db<RunRow[]>`
-    with next as (
-      select r.id from scheduler.runs r
-      where (r.target_type = 'any'
-          or (r.target_type = 'host' and r.target_id = ${host.deviceId})
-          or (r.target_type = 'tags' and r.target_tags <@ ${host.tags}::text[]))
-        and ${isRunnable(db, accountId, host, claim)}
-      order by r.scheduled_for, r.id limit 1
-      for update of r ${patient ? db`` : db`skip locked`}
-    )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
-    returning ${runColumns(db)}`;
+  const [row] = await (patient ? takePatiently : takeFree)(db, ...valuesOf(accountId, host, claim));
   return row;
 }
+
+const takeFailover = statement<RunRow>(`
+  with online as materialized (
+    select device_id, coalesce(tags, reported_tags) as tags from scheduler.hosts
+    where account_id = ${account} and last_seen > ${now} - interval '45 s'
+  ),
+  next as (
+    select r.id from scheduler.runs r
+    where r.failover is not null
+      and not exists (select 1 from online o
+        where (r.target_type = 'host' and o.device_id = r.target_id)
+          or (r.target_type = 'tags' and o.tags @> r.target_tags))
+      and ${tags} @> (
+        select array(select json_array_elements_text(s.wanted))
+        from json_array_elements(r.failover) with ordinality s(wanted, rank)
+        where exists (select 1 from online o where o.tags @> array(select json_array_elements_text(s.wanted)))
+        order by s.rank limit 1)
+      and ${isRunnable}
+    order by r.scheduled_for, r.id limit 1
+    for update of r skip locked
+  )
+  update scheduler.runs as r set ${held(device, now, leaseUntil)} from next where r.id = next.id
+  returning ${runColumnsText}`);
 
 /**
  * Takes a run whose target is not there: its failover sets are tried in order, and the first one of which a machine was
@@ -85,68 +126,58 @@ export async function claimFailover(
   host: ClaimingHost,
   claim: Claim,
 ): Promise<RunRow | undefined> {
-  const [row] = await db<RunRow[]>`
-    with online as materialized (
-      select device_id, coalesce(tags, reported_tags) as tags from scheduler.hosts
-      where account_id = ${accountId} and last_seen > ${claim.now}::timestamptz - interval '45 s'
-    ),
-    next as (
-      select r.id from scheduler.runs r
-      where r.failover is not null
-        and not exists (select 1 from online o
-          where (r.target_type = 'host' and o.device_id = r.target_id)
-            or (r.target_type = 'tags' and o.tags @> r.target_tags))
-        and ${host.tags}::text[] @> (
-          select array(select json_array_elements_text(s.wanted))
-          from json_array_elements(r.failover) with ordinality s(wanted, rank)
-          where exists (select 1 from online o where o.tags @> array(select json_array_elements_text(s.wanted)))
-          order by s.rank limit 1)
-        and ${isRunnable(db, accountId, host, claim)}
-      order by r.scheduled_for, r.id limit 1
-      for update of r skip locked
-    )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
-    returning ${runColumns(db)}`;
+  const [row] = await takeFailover(db, ...valuesOf(accountId, host, claim));
   return row;
 }
+
+const isWaiting = `state in ${claimable} and pool = 'cloud'`;
+const takeForCloud = statement<RunRow>(`
+  with recursive accounts as (
+    (select account_id from scheduler.runs where ${isWaiting} order by account_id limit 1)
+    union all
+    select (select w.account_id from scheduler.runs w
+        where ${isWaiting} and w.account_id > a.account_id order by w.account_id limit 1)
+      from accounts a where a.account_id is not null
+  ),
+  taken as (
+    select * from unnest($1::uuid[], $2::int[]) as t(account_id, places)
+  ),
+  dealt as (
+    select w.id from accounts a join accounts.standing_view v on v.id = a.account_id and v.may_run
+      left join taken t on t.account_id = a.account_id cross join lateral (
+      select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
+      from scheduler.runs r
+      where r.account_id = a.account_id and r.state in ${claimable} and r.pool = 'cloud'
+        and r.kind = any($3::text[]) and r.not_before <= $4::timestamptz and ${isNext('$4::timestamptz')}
+      order by r.scheduled_for, r.id limit $5::int
+    ) w
+    where w.turn <= $5::int
+    order by w.turn, w.scheduled_for, w.id limit $6::int
+  ),
+  next as (
+    select r.id from scheduler.runs r join dealt using (id)
+    where r.state in ${claimable} for update of r skip locked
+  )
+  update scheduler.runs as r set ${held('$7::uuid', '$4::timestamptz', '$8::timestamptz')} from next where r.id = next.id
+  returning ${runColumnsText}`);
 
 /**
  * Takes runs of the cloud of these kinds; chains run by themselves. They are dealt by account in turn: the first of each
  * account that has none, then the second, as far as the places go. The accounts are found by the index, one step each;
  * one that may not run anything gets none.
  */
-export async function claimForCloud(db: Db, kinds: string[], deal: Deal, claim: Claim): Promise<RunRow[]> {
-  const isWaiting = db`state in ${db(claimable)} and pool = 'cloud'`;
-  return db<RunRow[]>`
-    with recursive accounts as (
-      (select account_id from scheduler.runs where ${isWaiting} order by account_id limit 1)
-      union all
-      select (select w.account_id from scheduler.runs w
-          where ${isWaiting} and w.account_id > a.account_id order by w.account_id limit 1)
-        from accounts a where a.account_id is not null
-    ),
-    taken as (
-      select * from unnest(${[...deal.taken.keys()]}::uuid[], ${[...deal.taken.values()]}::int[]) as t(account_id, places)
-    ),
-    dealt as (
-      select w.id from accounts a join accounts.standing_view v on v.id = a.account_id and v.may_run
-        left join taken t on t.account_id = a.account_id cross join lateral (
-        select r.id, r.scheduled_for, coalesce(t.places, 0) + row_number() over (order by r.scheduled_for, r.id) as turn
-        from scheduler.runs r
-        where r.account_id = a.account_id and r.state in ${db(claimable)} and r.pool = 'cloud'
-          and r.kind = any(${kinds}) and r.not_before <= ${claim.now} and ${isNext(db, claim.now)}
-        order by r.scheduled_for, r.id limit ${deal.mostOfOne}
-      ) w
-      where w.turn <= ${deal.mostOfOne}
-      order by w.turn, w.scheduled_for, w.id limit ${deal.total}
-    ),
-    next as (
-      select r.id from scheduler.runs r join dealt using (id)
-      where r.state in ${db(claimable)} for update of r skip locked
-    )
-    update scheduler.runs as r set ${held(db, claim)} from next where r.id = next.id
-    returning ${runColumns(db)}`;
-}
+export const claimForCloud = (db: Db, ofKinds: string[], deal: Deal, claim: Claim): Promise<RunRow[]> =>
+  takeForCloud(
+    db,
+    [...deal.taken.keys()],
+    [...deal.taken.values()],
+    ofKinds,
+    claim.now,
+    deal.mostOfOne,
+    deal.total,
+    claim.holderId,
+    claim.leaseUntil,
+  );
 
 /** Those of the accounts that may not run anything now. */
 export async function findSuspended(db: Db, accountIds: string[]): Promise<string[]> {
@@ -167,7 +198,7 @@ export async function renewLease(
       cost_micro_usd = r.cost_before_micro_usd
         + greatest(r.cost_micro_usd - r.cost_before_micro_usd, coalesce(${costMicroUsd}::bigint, 0))
     where r.id = ${held.id} and r.attempt = ${held.attempt} and r.holder_id = ${held.holderId}
-      and r.state in ${db(renewable)} and r.lease_expires_at > ${values.now}
+      and r.state in ${renewable(db)} and r.lease_expires_at > ${values.now}
     returning ${runColumns(db)}`;
   return row;
 }

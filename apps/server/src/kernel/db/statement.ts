@@ -1,0 +1,21 @@
+import type { Db, Fragment } from './db.ts';
+
+type Value = string | number | boolean | Date | null | Uint8Array | readonly (string | number | boolean)[];
+
+const prepared = { prepare: true };
+
+/**
+ * A query whose text is made once, when its file is loaded, with `$1`, `$2`, … for its values: for what runs with every
+ * request. A text put together of pieces costs a query object a piece, and is joined and looked up anew each time: 46 of
+ * the 186 µs of a list.
+ */
+export const statement =
+  <R extends object>(text: string) =>
+  (db: Db, ...values: readonly Value[]): Promise<R[]> =>
+    db.unsafe<R[]>(text, values as never[], prepared);
+
+/** A part of a query that has no values of its own; made once, as its text is. */
+export function fragmentOf(text: string): (db: Db) => Fragment {
+  const template = Object.assign([text], { raw: [text] });
+  return (db) => db(template);
+}
