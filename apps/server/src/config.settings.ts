@@ -54,6 +54,11 @@ export const settings = {
   SVC_DATABASE_TIMEOUT_MS: integer(100, 3_600_000)
     .default(5_000)
     .describe('milliseconds that a statement of a request may take; past it: 503 `unavailable`'),
+  SVC_DATABASE_POOL: integer(2, 100)
+    .optional()
+    .describe(
+      'connections for requests, of each process; two more are for work in the background; default cores + 1, from 3 to 10',
+    ),
   SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
     .optional()
     .describe('NATS server as the bus between gateways; default: Postgres LISTEN/NOTIFY'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ConfigError, loadConfig, type SettingName, settingRows, unknownSettings } from './config.ts';
@@ -52,6 +52,7 @@ describe('settings', () => {
   const malformed: Partial<Record<SettingName, string[]>> = {
     SVC_PORT: ['x', '-1', '65536', '1.5', '80 81', ' ', 'Infinity', '0x50', '1e3'],
     SVC_DATABASE_URL: ['localhost', 'mysql://x', 'http://x', '/tmp/socket'],
+    SVC_DATABASE_POOL: ['1', '101', 'x'],
     SVC_NATS_URL: ['localhost:4222', 'http://x', 'amqp://x'],
     SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
     SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],
@@ -113,6 +114,11 @@ describe('settings', () => {
     const { mail } = load({ SVC_SMTP_URL: 'smtp://mail.example.com:587', SVC_MAIL_FROM: 'svc <bot@example.com>' });
     assert.deepEqual(mail, { smtpUrl: 'smtp://mail.example.com:587', from: 'svc <bot@example.com>' });
     assert.equal(load({ SVC_MAIL_FROM: 'bot@example.com' }).mail, undefined);
+  });
+
+  test('as many connections as the machine has cores and one, from 3 to 10, unless the setting says how many', () => {
+    const most = Math.min(Math.max(availableParallelism() + 1, 3), 10);
+    assert.deepEqual([load({}).databasePool, load({ SVC_DATABASE_POOL: '25' }).databasePool], [most, 25]);
   });
 
   test('addresses follow the base URL, slashes at its end aside', () => {

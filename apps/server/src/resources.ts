@@ -31,7 +31,8 @@ export interface Opened<T> {
   close: () => Promise<void>;
 }
 
-const gatewayPool = 10;
+/** For what nobody waits for: a long statement or transaction there is in the way of no request. */
+const backgroundPool = 2;
 
 /** Runs `work`; when it fails and the setting is set, the fault is told under the setting's name. */
 async function orNamed<T>(setting: string, value: string | undefined, work: () => T | Promise<T>): Promise<T> {
@@ -74,10 +75,10 @@ export async function openKernel(
   // Whatever fails in here ends what was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
   const base = await openBase(config, log, { clock, database, ended, opening });
-  const { sql, dataDir, target } = base;
+  const { sql, background, dataDir, target } = base;
   const metrics = createMetrics();
-  const usage = opening.adopt(createUsageRecorder(sql, clock, log, metrics), (open) => open.close());
-  const audit = opening.adopt(createAuditRecorder(sql, clock, log, metrics), (open) => open.close());
+  const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
+  const audit = opening.adopt(createAuditRecorder(background, clock, log, metrics), (open) => open.close());
   const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const kernel: Kernel = {
@@ -169,8 +170,11 @@ async function openBase(
   const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => prepareDatabase(database.target));
   const target = asApplication(database.target);
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
-  const pool = openDatabase(target, gatewayPool, { deadline: config.databaseDeadline });
-  const sql = opening.adopt(pool, (open) => open.end({ timeout: 2 }));
+  const open = (most: number): Sql => {
+    const pool = openDatabase(target, most, { deadline: config.databaseDeadline });
+    return opening.adopt(pool, (opened) => opened.end({ timeout: 2 }));
+  };
+  const [sql, background] = [open(config.databasePool), open(backgroundPool)];
   const bus = opening.adopt(await openBus(config, target, clock, log), (open) => open.close());
   const gateways = await Gateways.join({ sql, bus, clock, log, lease: true });
   opening.defer(() => gateways.close());
@@ -185,7 +189,7 @@ async function openBase(
       ended(reason);
     },
   );
-  return { sql, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir, target };
+  return { sql, background, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir, target };
 }
 
 /** Seals and opens nothing while the process may hold another key than the database: callers `prove` before. */

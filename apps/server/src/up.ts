@@ -74,7 +74,7 @@ export async function up(
   // One that was named is run by somebody else; without Linux there is none.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   if (isOurs) node = superviseSandboxd(kernel, options);
-  if (role.works) await kernel.jobs.start(app.jobs, kernel);
+  if (role.works) await kernel.jobs.start(app.jobs, { ...kernel, sql: kernel.background });
   else log.info('what is due by the clock is done by another process: svc up --only worker');
   running.defer(
     writeRunning(kernel.dataDir, {

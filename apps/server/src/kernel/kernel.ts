@@ -21,6 +21,8 @@ export interface Kernel {
   /** Where files of this machine are kept. */
   readonly dataDir: string;
   readonly sql: Sql;
+  /** Connections for jobs and tickers, whose statements and transactions may be long. */
+  readonly background: Sql;
   readonly bus: Bus;
   readonly gateways: Gateways;
   readonly clock: Clock;

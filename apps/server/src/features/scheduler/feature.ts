@@ -50,7 +50,8 @@ const trim: JobDefinition = {
 export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends): Feature {
   const claims = new Claims(parts, backends.rights);
   const cloud = new CloudRunner(parts, backends);
-  const ticker = new Ticker(parts, () => cloud.look());
+  const inBackground = { ...parts, kernel: { ...parts.kernel, sql: parts.kernel.background } };
+  const ticker = new Ticker(inBackground, () => cloud.look());
   return {
     ...schedulerManifest,
     operations: {
