@@ -75,11 +75,11 @@ export async function openKernel(
   // Whatever fails in here ends what was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
   const base = await openBase(config, log, { clock, database, ended, opening });
-  const { sql, background, dataDir, target } = base;
+  const { sql, background, dataDir } = base;
   const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
   const audit = opening.adopt(createAuditRecorder(background, clock, log, metrics), (open) => open.close());
-  const jobs = opening.adopt(openJobs(target, log), (open) => open.close());
+  const jobs = opening.adopt(openJobs({ sql: background, clock, log }), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const kernel: Kernel = {
     config,
@@ -189,7 +189,7 @@ async function openBase(
       ended(reason);
     },
   );
-  return { sql, background, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir, target };
+  return { sql, background, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir };
 }
 
 /** Seals and opens nothing while the process may hold another key than the database: callers `prove` before. */

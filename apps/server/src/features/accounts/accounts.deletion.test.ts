@@ -209,16 +209,16 @@ describe('svc accounts delete', () => {
     const account = await small();
     await markDeleted(kernel, account.id, byCommand);
     const job = deleteOn(accountData);
-    await job.run(kernel, {});
+    await job.run(kernel);
     assert.ok((await traces(sql, account.id))['accounts.accounts'], 'somebody is at it');
     await sql`update accounts.deletions set tried_at = now() - interval '3 minutes' where account_id = ${account.id}`;
-    await job.run(kernel, {});
+    await job.run(kernel);
     assert.deepEqual(await traces(sql, account.id), { 'accounts.deletions': 1, 'kernel.audit': 2 });
     await sql`insert into devices.devices (account_id, id, name) values (${account.id}, ${randomUUID()}, 'late')`;
-    await job.run(kernel, {});
+    await job.run(kernel);
     assert.deepEqual(await traces(sql, account.id), { 'accounts.deletions': 1, 'kernel.audit': 2 });
     await sql`update accounts.deletions set done_at = now() - interval '25 hours' where account_id = ${account.id}`;
-    await job.run(kernel, {});
+    await job.run(kernel);
     assert.deepEqual(await traces(sql, account.id), { 'kernel.audit': 2 });
   });
 
@@ -286,7 +286,7 @@ describe('svc accounts delete', () => {
     assert.equal(report['left to the running platform: sandboxes.running'], 1);
     const { 'artifacts.artifacts': left, ...others } = await traces(sql, account.id);
     assert.deepEqual([left, Object.keys(others).sort()], [1, ['accounts.deletions', 'kernel.audit']]);
-    await artifactsFeature.jobs?.[0]?.run(kernel, {});
+    await artifactsFeature.jobs?.[0]?.run(kernel);
     assert.deepEqual((await traces(sql, account.id))['artifacts.artifacts'], undefined);
     await sql`delete from sandboxes.nodes where id = ${node}`;
   });

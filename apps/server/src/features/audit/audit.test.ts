@@ -255,7 +255,7 @@ describe('the audit log of an account', () => {
       (await sql<{ action: string }[]>`select action from kernel.audit order by id`).map((r) => r.action);
     assert.deepEqual(await actions(), ['accounts.create', 'keys.create']);
     await sql`insert into kernel.audit (at, who, action) values (now() - interval '401 days', 'system', 'old')`;
-    await auditFeature.jobs?.[0]?.run({ ...kernel, log: createLog('silent') }, {});
+    await auditFeature.jobs?.[0]?.run({ ...kernel, log: createLog('silent') });
     assert.deepEqual(await actions(), ['accounts.create', 'keys.create']);
     assert.equal(second.kernel.config.auditDays, 400);
   });

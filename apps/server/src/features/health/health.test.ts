@@ -155,7 +155,7 @@ describe('health', () => {
       (await catalog()).providers.every(({ healthy }: { healthy: boolean }) => healthy),
       'before any probe',
     );
-    await probeProviders.run(gateway.kernel, {});
+    await probeProviders.run(gateway.kernel);
     assert.deepEqual(await catalog(), {
       ok: true,
       aliases: ['svc', 'svc-fast', 'svc-embed'],

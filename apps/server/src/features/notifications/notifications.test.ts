@@ -562,7 +562,7 @@ describe('notifications', () => {
     await settled();
     await sql`update notifications.notifications set created_at = now() - interval '91 days'
       where dedupe_key = ${dedupeKey}`;
-    await sweepNotifications.run(gateway.kernel, {});
+    await sweepNotifications.run(gateway.kernel);
     assert.equal((await inbox()).notifications.length, 1);
     await tell({ dedupeKey });
     assert.equal((await inbox()).notifications.length, 2);

@@ -254,7 +254,7 @@ describe('files of sandboxes', () => {
     const { kernel } = t.gateway;
     const { sql, blobs } = kernel;
     await sql`update artifacts.artifacts set expires_at = now() - interval '11 minutes' where id = ${old}`;
-    await artifactsFeature.jobs?.find(({ name }) => name === 'artifacts.sweep')?.run(kernel, {});
+    await artifactsFeature.jobs?.find(({ name }) => name === 'artifacts.sweep')?.run(kernel);
     const left = async (id: string) => [
       (await sql`select 1 from artifacts.artifacts where id = ${id}`).length,
       await blobs.size(`artifacts/${id}`),

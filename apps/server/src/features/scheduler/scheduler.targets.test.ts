@@ -340,7 +340,7 @@ describe('scheduler: hosts and targets', () => {
       await short.result(await short.claim(device), device, { ok: true });
       short.clock.leap(6 * 24 * hour);
     }
-    await short.gateway.app.jobs.find(({ name }) => name === 'scheduler.sweep')?.run(short.gateway.kernel, {});
+    await short.gateway.app.jobs.find(({ name }) => name === 'scheduler.sweep')?.run(short.gateway.kernel);
     assert.equal((await short.runsOf(schedule)).length, 1);
   });
 });

@@ -23,7 +23,7 @@ const afterCommit = Symbol('afterCommit');
 type AfterCommit = () => unknown;
 type Transaction = Db & { [afterCommit]?: AfterCommit[] };
 
-/** Connection options that pool, bus and jobs share. */
+/** Connection options that pool and bus share. */
 export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
   // postgres.js gets one server: with several it tries for ever, without a pause, while none answers.
   if ('url' in target) {

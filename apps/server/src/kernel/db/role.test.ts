@@ -8,7 +8,7 @@ import { applicationRole, asApplication, prepareApplicationRole } from './role.t
 describe('the role of the application', () => {
   const { gateway, database } = shared(() => openTest());
 
-  test('pool, bus and job queue of a gateway use it, and it is no superuser', async () => {
+  test('pool and bus of a gateway use it, and it is no superuser', async () => {
     const owner = openDatabase(database.target, 1);
     try {
       await gateway.kernel.sql`select 1`;

@@ -5,9 +5,6 @@ import { migrationLock } from './migrate.ts';
 /** The role under which a platform uses its embedded database: it reads and writes rows, and owns no table. */
 export const applicationRole = 'svc_app';
 
-/** The job queue keeps its own tables: it makes one for each of its jobs. */
-export const jobsSchema = 'pgboss';
-
 const fact = 'application_role';
 /** Count it up when what the role may do changes. */
 const version = Buffer.from('1');
@@ -28,7 +25,6 @@ export async function prepareApplicationRole(sql: Sql): Promise<void> {
     if (!role || !known?.equals(version)) {
       await createRole(db);
       await grantRows(db);
-      await giveJobs(db);
       await writeFact(db, fact, version);
     }
     await limitRows(db);
@@ -59,7 +55,7 @@ async function grantRows(db: Db): Promise<void> {
 async function limitRows(db: Db): Promise<void> {
   const views = await db<{ name: string }[]>`
     select c.oid::regclass::text as name from pg_class c
-    where c.relkind = 'v' and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema', ${jobsSchema})
+    where c.relkind = 'v' and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
       and has_table_privilege(${applicationRole}, c.oid, 'insert, update, delete')`;
   for (const { name } of views) await db.unsafe(`revoke insert, update, delete on ${name} from ${applicationRole}`);
   // A temporary table may stand in the way of one that a function of the owner means.
@@ -68,23 +64,4 @@ async function limitRows(db: Db): Promise<void> {
     revoke insert, update, delete on kernel.migrations from ${applicationRole};
     revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole};
     revoke temporary on database ${quoteIdentifier(database)} from public`);
-}
-
-async function giveJobs(db: Db): Promise<void> {
-  const owner = `owner to ${applicationRole}`;
-  await db.unsafe(`
-    create schema if not exists ${jobsSchema};
-    alter schema ${jobsSchema} ${owner};
-    do $$ declare one record; begin
-      for one in select oid::regclass as name from pg_class
-        where relnamespace = '${jobsSchema}'::regnamespace and relkind in ('r', 'p', 'v') loop
-        execute format('alter table %s ${owner}', one.name);
-      end loop;
-      for one in select oid::regprocedure as name from pg_proc where pronamespace = '${jobsSchema}'::regnamespace loop
-        execute format('alter routine %s ${owner}', one.name);
-      end loop;
-      for one in select oid::regtype as name from pg_type where typnamespace = '${jobsSchema}'::regnamespace and typtype = 'e' loop
-        execute format('alter type %s ${owner}', one.name);
-      end loop;
-    end $$`);
 }

@@ -382,7 +382,7 @@ describe('webhooks of notifications', () => {
     await ask('POST', `/${id}/test`);
     const [row] = await sql`select count(*)::int as n from notifications.webhook_attempts where webhook_id = ${id}`;
     assert.equal(row?.['n'], 200);
-    await sweepNotifications.run(gateway.kernel, {});
+    await sweepNotifications.run(gateway.kernel);
     assert.equal((await attemptsOf(id)).length, 1);
     await sql`delete from kernel.rate_windows`;
     const statuses = new Set<number>();

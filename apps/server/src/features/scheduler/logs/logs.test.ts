@@ -99,12 +99,12 @@ describe('scheduler: logs of runs', () => {
     await added(run, 0, 'first ');
     await added(run, 6, 'part ');
     const parts = async () => (await kernel.sql`select 1 from scheduler.log_parts where run_id = ${run.id}`).length;
-    await storeLogs.run(kernel, {});
+    await storeLogs.run(kernel);
     assert.equal(await parts(), 2, 'it may go on at any moment');
     // The last of it may come late.
     await t.result(run, device, { ok: true });
     t.clock.leap(6 * minute);
-    await storeLogs.run(kernel, {});
+    await storeLogs.run(kernel);
     const name = `schedule-logs/${t.account.id}/${run.id}`;
     assert.deepEqual([await parts(), await kernel.blobs.size(name)], [0, 11]);
     await added(run, 11, 'and more');
@@ -113,7 +113,7 @@ describe('scheduler: logs of runs', () => {
       ['first part and more', 'part and more', 'd more'],
     );
     t.clock.leap(6 * minute);
-    await storeLogs.run(kernel, {});
+    await storeLogs.run(kernel);
     assert.deepEqual([await parts(), await kernel.blobs.size(name), await read(run, 6)], [0, 19, 'part and more']);
     await sweepLogs(kernel, new Date(t.clock.now() + 29 * 24 * hour).toISOString());
     assert.equal(await read(run), 'first part and more');
@@ -165,7 +165,7 @@ describe('scheduler: logs of runs', () => {
     const run = await begin();
     await added(run, 0, 'x');
     t.clock.leap(6 * minute);
-    await storeLogs.run(t.gateway.kernel, {});
+    await storeLogs.run(t.gateway.kernel);
     const { schedulerManifest } = await import('../index.ts');
     const report = await schedulerManifest.data?.end?.(t.gateway.kernel, { accountId: t.account.id, email: undefined });
     assert.deepEqual(report, { deleted: { 'blobs of logs': 1 } });

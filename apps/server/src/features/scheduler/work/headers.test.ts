@@ -129,7 +129,7 @@ describe('scheduler: headers of webhooks are secrets', () => {
     await sql`update schedules.schedules set spec = ${clear} where id = ${made.id}`;
     assert.deepEqual((await t.get(made.id)).spec.headers, { 'x-a': '***', 'x-b': '***' });
     assert.equal((await sent(made))['x-a'], 'clear-secret');
-    await sealClearHeaders.run(t.gateway.kernel, {});
+    await sealClearHeaders.run(t.gateway.kernel);
     assert.doesNotMatch(await stored(made.id), /clear-secret/);
     assert.equal((await sent(made))['x-a'], 'clear-secret');
     // It makes runs that have no values of their own.
@@ -209,7 +209,7 @@ describe('scheduler: headers of webhooks are secrets', () => {
     assert.equal((await patch(plain, { name: 'renamed' })).status, 200);
     await sql`update schedules.schedules set spec = ${spec({ 'x-a': '***', 'x-b': 'y' })}, sealed_headers = null
       where id = ${plain.id}`;
-    await sealClearHeaders.run(kernel, {});
+    await sealClearHeaders.run(kernel);
     assert.doesNotMatch(await stored(clear.id), /clear-secret/);
     const headers = await sent(plain);
     assert.deepEqual([headers['x-a'], headers['x-b']], ['***', 'y']);
