@@ -12,7 +12,7 @@ import {
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { Places } from '../../kernel/share/places.ts';
+import { Share } from '../../kernel/share/share.ts';
 import type { Spending } from '../keys/index.ts';
 import { type Choice, Lanes } from '../providers/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';
@@ -37,7 +37,7 @@ import type { Timers } from './inference.timers.ts';
 import { type AskTurn, type Turn, type Turned, TurnReader, type TurnWork } from './inference.turn.ts';
 
 /** Answers that are under way at once in a process, and those of one account. */
-const places = { total: 8_192, mostOfOne: 4_096 };
+const places = { total: 8_192, ofOne: 4_096 };
 /** Tokens of an answer without a limit, of a key with a cap. */
 const usualOutput = 8_192;
 /** Carries requests to lanes, one after the other until one answers. */
@@ -45,7 +45,7 @@ export class Inference {
   readonly lanes: Lanes;
   readonly meter: Meter;
   readonly #kernel: Kernel;
-  readonly #places = new Places(places);
+  readonly #places = new Share(places);
   readonly #failover: Failover;
 
   constructor(kernel: Kernel, spending: Spending) {

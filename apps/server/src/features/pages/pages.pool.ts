@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cancel } from '../../kernel/base/clock.ts';
-import { FairTurns, GivenBack } from '../../kernel/share/fair-turns.ts';
+import { GivenBack, Share } from '../../kernel/share/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Results, Work } from './pages.work.ts';
 import type { Said } from './pages.worker.ts';
@@ -47,7 +47,7 @@ interface Hand {
  */
 export class Pool {
   readonly #kernel: Pick<Kernel, 'clock' | 'log'>;
-  readonly #turns = new FairTurns({ atOnce: most, mostOfOne, waitingOfOne: 64, lends: true });
+  readonly #turns = new Share({ total: most, ofOne: mostOfOne, waitingOfOne: 64, lends: true });
   readonly #idle: Hand[] = [];
   readonly #all = new Set<ChildProcess>();
 

@@ -1,5 +1,5 @@
 import { pageAddress } from '@svc/extraction';
-import { FairTurns } from '../../kernel/share/fair-turns.ts';
+import { Share } from '../../kernel/share/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
 import { Pool } from './pages.pool.ts';
@@ -68,7 +68,7 @@ interface Purpose<T> {
 }
 
 /** Requests to strangers' servers at once: each may hold 3 MB and its worker's answer. */
-const fetches = { atOnce: 64, mostOfOne: 10, waitingOfOne: 64 };
+const fetches = { total: 64, ofOne: 10, waitingOfOne: 64 };
 const accept = 'text/html,application/xhtml+xml,application/pdf,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1';
 /** Pages that send their reader on at once, one after the other. */
 const mostRefreshes = 3;
@@ -79,7 +79,7 @@ const operator = 'operator';
 export class Pages {
   readonly #kernel: Pick<Kernel, 'outbound' | 'clock' | 'log' | 'sql'>;
   readonly pool: Pool;
-  readonly #fetches = new FairTurns(fetches);
+  readonly #fetches = new Share(fetches);
 
   constructor(kernel: Pick<Kernel, 'outbound' | 'clock' | 'log' | 'sql'>) {
     this.#kernel = kernel;

@@ -8,12 +8,11 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Connections } from '../../../kernel/share/connections.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { Strangers } from '../../../kernel/mount/strangers.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
-import { Turns } from '../../../kernel/share/turns.ts';
+import { Share } from '../../../kernel/share/share.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import {
   type Asked,
@@ -32,7 +31,7 @@ import { type FoundPreview, findPreview, validPreviews } from './previews.sql.ts
 const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Connections into sandboxes at a time; a browser opens six, and a socket for each page. */
-const limits = { total: 1_024, ofAccount: 512, of: { preview: 64, sandbox: 128 } };
+const limits = { total: 1_024, ofOne: 512, of: { preview: 64, sandbox: 128 } };
 /** Connections that wait for a request with a valid token; of more, the oldest is ended. */
 const mostWaiting = 256;
 const waitMs = 10_000;
@@ -42,7 +41,9 @@ const idleMs = 15 * 60_000;
 /** How often what is open is looked at: it ends within 10 s after its key or account may not go on. */
 const lookEveryMs = 3_000;
 /** Tokens that are looked up at once, and that wait for it: strangers must not keep the database busy. */
-const lookups = { atOnce: 8, waiting: 1_024 };
+const lookups = { total: 8, ofOne: 8, waitingOfOne: 1_024 };
+/** Nobody is known yet who asks: all of them stand in one line. */
+const strangers = '';
 
 interface Admitted {
   asked: Asked;
@@ -84,8 +85,8 @@ export class PreviewListener {
   readonly #nodes: Nodes;
   readonly #server: Server;
   readonly #strangers: Strangers;
-  readonly #lookups = new Turns(lookups);
-  readonly #open = new Connections(limits);
+  readonly #lookups = new Share(lookups);
+  readonly #open = new Share(limits);
   readonly #passages = new Set<Passage>();
   /** Connections without a passage, since when, oldest first. */
   readonly #waiting = new Map<Socket, number>();
@@ -168,7 +169,7 @@ export class PreviewListener {
     const { headers } = request;
     const asked = askedOf(request.url ?? '/', headers, config.previewDomain);
     if (!asked) return invalid;
-    const row = await this.#lookups.run(() => findPreview(sql, clock, hashOf(asked.token)));
+    const row = await this.#lookups.run(strangers, () => findPreview(sql, clock, hashOf(asked.token)));
     if (!row || (asked.port !== undefined && asked.port !== row.port)) return this.#refuseStranger(request);
     if (asked.by === 'path' && isBrowser(headers)) return toOwnOrigin(asked, request);
     return { asked, row, leftMs: row.left_ms };
@@ -183,7 +184,10 @@ export class PreviewListener {
   /** Connects a client to the port that it may reach. */
   async #pass({ asked, row, leftMs }: Admitted, client: Socket, isUploading: () => boolean) {
     const preview = hashOf(asked.token).toString('hex');
-    const giveBack = this.#open.open(row.account_id, { preview, sandbox: row.sandbox_id }, () => client.destroy());
+    const giveBack = this.#open.take(row.account_id, {
+      of: { preview, sandbox: row.sandbox_id },
+      end: () => client.destroy(),
+    });
     if (!giveBack) return tooMany;
     const { clock } = this.#kernel;
     const inside = await this.#dial(row).catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Db } from '../../../kernel/db/db.ts';
 import { fragmentOf, statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
-import type { Deal } from '../../../kernel/share/places.ts';
+import type { Deal } from '../../../kernel/share/share.ts';
 import { runs } from '../scheduler.moves.ts';
 import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
@@ -173,7 +173,7 @@ export const claimForCloud = (db: Db, ofKinds: string[], deal: Deal, claim: Clai
     [...deal.taken.values()],
     ofKinds,
     claim.now,
-    deal.mostOfOne,
+    deal.ofOne,
     deal.total,
     claim.holderId,
     claim.leaseUntil,

@@ -4,7 +4,7 @@ import { inTransaction } from '../../../kernel/db/db.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
-import { type GiveBack, Places } from '../../../kernel/share/places.ts';
+import { type GiveBack, Share } from '../../../kernel/share/share.ts';
 import type { Actor } from '../../../kernel/base/actor.ts';
 import type { Agent } from '../../agent/index.ts';
 import type { Sandboxes } from '../../sandboxes/index.ts';
@@ -20,11 +20,11 @@ import { move } from '../scheduler.moves.ts';
 import { type RunState, runStates } from '../scheduler.states.ts';
 
 /** Runs at a time; webhooks wait neither for sandboxes nor for models. What else there is fails at once, among them. */
-const places = { total: 16, mostOfOne: 4 };
+const places = { total: 16, ofOne: 4 };
 /** Shell runs that this gateway holds, those that wait for a sandbox among them. */
-const shells = { total: 64, mostOfOne: 4 };
+const shells = { total: 64, ofOne: 4 };
 /** Agents that this gateway holds: they mostly wait for models. */
-const agents = { total: 64, mostOfOne: 4 };
+const agents = { total: 64, ofOne: 4 };
 const quick = kinds.filter((kind) => kind !== 'shell' && kind !== 'agent' && kind !== 'chain');
 const renewEveryMs = 20_000;
 const keptBytes = 65_536;
@@ -69,11 +69,11 @@ export class CloudRunner {
   readonly #agent: CloudBackends['agent'];
   readonly #rights: Rights;
   readonly #running = new Map<string, Running>();
-  readonly #webhooks = new Places(places);
-  readonly #shells = new Places(shells);
-  readonly #agents = new Places(agents);
+  readonly #webhooks = new Share(places);
+  readonly #shells = new Share(shells);
+  readonly #agents = new Share(agents);
   /** Of the shell runs, those whose command is tried or runs. */
-  readonly #commands = new Places(places);
+  readonly #commands = new Share(places);
   readonly #loop: Loop;
   readonly #watching: Loop;
 
@@ -123,7 +123,7 @@ export class CloudRunner {
     for (const { accountId, abort } of this.#running.values()) if (suspended.has(accountId)) abort.abort();
   }
 
-  async #takeKinds(which: string[], shared: Places): Promise<void> {
+  async #takeKinds(which: string[], shared: Share): Promise<void> {
     const deal = shared.open();
     if (deal.total <= 0) return;
     const { sql, clock, gateways } = this.#parts.kernel;
