@@ -1,7 +1,8 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { deepLink, notifyMany } from '../notifications/index.ts';
-import type { MonitorState, Step, Transition } from './heartbeats.rules.ts';
+import type { MonitorState } from './heartbeats.rules.ts';
+import type { Step, Transition } from './heartbeats.steps.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
 
 /** What other features do when a monitor goes down or recovers, in the transaction in which it does. */

@@ -3,7 +3,8 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, toApiError } from '../../kernel/base/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { ownersOf } from './heartbeats.keys.sql.ts';
-import { receive, type Signal } from './heartbeats.rules.ts';
+import type { Signal } from './heartbeats.rules.ts';
+import { receive } from './heartbeats.steps.ts';
 import {
   type Changed,
   insertPings,

@@ -4,16 +4,14 @@ import fc from 'fast-check';
 import {
   deadlineOf,
   expectedOf,
-  expire,
   type MonitorState,
-  pause,
-  receive,
   retimed,
   type Signal,
   shownStatus,
   signalOf,
   spanOf,
 } from './heartbeats.rules.ts';
+import { expire, pause, receive } from './heartbeats.steps.ts';
 import { nextOf } from './heartbeats.times.ts';
 
 /**

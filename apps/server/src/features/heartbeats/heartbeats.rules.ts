@@ -1,8 +1,9 @@
+import type { MonitorStatus } from './heartbeats.states.ts';
 import { nextOf } from './heartbeats.times.ts';
 
 /** What a monitor knows of its job; instants in milliseconds. */
 export interface MonitorState {
-  readonly status: 'new' | 'up' | 'down' | 'paused';
+  readonly status: MonitorStatus;
   /** With `cron` what people are shown, and nothing more. */
   readonly periodS: number;
   readonly graceS: number;
@@ -32,18 +33,6 @@ export interface Signal {
   readonly kind: 'success' | 'start' | 'fail' | 'log' | 'exit';
   readonly exitCode: number | null;
   readonly rid: string | null;
-}
-
-/** A change that people are told of. */
-export interface Transition {
-  readonly event: 'heartbeat.down' | 'heartbeat.up';
-  readonly reason: string;
-}
-
-/** A state after a step, and what happened on the way to it. */
-export interface Step {
-  readonly state: MonitorState;
-  readonly transitions: readonly Transition[];
 }
 
 /** The last sign that it is well, or of its beginning: what is expected is expected after it. */
@@ -86,77 +75,6 @@ export function deadlineOf(state: MonitorState): number | null {
 /** Its status as people see it: an `up` whose success is overdue is `late`. */
 export function shownStatus(state: MonitorState, now: number): MonitorState['status'] | 'late' {
   return state.status === 'up' && now >= expectedOf(state) ? 'late' : state.status;
-}
-
-/** Goes down when its deadline is reached. */
-export function expire(state: MonitorState, now: number): Step {
-  const deadline = deadlineOf(state);
-  if (deadline === null || now < deadline) return { state, transitions: [] };
-  const unfinished = state.startedAt !== null && deadline === state.startedAt + state.graceS * 1000;
-  const reason = unfinished
-    ? `It started and did not finish within ${spanOf(state.graceS)}.`
-    : state.cron === null
-      ? `No success within ${spanOf(state.periodS)} and ${spanOf(state.graceS)} of grace.`
-      : `No success by ${new Date(expectedOf(state)).toISOString()} and within ${spanOf(state.graceS)} of grace.`;
-  return fall(state, reason);
-}
-
-/**
- * Takes a signal at `now`, after whatever was due by then: what people are told depends on when things happened, not on
- * which gateway looked first.
- */
-export function receive(before: MonitorState, signal: Signal, now: number): Step {
-  const { state, transitions } = expire(before, now);
-  const { kind, exitCode, rid } = signal;
-  if (kind === 'log') return { state, transitions };
-  if (kind === 'start') {
-    const waits = state.status === 'new' || state.status === 'up';
-    const started = { ...state, lastStartAt: now, ...(waits && { startedAt: now, startRid: rid }) };
-    return { state: started, transitions };
-  }
-  const ended = { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode };
-  if (kind === 'fail' || (kind === 'exit' && exitCode !== 0)) {
-    if (state.status === 'down' || state.status === 'paused') return { state: ended, transitions };
-    const fallen = fall(ended, kind === 'fail' ? 'The job failed.' : `The job ended with exit code ${exitCode}.`);
-    return { state: fallen.state, transitions: [...transitions, ...fallen.transitions] };
-  }
-  // The end of another run leaves a start that named its own waiting.
-  const isItsEnd = rid === null || state.startRid === null || rid === state.startRid;
-  return {
-    state: expecting({
-      ...ended,
-      status: 'up',
-      lastSuccessAt: now,
-      recoveryOwed: false,
-      ...(isItsEnd && { startedAt: null, startRid: null }),
-    }),
-    transitions: [
-      ...transitions,
-      ...(state.status === 'down' || state.recoveryOwed
-        ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' } as const]
-        : []),
-    ],
-  };
-}
-
-/** Pauses it, or has it begin anew; what it is already stays. */
-export function pause(before: MonitorState, paused: boolean, now: number): Step {
-  const { state, transitions } = expire(before, now);
-  if (paused === (state.status === 'paused')) return { state, transitions };
-  const quiet = { ...state, startedAt: null, startRid: null };
-  return {
-    state: paused
-      ? { ...quiet, status: 'paused', recoveryOwed: state.recoveryOwed || state.status === 'down' }
-      : expecting({ ...quiet, status: 'new', armedAt: now }),
-    transitions,
-  };
-}
-
-function fall(state: MonitorState, reason: string): Step {
-  return {
-    state: { ...state, status: 'down', recoveryOwed: false, outage: state.outage + 1, startedAt: null, startRid: null },
-    transitions: [{ event: 'heartbeat.down', reason }],
-  };
 }
 
 const units: [number, string][] = [

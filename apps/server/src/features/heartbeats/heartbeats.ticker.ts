@@ -2,7 +2,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
-import { expire } from './heartbeats.rules.ts';
+import { expire } from './heartbeats.steps.ts';
 import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
 
 const lookEveryMs = 1_000;

@@ -1,9 +1,11 @@
+import { monitors } from './heartbeats.moves.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { heartbeatsQuota } from './heartbeats.sql.ts';
 
 /** What it is without a running platform. */
 export const heartbeatsManifest: Manifest = {
   name: 'heartbeats',
+  machines: [monitors],
   data: {
     tables: ['heartbeats.monitors', 'heartbeats.ping_keys', 'heartbeats.badges'],
   },
