@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { integer } from './config.fields.ts';
+import { quotaSettings } from './config.quotas.ts';
 import { namesServers } from './config.servers.ts';
 
 const flag = z
   .enum(['on', 'off', 'true', 'false', '1', '0'])
   .transform((value) => value === 'on' || value === 'true' || value === '1');
-/** Digits only: `Number` would take an empty text for 0, and `0x50` and `1e3` for what few mean by them. */
-const integer = (min: number, max: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().int().min(min).max(max));
 const port = integer(0, 65_535);
 const url = (...protocols: string[]) =>
   z
@@ -24,7 +23,6 @@ const databaseUrl = z
   })
   .transform((value) => value.replace(/\/+$/, ''));
 const perMinute = integer(1, 100_000_000);
-const quota = integer(0, 1_000_000_000);
 const list = z.string().transform((value) =>
   value
     .split(',')
@@ -165,34 +163,7 @@ export const settings = {
     ),
   SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
-  SVC_QUOTA_KEYS: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),
-  SVC_QUOTA_DEVICES: quota.default(10_000).describe('devices an account may have'),
-  SVC_QUOTA_SCHEDULES: quota.default(20_000).describe('schedules an account may have'),
-  SVC_QUOTA_SCHEDULE_BYTES: quota
-    .default(64 * 2 ** 20)
-    .describe("bytes that the specs of an account's schedules may take, as they are stored"),
-  SVC_QUOTA_SLOTS_PER_MINUTE: quota
-    .default(1_200)
-    .describe('runs a minute that the timetables of an account may ask for, all enabled schedules together'),
-  SVC_QUOTA_HEARTBEATS: quota.default(10_000).describe('monitors an account may have'),
-  SVC_QUOTA_WEBHOOKS: quota.default(20).describe('webhooks for notifications an account may have'),
-  SVC_QUOTA_RUN_LOG_BYTES: quota
-    .default(512 * 2 ** 20)
-    .describe("bytes that the logs of an account's scheduled runs may take; each is kept for 30 days"),
-  SVC_QUOTA_SESSIONS: quota.default(10_000).describe('shared sessions an account may have'),
-  SVC_QUOTA_SESSION_BYTES: quota
-    .default(512 * 2 ** 20)
-    .describe("bytes that events and controls of an account's sessions may take, each session in blocks of 16 KiB"),
-  SVC_QUOTA_PROMPTS: quota.default(20_000).describe('prompts an account may keep, closed ones among them'),
-  SVC_QUOTA_PROMPT_BYTES: quota
-    .default(512 * 2 ** 20)
-    .describe("bytes that the texts of an account's prompts may take"),
-  SVC_QUOTA_SANDBOX_MEMORY_MB: quota
-    .optional()
-    .describe(
-      "MiB that an account's running sandboxes may have together; default: ten times `SVC_SANDBOX_MEMORY_MB`, which the " +
-        'number of them does not exceed',
-    ),
+  ...quotaSettings,
   SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
   SVC_RUN_DAYS: integer(1, 36_500).default(90).describe('days that runs of schedules are kept once they are over'),
   SVC_NOTIFICATION_DAYS: integer(1, 36_500).default(90).describe('days that notifications are kept'),

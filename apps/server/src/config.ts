@@ -5,6 +5,7 @@ import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { ConfigError } from './config.error.ts';
 import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
+import { quotasOf } from './config.quotas.ts';
 import { settings } from './config.settings.ts';
 
 export { ConfigError } from './config.error.ts';
@@ -100,23 +101,6 @@ const s3Of = (values: z.output<typeof schema>) =>
 /** Sandboxes that an account may run at once (document 3 and `sandboxes.create.ts`): as many have memory by default. */
 const runningSandboxes = 10;
 
-/** What an account may have unless it has limits of its own. */
-const quotasOf = (values: z.output<typeof schema>) => ({
-  keys: values.SVC_QUOTA_KEYS,
-  devices: values.SVC_QUOTA_DEVICES,
-  schedules: values.SVC_QUOTA_SCHEDULES,
-  schedule_bytes: values.SVC_QUOTA_SCHEDULE_BYTES,
-  slots_per_minute: values.SVC_QUOTA_SLOTS_PER_MINUTE,
-  heartbeats: values.SVC_QUOTA_HEARTBEATS,
-  webhooks: values.SVC_QUOTA_WEBHOOKS,
-  run_log_bytes: values.SVC_QUOTA_RUN_LOG_BYTES,
-  sessions: values.SVC_QUOTA_SESSIONS,
-  session_bytes: values.SVC_QUOTA_SESSION_BYTES,
-  prompts: values.SVC_QUOTA_PROMPTS,
-  prompt_bytes: values.SVC_QUOTA_PROMPT_BYTES,
-  sandbox_memory_mb: values.SVC_QUOTA_SANDBOX_MEMORY_MB ?? values.SVC_SANDBOX_MEMORY_MB * runningSandboxes,
-});
-
 /** Requests a minute. */
 const ratesOf = (values: z.output<typeof schema>) => ({
   requests: values.SVC_RATE_REQUESTS,
@@ -178,7 +162,7 @@ function complete(values: z.output<typeof schema>) {
     dnsServers: values.SVC_DNS_SERVERS,
     bodies: bodiesOf(values),
     rates: ratesOf(values),
-    quotas: quotasOf(values),
+    quotas: quotasOf(values, { sandbox_memory_mb: values.SVC_SANDBOX_MEMORY_MB * runningSandboxes }),
     auditDays: values.SVC_AUDIT_DAYS,
     runDays: values.SVC_RUN_DAYS,
     notificationDays: values.SVC_NOTIFICATION_DAYS,

@@ -4,7 +4,8 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { CommandError } from '../../kernel/base/errors.ts';
-import { type QuotaName, quotaNames, setQuota } from '../../kernel/records/quotas.ts';
+import { type QuotaName, quotaNames } from '../../config.quotas.ts';
+import { setQuota } from '../../kernel/records/quotas.ts';
 import {
   type AccountChange,
   type AccountRow,

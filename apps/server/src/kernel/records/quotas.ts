@@ -1,25 +1,7 @@
 import type { Config } from '../../config.ts';
+import type { QuotaName } from '../../config.quotas.ts';
 import type { Db } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
-
-/** Names of what is counted; each has a setting, `SVC_QUOTA_<NAME>`. */
-export type QuotaName = keyof Config['quotas'];
-/** All of them. */
-export const quotaNames = [
-  'keys',
-  'devices',
-  'schedules',
-  'schedule_bytes',
-  'slots_per_minute',
-  'heartbeats',
-  'webhooks',
-  'run_log_bytes',
-  'sandbox_memory_mb',
-  'sessions',
-  'session_bytes',
-  'prompts',
-  'prompt_bytes',
-] as const satisfies readonly QuotaName[];
 
 /** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
 export interface Quota {

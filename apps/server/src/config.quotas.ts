@@ -1,0 +1,56 @@
+import { integer } from './config.fields.ts';
+
+const quota = integer(0, 1_000_000_000);
+
+/** What an account has a bounded number of: a setting `SVC_QUOTA_<NAME>` each, with the limit of the installation. */
+const quotas = {
+  keys: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),
+  devices: quota.default(10_000).describe('devices an account may have'),
+  schedules: quota.default(20_000).describe('schedules an account may have'),
+  schedule_bytes: quota
+    .default(64 * 2 ** 20)
+    .describe("bytes that the specs of an account's schedules may take, as they are stored"),
+  slots_per_minute: quota
+    .default(1_200)
+    .describe('runs a minute that the timetables of an account may ask for, all enabled schedules together'),
+  heartbeats: quota.default(10_000).describe('monitors an account may have'),
+  webhooks: quota.default(20).describe('webhooks for notifications an account may have'),
+  run_log_bytes: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that the logs of an account's scheduled runs may take; each is kept for 30 days"),
+  sessions: quota.default(10_000).describe('shared sessions an account may have'),
+  session_bytes: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that events and controls of an account's sessions may take, each session in blocks of 16 KiB"),
+  prompts: quota.default(20_000).describe('prompts an account may keep, closed ones among them'),
+  prompt_bytes: quota.default(512 * 2 ** 20).describe("bytes that the texts of an account's prompts may take"),
+  sandbox_memory_mb: quota
+    .optional()
+    .describe(
+      "MiB that an account's running sandboxes may have together; default: ten times `SVC_SANDBOX_MEMORY_MB`, which the " +
+        'number of them does not exceed',
+    ),
+};
+
+/** Names of what is counted. */
+export type QuotaName = keyof typeof quotas;
+/** All of them. */
+export const quotaNames = Object.keys(quotas) as QuotaName[];
+
+type QuotaSettings = { [N in QuotaName as `SVC_QUOTA_${Uppercase<N>}`]: (typeof quotas)[N] };
+const settingOf = (name: QuotaName) => `SVC_QUOTA_${name.toUpperCase()}` as keyof QuotaSettings;
+
+/** The settings of all quotas. */
+export const quotaSettings = Object.fromEntries(
+  quotaNames.map((name) => [settingOf(name), quotas[name]]),
+) as QuotaSettings;
+
+/** What an account may have unless it has limits of its own. */
+export const quotasOf = (
+  values: Readonly<Partial<Record<keyof QuotaSettings, number | undefined>>>,
+  derived: Readonly<Partial<Record<QuotaName, number>>>,
+): Readonly<Record<QuotaName, number>> =>
+  Object.fromEntries(quotaNames.map((name) => [name, values[settingOf(name)] ?? derived[name]])) as Record<
+    QuotaName,
+    number
+  >;
