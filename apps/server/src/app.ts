@@ -132,8 +132,8 @@ function mountPages(http: FastifyInstance): void {
   refuseMethods(http, withoutStreams);
 }
 
-/** Builds the server: the list of features is the whole of the API. */
-export function buildApp(kernel: Kernel): App {
+/** Every feature: the whole of the API. */
+function featuresOf(kernel: Kernel) {
   const keys = keysFeature(kernel);
   const scheduler = new Scheduler(kernel);
   const sandboxes = new Sandboxes(kernel);
@@ -157,14 +157,19 @@ export function buildApp(kernel: Kernel): App {
     ...webFeatures(kernel),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
   ];
+  return { features, lookup: keys.lookup };
+}
 
+/** Builds the server. */
+export function buildApp(kernel: Kernel): App {
+  const { features, lookup } = featuresOf(kernel);
   let draining = false;
   const http = createHttp(kernel);
   mount(
     http,
     kernel,
     {
-      authenticate: createAuthentication(kernel, keys.lookup),
+      authenticate: createAuthentication(kernel, lookup),
       touchDevice: createDeviceTouch(kernel),
       isDraining: () => draining,
     },

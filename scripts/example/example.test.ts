@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { root } from '../rules/repository.ts';
+import { lines } from './lines.ts';
+
+const minutes = 60_000;
+
+/** Installed packages; those of the repository itself are links to the copy then. */
+function linkModules(from: string, to: string): void {
+  if (!existsSync(from)) return;
+  // Hard links: of 40,000 files. Where the folder is on another disk they are copied.
+  const { status } = spawnSync('cp', ['-al', from, to], { stdio: 'ignore' });
+  if (status !== 0) execFileSync('cp', ['-a', from, to]);
+}
+
+/** The work tree without what git ignores, and the feature in it. */
+function cloneWithFeature(): string {
+  const clone = mkdtempSync(join(tmpdir(), 'svc-example-'));
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: clone, encoding: 'utf8' });
+  const options = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+  const files = execFileSync('git', options, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
+  for (const file of files) cpSync(join(root, file), join(clone, file), { force: true });
+  for (const modules of ['.', 'apps/server', 'apps/host', 'apps/sandboxd', 'e2e/clients'])
+    linkModules(join(root, modules, 'node_modules'), join(clone, modules, 'node_modules'));
+  git('init', '-q');
+  rmSync(join(clone, 'scripts/example'), { recursive: true });
+  cpSync(join(root, 'scripts/example/files'), clone, { recursive: true });
+  for (const { file, before, line } of lines) {
+    const text = readFileSync(join(clone, file), 'utf8');
+    const at = text.split('\n').findIndex((each) => each.startsWith(before));
+    assert.notEqual(at, -1, `${file} has no line that begins with ${before}`);
+    writeFileSync(join(clone, file), text.split('\n').toSpliced(at, 0, line).join('\n'));
+  }
+  return clone;
+}
+
+describe('a feature that is made from the list of CONTRIBUTING.md', () => {
+  test('has a table, a machine, a stream, a job, pages, a quota, deletion, a command and docs, and passes lint, generators and the contract tests', {
+    timeout: 12 * minutes,
+  }, () => {
+    const clone = cloneWithFeature();
+    const run = (...args: string[]): string => {
+      // A run of tests within a test would report to it.
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: clone, encoding: 'utf8', env });
+      assert.equal(status, 0, `${args.join(' ')}\n${stdout.slice(-6_000)}\n${stderr.slice(-3_000)}`);
+      return stdout;
+    };
+    try {
+      const made = run('scripts/migration.ts', 'notes', 'create').trim();
+      cpSync(join(root, 'scripts/example/create.sql'), join(clone, made));
+      run('scripts/generate.ts');
+      execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', '.'], { cwd: clone });
+      run('scripts/lint.ts');
+      const tested = ['features/notes', 'src/contract', 'src/examples', 'src/later'];
+      assert.match(run('scripts/test.ts', ...tested), /\d+ passed, 0 failed/);
+    } finally {
+      rmSync(clone, { recursive: true, force: true });
+    }
+  });
+
+  test('the list names every file that gets a line', () => {
+    const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+    const missing = lines.filter(({ file }) => !text.includes(file.slice(file.lastIndexOf('src/') + 4)));
+    assert.deepEqual(missing, []);
+  });
+});
