@@ -36,11 +36,11 @@ export const lines: readonly Line[] = [
   },
   { file: `${server}/features.ts`, before: '  pagesManifest,', line: '  notesManifest,' },
   {
-    file: `${server}/app.ts`,
+    file: `${server}/app.features.ts`,
     before: 'import type { Kernel }',
     line: "import { notesFeature } from './features/notes/feature.ts';",
   },
-  { file: `${server}/app.ts`, before: '    hostsFeature(kernel),', line: '    notesFeature(kernel),' },
+  { file: `${server}/app.features.ts`, before: '    hostsFeature(kernel),', line: '    notesFeature(kernel),' },
   {
     file: `${server}/contract.test.ts`,
     before: "      '/v1/prompts/':",

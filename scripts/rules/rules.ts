@@ -21,8 +21,12 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (own !== undefined && other !== undefined && own !== other && !target?.endsWith('/index.ts')) {
     return 'a feature reaches another only through its index.ts';
   }
-  if (target?.endsWith('/feature.ts') && featureOf(target) !== undefined && path !== 'apps/server/src/app.ts') {
-    return 'a manifest (feature.ts) is imported by app.ts alone';
+  if (
+    target?.endsWith('/feature.ts') &&
+    featureOf(target) !== undefined &&
+    path !== 'apps/server/src/app.features.ts'
+  ) {
+    return 'a manifest (feature.ts) is imported by app.features.ts alone';
   }
   if (path.startsWith('packages/contract/') && target === undefined && specifier !== 'zod')
     return 'contract imports zod only';

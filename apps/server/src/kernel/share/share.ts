@@ -107,13 +107,9 @@ export class Share {
     }
   }
 
-  #countOf(accountId: string): number {
-    return this.#places.get(accountId)?.size ?? 0;
-  }
+  #countOf = (accountId: string): number => this.#places.get(accountId)?.size ?? 0;
 
-  #hasShare(accountId: string): boolean {
-    return this.#countOf(accountId) >= this.#limits.ofOne;
-  }
+  #hasShare = (accountId: string): boolean => this.#countOf(accountId) >= this.#limits.ofOne;
 
   #mayBegin(accountId: string): boolean {
     return this.#all < this.#limits.total && !this.#hasShare(accountId);
@@ -170,7 +166,7 @@ export class Share {
     const go = (): void => resolve(hold());
     line.push(go);
     // The newest lent place: least of its work is lost.
-    const newest = this.#hasShare(accountId) ? undefined : [...this.#lent].findLast((lent) => !lent.signal.aborted);
+    const newest = this.#hasShare(accountId) ? undefined : [...this.#lent].findLast(({ signal: is }) => !is.aborted);
     newest?.abort(new GivenBack('another account needs the place'));
     const leave = (): void => {
       const at = line.indexOf(go);
