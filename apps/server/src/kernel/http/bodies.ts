@@ -122,6 +122,13 @@ export class Bodies {
     return undefined;
   }
 
+  /** The same for a body whose length is known to be small: it never waits. */
+  cameSmall(coming: Coming, bytes: number): void {
+    this.hold(coming.owner, bytes, true);
+    coming.bytes += bytes;
+    coming.held += bytes;
+  }
+
   /** Waits until a large body of so many bytes may be read. Throws as `wait` does. */
   async enter(coming: Coming, bytes: number, signal: AbortSignal): Promise<void> {
     const more = bytes - coming.held;

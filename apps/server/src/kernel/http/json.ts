@@ -157,6 +157,13 @@ export class JsonScanner {
   }
 }
 
+/** The value of a body of at most 64 KiB. Throws as `JsonScanner` does. */
+export function parseAtOnce(bytes: Buffer): unknown {
+  // Fewer bytes than that hold nothing that is too deep.
+  if (bytes.length > deepest) new JsonScanner().push(bytes);
+  return parseSlice(bytes.toString('utf8'));
+}
+
 function cutAt(container: Container, at: number): void {
   if (at > (container.cuts.at(-1) as number)) container.cuts.push(at);
 }

@@ -25,7 +25,9 @@ export function holdBody(request: IncomingMessage, response: ServerResponse): vo
 
 /** Has a client that waits for it send its body; to be called before a body is read. */
 export function askForBody(request: IncomingMessage): void {
-  waiting.get(request)?.writeContinue();
+  const response = waiting.get(request);
+  if (!response) return;
+  response.writeContinue();
   waiting.delete(request);
 }
 

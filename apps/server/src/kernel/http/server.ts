@@ -140,8 +140,8 @@ function decorate(
 /** JSON only. */
 function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) =>
-    readJson(app.bodies, request, payload),
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) =>
+    readJson(app.bodies, request, payload, done),
   );
 }
 
