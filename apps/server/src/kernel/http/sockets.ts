@@ -83,7 +83,7 @@ export function acceptSocket(
     handleProtocols: (names) => [...names].find((name) => publicProtocols.has(name)) ?? false,
   });
   const { promise, resolve } = Promise.withResolvers<WebSocket | undefined>();
-  const shared = Object.entries(reply.raw.getHeaders()).map(([name, value]) => `${name}: ${String(value)}`);
+  const shared = Object.entries(reply.getHeaders()).map(([name, value]) => `${name}: ${String(value)}`);
   server.once('headers', (headers: string[]) => headers.push(...shared));
   reply.hijack();
   reply.raw.detachSocket(socket as Socket);

@@ -25,7 +25,7 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   const { kernel, operation, request, reply } = exchange;
   const { route } = operation;
   const ignored = ignoredFields(route, request.body);
-  if (ignored !== undefined) reply.raw.setHeader('x-svc-ignored-fields', ignored);
+  if (ignored !== undefined) reply.header('x-svc-ignored-fields', ignored);
   const input = parseInput(route, request);
   const { answers } = route;
   const frames =

@@ -109,9 +109,7 @@ function admit(
   };
   const withState = (state: RateState): void => {
     if (!state.allowed) throw rateLimitExceeded(limit.name, state);
-    const headers = rateHeaders(limit.name, state);
-    reply.raw.setHeader('ratelimit', headers['ratelimit'] as string);
-    reply.raw.setHeader('ratelimit-policy', headers['ratelimit-policy'] as string);
+    reply.headers(rateHeaders(limit.name, state));
   };
   const withActor = (actor: Actor | undefined): void | Promise<void> => {
     if (!actor) throw request.server.strangers.refuse(request.ip, invalidApiKey());
