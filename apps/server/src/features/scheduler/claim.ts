@@ -6,7 +6,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { type Rights, touchLastRun } from '../schedules/index.ts';
-import { type SchedulerParts, publishRuns } from './scheduler.admit.ts';
+import { changeOf, type SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.hosts.sql.ts';
 import { claimFailover, claimForHost } from './claims/claims.sql.ts';
 import { openRunSpec } from './work/headers.ts';
@@ -122,8 +122,8 @@ export class Claims {
 
   async #try(host: HostReport, patient: boolean): Promise<RunRow | undefined> {
     const { sql, clock } = this.#parts.kernel;
-    const { ms: now } = await readNow(sql, clock);
-    const claimer = await seeHost(sql, host, new Date(now).toISOString());
+    const claimer = await seeHost(sql, host, clock);
+    const now = Date.parse(claimer.now);
     if (claimer.paused) return undefined;
     try {
       for (;;) {
@@ -163,19 +163,20 @@ export class Claims {
       leaseUntil: new Date(now + leaseMs).toISOString(),
     };
     const own = { deviceId, kinds, tags };
-    const take = async (db: Db): Promise<RunRow | undefined> => {
+    const take = async (db: Db): Promise<RunRow | undefined> =>
       // Waiting for a locked row comes last: 50 claimers that waited at once queued on one row, at 5 to 9 ms a claim.
-      const run =
-        (await claimForHost(db, accountId, own, claim, false)) ??
-        (patient ? await claimForHost(db, accountId, own, claim, true) : undefined) ??
-        (await claimFailover(db, accountId, own, claim));
-      if (run) await publishRuns(this.#parts, db, [run]);
-      return run;
-    };
-    if (most === null) return take(sql);
-    return inTransaction(sql, async (db) =>
-      (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
-    );
+      (await claimForHost(db, accountId, own, claim, false)) ??
+      (patient ? await claimForHost(db, accountId, own, claim, true) : undefined) ??
+      (await claimFailover(db, accountId, own, claim));
+    const run =
+      most === null
+        ? await take(sql)
+        : await inTransaction(sql, async (db) =>
+            (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
+          );
+    // Nothing is claimable by this, so nobody is woken; and who claims needs no stream to know of it first.
+    if (run) this.#parts.changes.post(accountId, changeOf(run));
+    return run;
   }
 
   /** A run that was taken is answered, whether or not this can be noted. */

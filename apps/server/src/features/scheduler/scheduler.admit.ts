@@ -107,18 +107,19 @@ export async function admit(
   return runs;
 }
 
+/** The frame that tells where a run stands now. */
+export const changeOf = (run: CreatedRun): Change => ({
+  op: 'run',
+  state: run.state,
+  schedule_id: run.schedule_id,
+  run_id: run.id,
+  attempt: run.attempt,
+});
+
 /** Publishes where runs stand now. */
 export async function publishRuns({ changes }: SchedulerParts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
   for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
-    const frames = own.map(
-      (run): Change => ({
-        op: 'run',
-        state: run.state,
-        schedule_id: run.schedule_id,
-        run_id: run.id,
-        attempt: run.attempt,
-      }),
-    );
+    const frames = own.map(changeOf);
     // The end of a run lets the next one of its schedule, or of its chain, go.
     const wake = own.some((run) => run.state === 'pending' || run.overlap === 'queue' || run.parent_run_id !== null);
     await changes.publish(db, account, frames, wake);

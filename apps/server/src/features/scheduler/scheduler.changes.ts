@@ -51,6 +51,11 @@ export class Changes {
     }
   }
 
+  /** Sends one change that is committed, and waits for nothing. */
+  post(account: string, change: Change): void {
+    this.#broadcast.post({ account, changes: [change], wake: false });
+  }
+
   /** Sends the account's changes to a stream until it ends. */
   follow(account: string, stream: EventStream): void {
     this.#broadcast.follow(account, stream);

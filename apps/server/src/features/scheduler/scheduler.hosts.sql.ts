@@ -1,4 +1,6 @@
+import type { Clock } from '../../kernel/base/clock.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import { statement } from '../../kernel/db/statement.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import { runStates } from './scheduler.states.ts';
 
@@ -35,17 +37,18 @@ export interface Claimer {
 }
 
 /**
- * Notes that the machine is there. A row that says the same and is younger than 5 s is read, not written: a claim a
+ * Notes that the machine is there, and says what time it is. A row that says the same and is younger than 5 s is read, not written: a claim a
  * second from each of many machines would otherwise write as often.
  */
-export async function seeHost(db: Db, report: HostReport, now: string): Promise<Claimer> {
+export async function seeHost(
+  db: Db,
+  report: HostReport,
+  clock: Pick<Clock, 'instant'>,
+): Promise<Claimer & { now: string }> {
   const { accountId, deviceId, kinds, tags = null } = report;
-  const [known] = await db<(Claimer & { fresh: boolean })[]>`
-    select id, coalesce(tags, reported_tags) as tags, paused, max_parallel,
-      last_seen > ${now}::timestamptz - interval '5 s' and kinds = ${kinds}
-        and reported_tags = coalesce(${tags}::text[], reported_tags) as fresh
-    from scheduler.hosts where account_id = ${accountId} and device_id = ${deviceId}`;
-  if (known?.fresh) return known;
+  const [known] = await findHostAndNow(db, accountId, deviceId, kinds, tags, clock.instant());
+  const { now, fresh, ...claimer } = known as Claimer & { now: string; fresh: boolean | null };
+  if (fresh) return { now, ...claimer };
   const [row] = await db<Claimer[]>`
     insert into scheduler.hosts as h (account_id, device_id, kinds, reported_tags, last_seen)
     values (${accountId}, ${deviceId}, ${kinds}, coalesce(${tags}::text[], '{}'), ${now})
@@ -53,8 +56,15 @@ export async function seeHost(db: Db, report: HostReport, now: string): Promise<
       kinds = excluded.kinds, reported_tags = coalesce(${tags}::text[], h.reported_tags),
       last_seen = greatest(h.last_seen, excluded.last_seen)
     returning id, coalesce(tags, reported_tags) as tags, paused, max_parallel`;
-  return row as Claimer;
+  return { now, ...(row as Claimer) };
 }
+/** One row whether the machine is known or not: a claim asks for the time anyway. */
+const findHostAndNow = statement<Partial<Claimer> & { now: string; fresh: boolean | null }>(`
+  select n.now, h.id, coalesce(h.tags, h.reported_tags) as tags, h.paused, h.max_parallel,
+    h.last_seen > n.now - interval '5 s' and h.kinds = $3::text[]
+      and h.reported_tags = coalesce($4::text[], h.reported_tags) as fresh
+  from (select coalesce($5::timestamptz, now()) as now) n
+    left join scheduler.hosts h on h.account_id = $1 and h.device_id = $2`);
 
 /** Notes that a machine with a run is there. */
 export async function touchHost(db: Db, accountId: string, deviceId: string, now: string): Promise<void> {

@@ -31,6 +31,7 @@ export async function openNatsBus(url: string, log: Log): Promise<Bus> {
     }
   })();
   return {
+    post: (topic, payload) => connection.publish(subjectPrefix + topic, JSON.stringify(payload)),
     async publish(db, topic, payload) {
       const text = JSON.stringify(payload);
       await onCommit(db, () => connection.publish(subjectPrefix + topic, text));

@@ -25,6 +25,8 @@ export interface Bus {
    * waits for it: who gets an answer of the commit finds its message sent. A failure then counts as a lost message.
    */
   publish(db: Db, topic: string, payload: unknown): Promise<void>;
+  /** Sends what is committed already, and waits for nothing; what cannot be sent counts as a lost message. */
+  post(topic: string, payload: unknown): void;
   /** Resolves once messages are received; answers the function that ends the subscription. */
   subscribe(topic: string, handler: BusHandler): Promise<() => void>;
   /** False while messages may be missed. */
@@ -94,6 +96,7 @@ export async function openPostgresBus(
   await bus.open();
   return {
     publish: (db, topic, payload) => bus.publish(db, topic, payload),
+    post: (topic, payload) => bus.post(topic, payload),
     subscribe: (topic, handler) => bus.subscribe(topic, handler),
     isUp: () => bus.isUp(),
     onRestored: (handler) => bus.onRestored(handler),
@@ -142,6 +145,10 @@ class PostgresBus implements Bus {
     const text = payloadOf(payload);
     if (isTransaction(db)) await onCommit(db, () => this.#publishCommitted(topic, text));
     else await this.#publisher.send(topic, text);
+  }
+
+  post(topic: string, payload: unknown): void {
+    void this.#publishCommitted(topic, payloadOf(payload));
   }
 
   async subscribe(topic: string, handler: BusHandler): Promise<() => void> {

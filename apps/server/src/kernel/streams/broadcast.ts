@@ -8,6 +8,8 @@ import type { EventStream } from './sse.ts';
 export interface Broadcast<M> {
   /** Sends a message to every gateway, this one included, once `db` is committed. */
   publish(db: Db, message: M): Promise<void>;
+  /** The same for what is committed already, without waiting until it is sent. */
+  post(message: M): void;
   /** Adds a stream of the account until it ends. */
   follow(accountId: string, stream: EventStream): void;
   /** Ends the account's streams here: a frame of theirs was lost. */
@@ -33,6 +35,7 @@ export function createBroadcast<M>(
   const streams = new Map<string, Map<EventStream, number>>();
   return {
     publish: (db, message) => bus.publish(db, topic, message),
+    post: (message) => bus.post(topic, message),
     follow(accountId, stream) {
       const own = streams.get(accountId) ?? new Map<EventStream, number>();
       streams.set(accountId, own.set(stream, clock.monotonic()));
