@@ -5,7 +5,7 @@ import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
-import { type Rights, touchLastRun } from '../schedules/index.ts';
+import type { Rights } from '../schedules/index.ts';
 import { changeOf, type SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.hosts.sql.ts';
 import { claimFailover, claimForHost } from './claims/claims.sql.ts';
@@ -95,7 +95,6 @@ export class Claims {
       const run = await this.#try(host, !waiting);
       if (run || !waiting) {
         woken.abort();
-        if (run) await this.#noteStart(run);
         if (run && signal.aborted) await this.#handBack(run, host.deviceId);
         return signal.aborted ? undefined : run;
       }
@@ -177,14 +176,6 @@ export class Claims {
     // Nothing is claimable by this, so nobody is woken; and who claims needs no stream to know of it first.
     if (run) this.#parts.changes.post(accountId, changeOf(run));
     return run;
-  }
-
-  /** A run that was taken is answered, whether or not this can be noted. */
-  async #noteStart(run: RunRow): Promise<void> {
-    const { sql, log } = this.#parts.kernel;
-    await touchLastRun(sql, [run.schedule_id], run.started_at as string).catch((err: unknown) => {
-      log.warn({ err, run: run.id }, 'the start of a run was not noted');
-    });
   }
 
   /** The answer reached nobody: the run goes on at once, not after a minute. */

@@ -2,7 +2,7 @@ import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { instantOf } from '../../kernel/db/instant.ts';
-import { defaultZone, effective, type ScheduleTerms, skipDaysOf, zoneOf } from '../schedules/index.ts';
+import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
 import type { Change, Changes } from './scheduler.changes.ts';
 import {
@@ -155,10 +155,22 @@ export async function moveLocked(
   const moved: RunRow[] = [];
   for (const run of runs) {
     const change = step(run, instantOf(now));
-    if (change) moved.push(await changeRun(db, run, change));
+    if (!change) continue;
+    moved.push(await changeRun(db, run, change));
+    await noteStart(db, run, moved.at(-1) as RunRow);
   }
   await publishRuns(parts, db, moved);
   return moved;
+}
+
+/**
+ * Notes when a run was started that runs no more: until then its schedule's last run is read from it. A run that succeeded or
+ * failed notes it with its outcome.
+ */
+export async function noteStart(db: Db, was: RunRow, is: RunRow): Promise<void> {
+  if (was.state !== 'running' || was.started_at === null || is.state === 'running') return;
+  const isNoted = is.state === 'succeeded' || is.state === 'failed' || is.state === 'timed_out';
+  if (!isNoted) await touchLastRun(db, [was.schedule_id], was.started_at);
 }
 
 /** Local midnight before an instant, and its date. */

@@ -233,10 +233,7 @@ export async function deleteSchedule(db: Db, id: string): Promise<void> {
   await db`delete from schedules.schedules where id = ${id}`;
 }
 
-/**
- * Notes that runs were started. After the transaction of a claim, or under the schedule's lock: a run is locked after its
- * schedule.
- */
+/** Notes when runs were started that run no more. Under the schedule's lock: a run is locked after its schedule. */
 export async function touchLastRun(db: Db, ids: readonly string[], now: string): Promise<void> {
   if (ids.length === 0) return;
   await db`
@@ -244,15 +241,23 @@ export async function touchLastRun(db: Db, ids: readonly string[], now: string):
     where id in (select id from schedules.schedules where id = any(${[...ids]}::uuid[]) order by id for update)`;
 }
 
+/** When the runs that run now were started, by schedule: no claim writes to its schedule. */
+export async function listStarts(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db<{ schedule_id: string; started_at: string | null }[]>`
+    select schedule_id, started_at from scheduler.running_view where schedule_id = any(${[...ids]}::uuid[])`;
+  return new Map(rows.flatMap(({ schedule_id, started_at }) => (started_at ? [[schedule_id, started_at]] : [])));
+}
+
 /** Stores how the last run went. A disabled schedule has no slots. */
 export async function recordOutcome(
   db: Db,
   id: string,
-  outcome: { failures: number; disable: boolean; outputHash: string | null; now: string },
+  outcome: { failures: number; disable: boolean; outputHash: string | null; now: string; startedAt: string | null },
 ): Promise<void> {
-  const { failures, disable, outputHash, now } = outcome;
+  const { failures, disable, outputHash, now, startedAt } = outcome;
   await db`
-    update schedules.schedules set failures = ${failures}, last_output_hash = coalesce(${outputHash}, last_output_hash)
+    update schedules.schedules set failures = ${failures}, last_output_hash = coalesce(${outputHash}, last_output_hash),
+      last_run_at = greatest(last_run_at, ${startedAt})
       ${disable ? db`, enabled = false, slots = '{}', next_run_at = null, updated_at = ${now}` : db``}
     where id = ${id}`;
 }

@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { hiddenSpec } from './schedules.headers.ts';
 import { effective, upcomingOf } from './schedules.rules.ts';
 import { type ApprovalRow, listApprovals } from './schedules.account.sql.ts';
-import { type ScheduleRow } from './schedules.sql.ts';
+import { listStarts, type ScheduleRow } from './schedules.sql.ts';
 
 type View = z.input<typeof schedule>;
 
@@ -12,7 +12,17 @@ type View = z.input<typeof schedule>;
 export async function viewSchedules(db: Db, rows: readonly ScheduleRow[], now: number): Promise<View[]> {
   const shells = rows.filter((row) => row.kind === 'shell').map((row) => row.id);
   const approvals = Map.groupBy(shells.length === 0 ? [] : await listApprovals(db, shells), (row) => row.schedule_id);
-  return rows.map((row) => view(row, approvals.get(row.id) ?? [], now));
+  const starts =
+    rows.length === 0
+      ? new Map<string, string>()
+      : await listStarts(
+          db,
+          rows.map((row) => row.id),
+        );
+  return rows.map((row) => {
+    const last = [row.last_run_at, starts.get(row.id) ?? null].filter((at) => at !== null).sort();
+    return view({ ...row, last_run_at: last.at(-1) ?? null }, approvals.get(row.id) ?? [], now);
+  });
 }
 
 /** One schedule as it is answered. */

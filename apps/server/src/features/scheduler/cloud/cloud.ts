@@ -8,7 +8,7 @@ import { type GiveBack, Share } from '../../../kernel/share/share.ts';
 import type { Actor } from '../../../kernel/base/actor.ts';
 import type { Agent } from '../../agent/index.ts';
 import type { Sandboxes } from '../../sandboxes/index.ts';
-import { type Rights, touchLastRun } from '../../schedules/index.ts';
+import type { Rights } from '../../schedules/index.ts';
 import { type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from '../claims/claims.sql.ts';
 import { appendLog } from '../logs/store.ts';
@@ -131,9 +131,7 @@ export class CloudRunner {
     const leaseUntil = new Date(ms + leaseMs).toISOString();
     const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: iso, leaseUntil });
     await publishRuns(this.#parts, sql, runs);
-    const started = runs.map((run) => run.schedule_id);
     for (const run of runs) this.#begin(run, shared.take(run.account_id));
-    await touchLastRun(sql, started, iso);
   }
 
   #begin(run: RunRow, giveBack: GiveBack | undefined): void {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from '../../../kernel/db/db.ts';
 import { instantOf } from '../../../kernel/db/instant.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../../schedules/index.ts';
-import { admit, cancelWaiting, copyOf, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
+import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
 import { normalizeOutput } from '../scheduler.rules.ts';
@@ -46,6 +46,7 @@ export async function moveOn(
     await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
     moved = (await lockRun(db, run.id)) as RunRow;
   }
+  await noteStart(db, run, moved);
   if (runStates.isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
   await publishRuns(parts, db, [moved]);
   return moved;
@@ -92,6 +93,7 @@ async function settleSuccess(
     disable: false,
     outputHash: hash,
     now: new Date(now).toISOString(),
+    startedAt: run.started_at,
   });
   const { notify } = effective(schedule);
   const recovered = schedule.failures > 0;
@@ -112,7 +114,8 @@ async function settleFailure(
   const failures = schedule.failures + 1;
   const limit = schedule.policy?.pause_after_failures ?? 3;
   const disable = schedule.enabled && limit > 0 && failures >= limit;
-  await recordOutcome(db, schedule.id, { failures, disable, outputHash: null, now: new Date(now).toISOString() });
+  const outcome = { failures, disable, outputHash: null, now: new Date(now).toISOString(), startedAt: run.started_at };
+  await recordOutcome(db, schedule.id, outcome);
   if (asksToHearOfFailure(schedule)) await tellFailed(kernel, db, run, await failureOf(db, run));
   if (!disable) return;
   await cancelWaiting(parts, db, schedule.id, now);
