@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { contract, RouteOutput } from '@svc/contract';
+import { testClock } from '../../kernel/base/clock.ts';
 import { createLog } from '../../kernel/base/log.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
@@ -140,6 +141,28 @@ describe('the audit log of an account', () => {
     assert.deepEqual(acts[2]?.details, { op: 'shell', outcome: 'offline' });
     const rows = await gateway.kernel.sql`select t::text as line from kernel.audit t`;
     assert.doesNotMatch(JSON.stringify(rows), /s3cret/);
+  });
+
+  test('of equal operations on a host, one after the other, 20 have a line and the last counts the others', async () => {
+    // Its clock stands still, and with it what writes lines twice a second.
+    await using own = await openTest({ clock: testClock() });
+    const host = await openHost(own.gateway, own.account);
+    for (const command of [...Array.from({ length: 25 }, () => 'true'), 'false']) {
+      const path = `/v1/hosts/${host.deviceId}/exec`;
+      const asked = http(own.gateway.url, path, { key: own.account.key, body: { op: 'shell', args: { command } } });
+      const { data } = await host.next();
+      await host.client.hosts.result({ params: { req_id: String(data['req_id']) }, body: { ok: true } });
+      assert.equal((await asked).status, 200);
+    }
+    await own.gateway.kernel.audit.flush();
+    const lines = await own.gateway.kernel.sql<{ details: { further?: number; frame_sha256: string } }[]>`
+      select details from kernel.audit where action = 'hosts.exec' and account_id = ${own.account.id} order by id`;
+    assert.deepEqual(
+      lines.map(({ details }) => details.further ?? 0),
+      [...Array.from({ length: 19 }, () => 0), 5, 0],
+    );
+    assert.equal(new Set(lines.map(({ details }) => details.frame_sha256)).size, 21);
+    host.leave();
   });
 
   test('approvals of commands, and of runs that wait for a person, have their lines', async () => {

@@ -83,7 +83,8 @@ export async function retireActs(sql: Sql, before: string): Promise<void> {
 
 /** Writes lines of acts without a transaction of their own, such as operations on hosts, off the request path. */
 export interface AuditRecorder {
-  record(act: Act): void;
+  /** `alike` tells it from others of its kind, and adds details to a line of its own: none are made of one that is counted. */
+  record(act: Act, alike?: { as: string; details: () => object }): void;
   /** Writes what is held now. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -126,14 +127,15 @@ export function createAuditRecorder(sql: Sql, clock: Clock, log: Log, metrics?: 
     },
   );
   return {
-    record(act) {
-      const likeness = likenessOf(act);
+    record(act, other) {
+      const likeness = likenessOf(act, other?.as);
       const known = alike.get(likeness);
       if (known && known.count >= mostAlike) {
         known.last.further += 1;
         return;
       }
-      const held = { act, further: 0, at: clock.monotonic() };
+      const line = other ? { ...act, details: { ...act.details, ...other.details() } } : act;
+      const held = { act: line, further: 0, at: clock.monotonic() };
       if (add(held)) alike.set(likeness, { count: (known?.count ?? 0) + 1, last: held });
       else lost += 1;
     },
@@ -142,9 +144,9 @@ export function createAuditRecorder(sql: Sql, clock: Clock, log: Log, metrics?: 
   };
 }
 
-const likenessOf = ({ accountId, by, action, subject, details }: Act): string => {
-  const { op, outcome, frame_sha256: frame } = (details ?? {}) as Record<string, unknown>;
-  return `${accountId} ${keyOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)} ${String(frame)}`;
+const likenessOf = ({ accountId, by, action, subject, details }: Act, as: string | undefined): string => {
+  const { op, outcome } = (details ?? {}) as Record<string, unknown>;
+  return `${accountId} ${keyOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)} ${as}`;
 };
 
 const lineOfLost = (count: number, at: number): Held => ({
