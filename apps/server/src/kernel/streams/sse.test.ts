@@ -120,8 +120,10 @@ describe('event streams', () => {
     assert.equal(stream.closed, false);
     socket.resume();
     await until(() => text().includes('event: a'));
-    await until(() => {
+    await until(async () => {
       const back = stream.offer('d', '1');
+      // What is written in one turn goes out at its end.
+      await new Promise(setImmediate);
       return back !== undefined && !back();
     });
     socket.destroy();

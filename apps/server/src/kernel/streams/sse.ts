@@ -10,6 +10,9 @@ const mostBytesBehind = 1024 * 1024;
 const mostBehindOfAll = 72 * 1024 * 1024;
 const mostBehindOfOne = 25 * 1024 * 1024;
 const largeBytes = 64 * 1024;
+/** What is written in one piece, and what is not held until the end of its turn. */
+const mostBytesAtOnce = 16 * 1024;
+const mostFramesAtOnce = 64;
 const pingEveryMs = 15_000;
 
 /** One open SSE response. */
@@ -121,6 +124,7 @@ class SseStream implements EventStream {
   readonly #waiting = new Set<Frame>();
   #waitingBytes = 0;
   #closed = false;
+  #isFlushing = false;
 
   readonly #hasRoomFor: (asked: SseStream, bytes: number) => boolean;
 
@@ -184,6 +188,7 @@ class SseStream implements EventStream {
 
   drained(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
+    this.#flush();
     const isIdle = !this.#raw.writableNeedDrain && this.#waiting.size === 0;
     if (this.#isOver || isIdle) setImmediate(resolve);
     const done = (): void => {
@@ -247,20 +252,32 @@ class SseStream implements EventStream {
     return true;
   }
 
+  /** Frames of one turn go out together, in one write: to a host that is asked 16 things at once that is one packet. */
   #write(frame: Frame): void {
-    if (this.#raw.writableNeedDrain || this.#waiting.size > 0) {
-      this.#waiting.add(frame);
-      this.#waitingBytes += frame.bytes;
-    } else if (!this.#raw.write(frame.text)) this.#raw.once('drain', this.#writeWaiting);
+    this.#waiting.add(frame);
+    this.#waitingBytes += frame.bytes;
+    if (this.#waitingBytes >= mostBytesAtOnce || this.#waiting.size >= mostFramesAtOnce) this.#flush();
+    else if (!this.#isFlushing) {
+      this.#isFlushing = true;
+      setImmediate(this.#flushTurn);
+    }
   }
 
-  readonly #writeWaiting = (): void => {
-    for (const frame of this.#waiting) {
-      this.#waiting.delete(frame);
-      this.#waitingBytes -= frame.bytes;
-      if (this.#isOver || this.#raw.write(frame.text)) continue;
-      this.#raw.once('drain', this.#writeWaiting);
-      return;
+  readonly #flushTurn = (): void => {
+    this.#isFlushing = false;
+    this.#flush();
+  };
+
+  readonly #flush = (): void => {
+    while (this.#waiting.size > 0 && !this.#isOver && !this.#raw.writableNeedDrain) {
+      let text = '';
+      for (const frame of this.#waiting) {
+        if (text !== '' && text.length + frame.text.length > mostBytesAtOnce) break;
+        this.#waiting.delete(frame);
+        this.#waitingBytes -= frame.bytes;
+        text += frame.text;
+      }
+      if (!this.#raw.write(text)) this.#raw.once('drain', this.#flush);
     }
   };
 
