@@ -1,4 +1,3 @@
-import { inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { OutboundError } from '../../kernel/outside/outbound.ts';
@@ -55,7 +54,7 @@ export class Crawler {
 
   async #round(): Promise<void> {
     const { sql, clock } = this.#kernel;
-    const taken = await inTransaction(sql, async (tx) => takeDue(tx, clock, atOnce));
+    const taken = await takeDue(sql, clock, atOnce);
     await Promise.all(taken.map(async (queued) => this.#take(queued)));
   }
 

@@ -74,9 +74,9 @@ export async function listFailed(db: Db, limit: number): Promise<{ url: string; 
  * Takes addresses that are due, one of each site that may be asked again now, and keeps others from asking these sites for
  * as long as the lease lasts.
  */
-export async function takeDue(tx: Db, clock: Time, most: number): Promise<Queued[]> {
-  const now = nowOf(tx, clock);
-  return tx<Queued[]>`
+export async function takeDue(db: Db, clock: Time, most: number): Promise<Queued[]> {
+  const now = nowOf(db, clock);
+  return db<Queued[]>`
     with free as materialized (
       select host from pages.hosts
       where next_at <= ${now} and exists (select 1 from pages.queue as waiting

@@ -11,6 +11,7 @@ import {
   abandonedCreations,
   dueSandboxes,
   insertAudit,
+  isAnyDue,
   liveOfAccount,
   notLive,
   runningOfSuspended,
@@ -67,10 +68,12 @@ export class Keeper {
 
   /** One look: those past their lifetime, and commands that nobody holds on to. */
   async tick(): Promise<void> {
-    // First: a command of a gateway that is gone ended by then, however long nobody was there to expire its sandbox.
-    await this.#freeAbandoned();
-    await this.#expire();
-    await this.#endSuspended();
+    if (await isAnyDue(this.#kernel.sql, this.#kernel.clock)) {
+      // First: a command of a gateway that is gone ended by then, however long nobody was there to expire its sandbox.
+      await this.#freeAbandoned();
+      await this.#expire();
+      await this.#endSuspended();
+    }
     // Without a node nothing can start: look for one at every turn.
     if (this.#nodes.all().length === 0) this.#reconciling?.wake();
   }

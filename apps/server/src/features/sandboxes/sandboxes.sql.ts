@@ -175,6 +175,15 @@ export async function freeSandbox(
   return row?.generation ?? 0;
 }
 
+/** Whether the keeper has anything to do: one statement a second of an idle gateway, not five. */
+export async function isAnyDue(db: Db, time: Time): Promise<boolean> {
+  const [row] = await db<{ due: boolean }[]>`select
+    exists (select 1 from sandboxes.sandboxes where busy_by is not null and busy_until < ${nowOf(db, time)} - interval '5 seconds')
+    or exists (select 1 from sandboxes.sandboxes where state = 'running' and expires_at <= ${nowOf(db, time)})
+    or exists (select 1 from sandboxes.sandboxes s join accounts.standing_view a on a.id = s.account_id where s.state = 'running' and not may_run) as due`;
+  return row?.due === true;
+}
+
 /** Commands that nobody holds on to any more, for as long as their gateway takes to notice; gives their sandboxes back. */
 export async function takeAbandoned(db: Db, time: Time, limit: number) {
   return db<{ id: string; account_id: string; busy_until: string }[]>`
@@ -235,8 +244,7 @@ export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
 export async function notLive(db: Db, ids: readonly string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select given.id from unnest(${[...ids]}::uuid[]) as given (id)
-    left join sandboxes.sandboxes s on s.id = given.id
-      and s.state in ${sandboxStates.sql('live')(db)}
+    left join sandboxes.sandboxes s on s.id = given.id and s.state in ${sandboxStates.sql('live')(db)}
     where s.id is null`;
   return rows.map((row) => row.id);
 }
