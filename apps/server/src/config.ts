@@ -207,7 +207,7 @@ const ownNames = (values: z.output<typeof schema>, baseUrl: string): ReadonlySet
 };
 
 const systemNames =
-  /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;
+  /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;
 
 /** What a child process needs of the environment: where programs are and how the network is reached; no setting, no secret. */
 export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv {

@@ -1,4 +1,3 @@
 export { type Block, ExtractionError, type Page, type PageFormat, type PageKind, type Run } from './blocks.ts';
-export { pageAddress } from './addresses.ts';
 export { readPage } from './read.ts';
 export { type Rendered, renderPage } from './render/render.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Block, type Page, type PageFormat, type Run, pageAddress, renderPage } from '../index.ts';
+import { type Block, type Page, type PageFormat, type Run, renderPage } from '../index.ts';
+import { pageAddress } from '../addresses.ts';
 import { content, read, readBody } from '../testing.ts';
 
 const pageOf = (blocks: readonly Block[]): Page => ({

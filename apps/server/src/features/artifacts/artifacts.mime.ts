@@ -1,7 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
-import { fileTypeFromBuffer, fileTypeFromStream } from 'file-type';
 
+/** Loaded with the first artifact. */
+const fileTypes = () => import('file-type');
 /** What is kept of the beginning and the end of a file while it passes by. */
 const headBytes = 65_536;
 const tailBytes = 64;
@@ -33,7 +34,7 @@ export class Sniffer {
   async mime(open: () => Promise<Readable | undefined>): Promise<string> {
     if (this.#bytes === 0) return 'application/x-empty';
     const head = Buffer.concat(this.#head);
-    const found = (await fileTypeFromBuffer(head))?.mime;
+    const found = (await (await fileTypes()).fileTypeFromBuffer(head))?.mime;
     // What a ZIP archive is stands anywhere in it: an office document, a package, an archive.
     if (found === 'application/zip') return (await this.#archive(open)) ?? found;
     const isText = this.#isText();
@@ -67,7 +68,7 @@ export class Sniffer {
     const body = await open();
     if (!body) return undefined;
     try {
-      return (await fileTypeFromStream(Readable.toWeb(body)))?.mime;
+      return (await (await fileTypes()).fileTypeFromStream(Readable.toWeb(body)))?.mime;
     } catch {
       return undefined;
     } finally {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build, stop } from 'esbuild';
 
 /** The host daemon as one file. */
 export interface Program {
@@ -30,6 +29,7 @@ export const hostProgram = {
 };
 
 async function buildProgram(): Promise<Program> {
+  const { build, stop } = await import('esbuild');
   const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('@svc/host/package.json')), 'utf8')) as {
     version: string;
   };

@@ -11,7 +11,7 @@ import { type Cancellations, messagesOf } from './mcp.cancel.ts';
 const mostMessages = 10;
 
 /** Answers a message; pages of other origins are refused, as they could speak for whoever looks at them. */
-export const call = (handler: McpHttpHandler, cancellations: Cancellations): Operation =>
+export const call = (handler: () => Promise<McpHttpHandler>, cancellations: Cancellations): Operation =>
   operation(contract.mcp.call, async (context, { body }) => {
     checkOrigin(context);
     if (Array.isArray(body) && body.length > mostMessages) {
@@ -22,7 +22,8 @@ export const call = (handler: McpHttpHandler, cancellations: Cancellations): Ope
     const session = context.headers['mcp-session-id'];
     const running = cancellations.begin(context, session, messages);
     try {
-      const answer = await handler.fetch(requestOf(context, body), { authInfo: authOf(context), parsedBody: body });
+      const { fetch } = await handler();
+      const answer = await fetch(requestOf(context, body), { authInfo: authOf(context), parsedBody: body });
       const relay = context.openRelay();
       const headers = Object.fromEntries(answer.headers);
       // It keeps apart the requests of clients that share a key; nothing is kept of it.

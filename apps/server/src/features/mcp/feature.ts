@@ -1,20 +1,27 @@
+import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { call } from './call.ts';
 import { Cancellations } from './mcp.cancel.ts';
-import { createHandler } from './mcp.server.ts';
 import { promptTools, sandboxTools, type ToolParts } from './mcp.tools.ts';
 
 /** The Model Context Protocol. */
 export function mcpFeature(kernel: Kernel, parts: ToolParts): Feature {
-  const handler = createHandler([...sandboxTools(parts), ...promptTools(parts)], kernel.log);
+  let opened: Promise<McpHttpHandler> | undefined;
+  // The protocol is 1 MB of code: a gateway that nobody asks for it does not load it.
+  const handler = () => (opened ??= open(kernel, parts));
   const cancellations = new Cancellations(kernel);
   return {
     name: 'mcp',
     operations: { call: call(handler, cancellations) },
     async start(_kernel, { serves }) {
       if (serves) await cancellations.start();
-      return { stop: () => handler.close() };
+      return { stop: async () => (await opened)?.close() };
     },
   };
+}
+
+async function open(kernel: Kernel, parts: ToolParts): Promise<McpHttpHandler> {
+  const { createHandler } = await import('./mcp.server.ts');
+  return createHandler([...sandboxTools(parts), ...promptTools(parts)], kernel.log);
 }

@@ -1,4 +1,4 @@
-import { pageAddress } from '@svc/extraction';
+import { pageAddress } from '@svc/extraction/addresses';
 import { Share } from '../../kernel/share/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { pageAddress } from '@svc/extraction';
+import { pageAddress } from '@svc/extraction/addresses';
 import { type Db, type Fragment, nowOf, type Time } from '../../kernel/db/db.ts';
 import type { PageFacts } from './pages.work.ts';
 

@@ -1,4 +1,4 @@
-import { pageAddress } from '@svc/extraction';
+import { pageAddress } from '@svc/extraction/addresses';
 import type { Candidate } from './sources/source.ts';
 
 /** What one source named. */

@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
 import { type Clock, systemClock } from './clock.ts';
 import { printableLines } from './text.ts';
 
@@ -47,9 +47,9 @@ export function createLog(
   return pino(options, isTerminal ? forPeople(redacting) : redacting);
 }
 
-/** Lines for a terminal: the time of day, the level, the message, and what belongs to it below. */
+/** Lines for a terminal: the time of day, the level, the message, and what belongs to it below. Loaded there alone. */
 const forPeople = (destination: Writable) =>
-  pretty({
+  (createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty'))({
     destination,
     colorize: true,
     translateTime: 'SYS:HH:MM:ss',

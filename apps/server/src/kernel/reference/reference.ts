@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { openApiDocument } from './openapi.ts';
 import { htmlType, scriptType, servePage } from './pages.ts';
 
 /** Files of the reference page, by URL. */
@@ -40,8 +39,7 @@ const policy =
 
 /** Serves `/openapi.json` and the reference page at `/docs`, both open. */
 export function mountReference(app: FastifyInstance): void {
-  const document = JSON.stringify(openApiDocument());
-  servePage(app, '/openapi.json', { type: 'application/json; charset=utf-8', body: document });
+  servePage(app, '/openapi.json', { type: 'application/json; charset=utf-8', body: heldOnce(readDocument) });
   servePage(app, '/docs', { type: htmlType, body: page, policy });
   app.route({ method: ['GET', 'HEAD'], url: '/docs/', handler: (_, reply) => reply.redirect('/docs', 308) });
   servePage(app, '/docs/start.js', { type: scriptType, body: start });
@@ -49,6 +47,12 @@ export function mountReference(app: FastifyInstance): void {
   for (const [url, { file, type }] of Object.entries(assets)) {
     servePage(app, url, { type, body: heldOnce(() => readFile(join(folder, file))) });
   }
+}
+
+/** With all descriptions and examples, and 0.1 s of work: neither is loaded before somebody asks. */
+async function readDocument(): Promise<Buffer> {
+  const { openApiDocument } = await import('./openapi.ts');
+  return Buffer.from(JSON.stringify(openApiDocument()));
 }
 
 /** One buffer for all who fetch it: it is 1.4 MB, and anybody may. A read that failed is tried again. */
