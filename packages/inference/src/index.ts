@@ -5,7 +5,8 @@ export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './
 export { noUsage, plainText } from './model.ts';
 export { type Protocol, protocols } from './protocol.ts';
 export { ReplyReader } from './reply.ts';
-export { duplicateName, spliceJson } from './splice.ts';
+export { type AwsCredentials, type GoogleAccount, signAws, signGoogle } from './sign.ts';
+export { duplicateName, type Reshaping, reshapeJson, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
 export { type Target, type Translated, translate, writeFor } from './translate.ts';
 export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';

@@ -73,6 +73,32 @@ export function spliceJson(text: Buffer, changes: Readonly<Record<string, unknow
   return Buffer.concat([whole.subarray(0, found.open + 1), Buffer.from(added + comma), whole.subarray(found.open + 1)]);
 }
 
+/** Members of a request that a provider knows by another name, or not at all. */
+export interface Reshaping {
+  rename: Readonly<Record<string, string>>;
+  drop: readonly string[];
+}
+
+/**
+ * Leaves top-level members out and gives others new names; every value stays as it is. A member whose new name is there
+ * already is left out too. Answers the text and the names of what was left out.
+ */
+export function reshapeJson(text: Buffer, { rename, drop }: Reshaping): { text: Buffer; dropped: string[] } {
+  const members = membersOf(text)?.members ?? [];
+  const isTouched = ({ name }: Member): boolean => Object.hasOwn(rename, name) || drop.includes(name);
+  if (!members.some(isTouched)) return { text, dropped: [] };
+  const names = new Set(members.map(({ name }) => name));
+  const dropped = members.map(({ name }) => name).filter((name) => drop.includes(name));
+  const parts: Buffer[] = [];
+  for (const { name, start, end } of members) {
+    const renamed = Object.hasOwn(rename, name) ? rename[name] : undefined;
+    if (drop.includes(name) || (renamed !== undefined && names.has(renamed))) continue;
+    if (renamed !== undefined) names.add(renamed);
+    parts.push(Buffer.from(`${JSON.stringify(renamed ?? name)}:`), text.subarray(start, end), Buffer.from(','));
+  }
+  return { text: Buffer.concat([Buffer.from('{'), ...parts.slice(0, -1), Buffer.from('}')]), dropped };
+}
+
 /** A name that two members of a JSON object have; undefined when none is there twice. */
 export function duplicateName(text: Buffer): string | undefined {
   const names = membersOf(text)?.members.map(({ name }) => name) ?? [];

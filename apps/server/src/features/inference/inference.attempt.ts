@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { createHash } from 'node:crypto';
 import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { Relay } from '../../kernel/http/relay.ts';
-import type { LongBody, Upstream, UpstreamAnswer } from '../../kernel/outside/upstream.ts';
+import { LongBody, type Upstream, type UpstreamAnswer } from '../../kernel/outside/upstream.ts';
 import type { Lane } from '../providers/index.ts';
 import type { Timers } from './inference.timers.ts';
 
@@ -58,28 +59,51 @@ export async function headersFor(
     ? Object.entries(given).filter(([name, value]) => kept.test(name) && typeof value === 'string')
     : [];
   const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(own) };
-  const key = await lane.key.read().catch((error: unknown) => {
-    throw new LaneFailure(`it is off: ${(error as Error).message}`, longMs, { isOfLane: true });
-  });
-  if (lane.protocol === 'messages') {
-    headers['anthropic-version'] ??= '2023-06-01';
-    if (key !== undefined) headers['x-api-key'] = key;
-  } else if (key !== undefined) headers['authorization'] = `Bearer ${key}`;
-  return headers;
+  if (lane.protocol === 'messages') headers['anthropic-version'] ??= '2023-06-01';
+  return Object.assign(headers, await withKey(lane, (key) => lane.wire.authorize(key)));
 }
+
+/** What a lane's key makes of a request. Throws `LaneFailure` when there is no key, or it is none of its kind. */
+async function withKey(lane: Lane, use: (key: string) => Record<string, string>): Promise<Record<string, string>> {
+  try {
+    const key = await lane.key.read();
+    return key === undefined ? {} : use(key);
+  } catch (error) {
+    throw new LaneFailure(`it is off: ${(error as Error).message}`, longMs, { isOfLane: true });
+  }
+}
+
+/** Of a lane that signs: over the head and the bytes that go out. */
+async function signed(
+  lane: Lane,
+  url: URL,
+  headers: Record<string, string>,
+  body: Sent,
+): Promise<Record<string, string>> {
+  const { sign } = lane.wire;
+  if (!sign) return headers;
+  const { 'content-type': type = 'application/json' } = headers;
+  const bodySha256 = () => (body instanceof LongBody ? body.sha256() : createHash('sha256').update(body).digest('hex'));
+  const request = { method: 'POST', url, headers: { 'content-type': type }, bodySha256 };
+  return { ...headers, ...(await withKey(lane, (key) => sign(key, request))) };
+}
+
+type Sent = Buffer | string | LongBody;
 
 /** Asks a lane; answers the head of a success. Throws `LaneFailure`, or what the client is told of its own fault. */
 export async function askLane(
   upstream: Upstream,
   lane: Lane,
-  request: { path: string; headers: Record<string, string>; body: Buffer | string | LongBody },
+  request: { path: string; headers: Record<string, string>; body: Sent },
   timers: Timers,
 ): Promise<UpstreamAnswer> {
-  const { path, headers, body } = request;
+  const { path, body } = request;
+  const url = lane.wire.urlOf(lane.baseUrl + path);
+  const headers = await signed(lane, url, request.headers, body);
   let answer: UpstreamAnswer;
   try {
     const { signal } = timers;
-    answer = await upstream.ask(lane.baseUrl + path, {
+    answer = await upstream.ask(url.href, {
       method: 'POST',
       headers,
       body,
@@ -91,7 +115,7 @@ export async function askLane(
   }
   if (answer.status >= 200 && answer.status < 300) return answer;
   const text = await readWhole(answer.body, mostRefusalBytes).catch(() => Buffer.alloc(0));
-  throw refusalOf(lane, answer, text.toString('utf8'));
+  throw refusalOf(lane, answer, hidden(text.toString('utf8'), lane, headers));
 }
 
 /** A code of the network is told, a message is not: it may name an address. */
@@ -128,7 +152,7 @@ const longestWord = 120;
 function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string): Error {
   const what = `it answered ${status}`;
   if (status === 400 || status === 413 || status === 422) {
-    const message = messageOf(text, lane) ?? `the model's provider refused the request with ${status}`;
+    const message = messageOf(text) ?? `the model's provider refused the request with ${status}`;
     return new Refusal(status, message, wordsOf(text));
   }
   if (status === 429 || status === 529) {
@@ -159,13 +183,19 @@ function secondsOf(value: string | string[] | undefined, now: number): number | 
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
-/** The provider's own words, without the lane's key should they repeat it. */
-function messageOf(text: string, { key: { last: key } }: Lane): string | undefined {
+/** A provider may repeat the key that it got, or what was made of it. */
+function hidden(text: string, { key: { last: key } }: Lane, { authorization }: Record<string, string>): string {
+  const secrets = [key, authorization?.replace(/^Bearer /, '')].filter((one) => one !== undefined && one !== '');
+  return secrets.reduce<string>((said, secret) => said.replaceAll(secret as string, '***'), text);
+}
+
+/** The provider's own words. */
+function messageOf(text: string): string | undefined {
   const body = parsed(text);
   const error = objectOf(isObject(body) ? body['error'] : undefined);
   const message = textOf(error['message']) ?? textOf(objectOf(body)['message']) ?? textOf(objectOf(body)['error']);
   if (message === undefined || message === '') return undefined;
-  return (key ? message.replaceAll(key, '***') : message).slice(0, longestMessage).toWellFormed();
+  return message.slice(0, longestMessage).toWellFormed();
 }
 
 /** JSON, or undefined. */

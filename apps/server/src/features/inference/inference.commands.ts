@@ -5,7 +5,7 @@ import type { ProvidersPlace } from '../../kernel/outside/providers.ts';
 import { createUpstream, type Upstream } from '../../kernel/outside/upstream.ts';
 import { type Lane, type LaneModel, readRegistry } from '../providers/index.ts';
 import { askLane, headersFor, LaneFailure, readAnswer } from './inference.attempt.ts';
-import { targetOf } from './inference.exchange.ts';
+import { reshaped, targetOf } from './inference.exchange.ts';
 import { Timers } from './inference.timers.ts';
 
 /** Servers of models that speak OpenAI's protocol on a machine of one's own, and where they listen. */
@@ -69,7 +69,7 @@ async function checkLane(upstream: Upstream, lane: Lane) {
 /** Servers of models that listen on this machine, with the command that adds each. */
 export async function findLocalProviders(): Promise<object[]> {
   const found = await Promise.all(
-    Object.entries(localKinds).map(async ([kind, url]) => ({ kind, url, models: await modelsOf(url, {}) })),
+    Object.entries(localKinds).map(async ([kind, url]) => ({ kind, url, models: await modelsOf(`${url}/models`, {}) })),
   );
   return found.flatMap(({ kind, url, models }) =>
     models ? [{ kind, url, models: models.join(', '), add: `./svc providers add ${kind}` }] : [],
@@ -79,7 +79,7 @@ export async function findLocalProviders(): Promise<object[]> {
 /** What a server lists; undefined when it does not answer as one of models. */
 export async function modelsOf(url: string, headers: Record<string, string>): Promise<string[] | undefined> {
   try {
-    const answer = await fetch(`${url}/models`, { headers, signal: AbortSignal.timeout(probeMs), redirect: 'error' });
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(probeMs), redirect: 'error' });
     const body: unknown = await answer.json();
     if (!answer.ok || !Array.isArray(objectOf(body)['data'])) return undefined;
     return objectsOf(objectOf(body)['data']).flatMap(({ id }) => textOf(id) ?? []);
@@ -114,7 +114,7 @@ export async function tryModel(upstream: Upstream, lane: Lane, model: string, us
     const request = {
       path: isVectors ? '/embeddings' : wire.path,
       headers: await headersFor(lane, false, {}),
-      body: JSON.stringify(isVectors ? { model, input: asked } : chatOf(lane, model)),
+      body: reshaped(JSON.stringify(isVectors ? { model, input: asked } : chatOf(lane, model)), { lane, model }).sent,
     };
     const answer = await askLane(upstream, lane, request, timers);
     const { body: said } = await readAnswer(answer, timers, isVectors ? 'data' : wire.list);

@@ -28,6 +28,7 @@ import {
   keepAlive,
   limited,
   type Media,
+  reshaped,
   questionOf,
   sendWhole,
 } from './inference.exchange.ts';
@@ -184,7 +185,7 @@ export class Inference {
       const headers = await headersFor(lane, lane.protocol === turn.protocol, asker.headers);
       const text = turn.bodyFor(choice);
       const body = bounds ? limited(text, choice, bounds.limit) : text;
-      const request = { path: wires[lane.protocol].path, headers, body };
+      const request = { path: wires[lane.protocol].path, headers, body: reshaped(body, choice).sent };
       const answer = await askLane(this.#kernel.upstream, lane, request, timers);
       const reading = new TurnReader(choice, timers, turn);
       let isWhole = false;

@@ -179,7 +179,7 @@ function unpricedOf(dataDir: string, models: readonly string[]): string {
 async function listedBy(lane: Lane): Promise<string[]> {
   const { protocol, baseUrl } = lane;
   const url = protocol === 'messages' ? `${baseUrl}/v1` : baseUrl;
-  const models = await modelsOf(url, await headersFor(lane, false, {}));
+  const models = await modelsOf(lane.wire.urlOf(`${url}/models`).href, await headersFor(lane, false, {}));
   if (models && models.length > 0) return models;
   throw new CommandError(`${url} lists no models; is it running? name one with --model`);
 }

@@ -5,6 +5,7 @@ import {
   type Protocol,
   plainText,
   readChatUsage,
+  reshapeJson,
   spliceJson,
   type Target,
   type Translated,
@@ -141,22 +142,31 @@ async function requestFor({ kernel, context, choice }: Exchange, { protocol, res
   const { lane } = choice;
   const { body, bytes } = await resting.wake();
   const isSame = lane.protocol === protocol;
-  const { dropped, sent } = isSame
+  const { dropped, sent: written } = isSame
     ? { dropped: [], sent: sameRequest({ protocol, body, bytes, fields }, choice) }
     : translated(translate(protocol, { ...body, ...fields }, targetOf(choice)));
+  const { sent, left } = reshaped(written, choice);
   const headers = {
     ...(await headersFor(lane, isSame, context.headers)),
     ...(isSame && scopedKey(kernel, context, choice)),
   };
   const toSend = resting.isLong ? new LongBody(sent, () => resting.rest()) : sent;
-  return { request: { path: wires[lane.protocol].path, headers, body: toSend }, dropped, bytes: bytes.length };
+  return {
+    request: { path: wires[lane.protocol].path, headers, body: toSend },
+    dropped: [...dropped, ...left],
+    bytes: bytes.length,
+  };
 }
 
 /** Asks a lane for vectors; nothing is translated. */
 export async function exchangeVectors({ kernel, context, choice, timers, bill }: Exchange): Promise<void> {
   const { lane, model } = choice;
   const headers = { ...(await headersFor(lane, true, context.headers)), ...scopedKey(kernel, context, choice) };
-  const request = { path: '/embeddings', headers, body: spliceJson(context.bodyBytes, { model }) };
+  const request = {
+    path: '/embeddings',
+    headers,
+    body: reshaped(spliceJson(context.bodyBytes, { model }), choice).sent,
+  };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const { bytes, body: said } = await readAnswer(answer, timers, 'data');
   timers.stop();
@@ -172,7 +182,7 @@ export const countPath = '/v1/messages/count_tokens';
 export async function exchangeCount({ kernel, context, choice, timers }: Omit<Exchange, 'bill'>): Promise<void> {
   const { lane, model } = choice;
   const headers = await headersFor(lane, true, context.headers);
-  const request = { path: countPath, headers, body: spliceJson(context.bodyBytes, { model }) };
+  const request = { path: countPath, headers, body: reshaped(spliceJson(context.bodyBytes, { model }), choice).sent };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const { bytes, body: said } = await readAnswer(answer, timers, undefined);
   timers.stop();
@@ -258,6 +268,14 @@ export function limited(text: string, { lane, model }: Choice, limit: number): s
   const names = { chat: isOlder ? 'max_tokens' : 'max_completion_tokens', messages: 'max_tokens' } as const;
   const name = lane.protocol === 'responses' ? 'max_output_tokens' : names[lane.protocol];
   return JSON.stringify({ ...body, [name]: limit });
+}
+
+/** A request in its provider's names, and what the provider does not know of it. */
+export function reshaped(sent: Buffer | string, { lane, model }: Choice): { sent: Buffer | string; left: string[] } {
+  const reshaping = lane.reshapingOf(model);
+  if (!reshaping) return { sent, left: [] };
+  const { text, dropped } = reshapeJson(Buffer.from(sent), reshaping);
+  return { sent: text, left: dropped };
 }
 
 const translated = ({ body, dropped }: Translated) => ({ dropped, sent: JSON.stringify(body) });

@@ -1,7 +1,8 @@
 import { wordsFor } from '@svc/contract';
-import { type Dialect, dialectOf, type Protocol } from '@svc/inference';
+import { type Dialect, dialectOf, type Protocol, type Reshaping } from '@svc/inference';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../kernel/base/clock.ts';
+import { laneDialect, modelDialect, toDialect, toReshaping, toWire, type Wire } from './providers.dialect.ts';
 import { freePrice, type Price, PriceBook, priceRow, toPrice } from './providers.prices.ts';
 import { LaneKey } from './providers.secrets.ts';
 
@@ -15,15 +16,6 @@ export const laneKinds = Object.keys(kinds) as [string, ...string[]];
 
 const name = z.string().min(1).max(120);
 const seconds = z.number().positive().max(3_600);
-
-/** What a model takes of its protocol, where its name does not say it rightly (`docs/providers.md`). */
-const dialect = z.strictObject({
-  thinking: z.enum(['budget', 'adaptive', 'always', 'none']).optional(),
-  sampling: z.boolean().optional(),
-  limit: z.enum(['max_tokens', 'max_completion_tokens', 'both']).optional(),
-  stop: z.boolean().optional(),
-  forced_tools: z.boolean().optional(),
-});
 
 /** A lane of the providers file (design: inference, Providers file). Times are in seconds. */
 const lane = z.strictObject({
@@ -47,8 +39,8 @@ const lane = z.strictObject({
   on_context: z.string().min(1).max(250).optional(),
   on_refusal: z.string().min(1).max(250).optional(),
   allow: z.array(z.enum(['background', 'stored'])).default([]),
-  dialect: dialect.optional(),
-  dialects: z.record(name, dialect).default({}),
+  dialect: laneDialect.optional(),
+  dialects: z.record(name, modelDialect).default({}),
   prices: z.record(name, priceRow).default({}),
 });
 
@@ -81,6 +73,10 @@ export interface Lane {
   allow: readonly ('background' | 'stored')[];
   /** What a model of it takes, by the lane's name of it. */
   dialectOf: (model: string) => Dialect;
+  /** Fields of a request to a model of it that go by another name, or not at all; undefined for none. */
+  reshapingOf: (model: string) => Reshaping | undefined;
+  /** How its requests are sent. */
+  wire: Wire;
   /** The file says which name of the limit its models know. */
   namesLimit: boolean;
   /** What a model of it costs, by the lane's name of it; undefined when nobody says. */
@@ -117,7 +113,7 @@ const file = z.looseObject({
 /** What stands around a file: prices, and a clock. */
 export interface RegistryParts {
   prices: PriceBook;
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'now'>;
 }
 const noParts: RegistryParts = { prices: new PriceBook([]), clock: systemClock };
 
@@ -172,15 +168,12 @@ function toLane(given: z.output<typeof lane>, { prices: book, clock }: RegistryP
     allow: given.allow,
     dialectOf: (model) => ({
       ...dialectOf(kind.protocol, model),
-      ...written(given.dialect),
-      ...written(given.dialects[model]),
+      ...toDialect(given.dialect),
+      ...toDialect(given.dialects[model]),
     }),
+    reshapingOf: (model) => toReshaping(given.dialect, given.dialects[model]),
+    wire: toWire(given.dialect, kind.protocol === 'messages' ? 'x-api-key' : 'authorization', clock),
     namesLimit: given.dialect?.limit !== undefined,
     priceOf: (model) => own.get(model) ?? (given.free ? freePrice : book.of(model)),
   };
-}
-
-function written(given: z.output<typeof dialect> | undefined): Partial<Dialect> {
-  const { forced_tools: forcedTools, ...rest } = given ?? {};
-  return Object.fromEntries(Object.entries({ ...rest, forcedTools }).filter(([, value]) => value !== undefined));
 }

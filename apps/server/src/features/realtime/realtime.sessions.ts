@@ -116,7 +116,7 @@ async function open(
   intent: string | undefined,
 ): Promise<WebSocket> {
   if (signal.aborted) throw new LaneFailure('the client left', 0);
-  const url = new URL(`${lane.baseUrl.replace(/^http/, 'ws')}/realtime`);
+  const url = lane.wire.urlOf(`${lane.baseUrl.replace(/^http/, 'ws')}/realtime`);
   if (intent === undefined) url.searchParams.set('model', model);
   else url.searchParams.set('intent', intent);
   const { 'content-type': _, ...sent } = await headersFor(lane, true, headers);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -25,6 +26,13 @@ export class LongBody {
     this.#bytes = typeof body === 'string' ? Buffer.from(body) : body;
     this.length = this.#bytes.length;
     this.#onSent = onSent;
+  }
+
+  /** In hex; before it is sent. */
+  sha256(): string {
+    return createHash('sha256')
+      .update(this.#bytes ?? '')
+      .digest('hex');
   }
 
   /** Its bytes, once. */
