@@ -7,7 +7,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { Rights } from '../schedules/index.ts';
 import { changeOf, type SchedulerParts } from './scheduler.admit.ts';
-import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './scheduler.hosts.sql.ts';
+import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './claims/hosts.sql.ts';
 import { claimFailover, claimForHost } from './claims/claims.sql.ts';
 import { openRunSpec } from './work/headers.ts';
 import { moveRun } from './outcomes/settle.ts';

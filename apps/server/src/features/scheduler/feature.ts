@@ -16,7 +16,7 @@ import { log } from './log.ts';
 import { reportNative } from './reportNative.ts';
 import { result } from './result.ts';
 import { runs } from './runs.ts';
-import { sweepHosts } from './scheduler.hosts.sql.ts';
+import { sweepHosts } from './claims/hosts.sql.ts';
 import { type CloudBackends, CloudRunner } from './cloud/cloud.ts';
 import { sweepRuns, trimRuns } from './scheduler.sql.ts';
 import { sweepSpecs } from './work/specs.sql.ts';

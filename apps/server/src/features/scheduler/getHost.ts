@@ -3,7 +3,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { viewHosts } from './hosts.ts';
-import { findHost } from './scheduler.hosts.sql.ts';
+import { findHost } from './claims/hosts.sql.ts';
 
 export const getHost = operation(contract.scheduler.getHost, async ({ db, clock, actor }, { params }) => {
   const { iso: now } = await readNow(db, clock);

@@ -5,7 +5,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { touchHost } from './scheduler.hosts.sql.ts';
+import { touchHost } from './claims/hosts.sql.ts';
 import { renewLease } from './claims/claims.sql.ts';
 import { moveRun } from './outcomes/settle.ts';
 import { findRun, type RunRow } from './scheduler.sql.ts';

@@ -5,7 +5,7 @@ import { pageOf } from '../../kernel/db/paging.ts';
 import { operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { findDevices } from '../devices/index.ts';
-import { type HostRow, listHosts } from './scheduler.hosts.sql.ts';
+import { type HostRow, listHosts } from './claims/hosts.sql.ts';
 
 export const hosts = operation(contract.scheduler.hosts, async (context, { query }) => {
   const { accountId } = context.actor;

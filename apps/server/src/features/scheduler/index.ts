@@ -6,7 +6,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
-import { askAgain, deleteHost, forgetRefusals } from './scheduler.hosts.sql.ts';
+import { askAgain, deleteHost, forgetRefusals } from './claims/hosts.sql.ts';
 import { deleteLogBlobs } from './logs/store.ts';
 import { pageOfRuns } from './runs.ts';
 import {

@@ -3,7 +3,7 @@ import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { withdrawApprovals } from '../schedules/index.ts';
-import { deleteHost } from './scheduler.hosts.sql.ts';
+import { deleteHost } from './claims/hosts.sql.ts';
 
 /** Forgets a machine. One that claims again is listed again, and has no command approved. */
 export const removeHost = operation(contract.scheduler.removeHost, (context, { params: { id } }) =>

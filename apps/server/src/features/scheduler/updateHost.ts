@@ -4,7 +4,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { viewHosts } from './hosts.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { updateHostRow } from './scheduler.hosts.sql.ts';
+import { updateHostRow } from './claims/hosts.sql.ts';
 
 /** Changes what a person says of a machine. */
 export const updateHost = (parts: SchedulerParts): Operation =>

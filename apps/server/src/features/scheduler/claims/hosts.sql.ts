@@ -1,8 +1,8 @@
-import type { Clock } from '../../kernel/base/clock.ts';
-import type { Db } from '../../kernel/db/db.ts';
-import { statement } from '../../kernel/db/statement.ts';
-import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
-import { runStates } from './scheduler.states.ts';
+import type { Clock } from '../../../kernel/base/clock.ts';
+import type { Db } from '../../../kernel/db/db.ts';
+import { statement } from '../../../kernel/db/statement.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../../kernel/db/paging.ts';
+import { runStates } from '../scheduler.states.ts';
 
 /** A machine that claims. */
 export interface HostRow {
