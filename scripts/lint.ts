@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { machines, paths, readSources, root, verbs } from './rules/repository.ts';
+import { entries, machines, paths, readSources, root, verbs } from './rules/repository.ts';
 import { checkAll } from './rules/rules.ts';
 
 /** Format, types, lint and the rules of ARCHITECTURE.md. Exits 1 when any finds a fault. */
@@ -14,7 +14,7 @@ let failed = false;
 for (const [command, options] of steps) {
   failed = spawnSync(command, options, { cwd: root, stdio: 'inherit' }).status !== 0 || failed;
 }
-for (const { path, rule, found } of checkAll(readSources(), verbs, paths, machines)) {
+for (const { path, rule, found } of checkAll(readSources(), verbs, paths, machines, entries)) {
   console.error(`${path}: ${rule}: ${found}`);
   failed = true;
 }

@@ -24,6 +24,6 @@ export function installSystemPackages(wanted: Readonly<Record<string, string>>, 
 }
 
 /** Whether the command is on the path. */
-export function hasCommand(command: string): boolean {
+function hasCommand(command: string): boolean {
   return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', command], { stdio: 'ignore' }).status === 0;
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /** Where root file systems of sandboxes are kept between test runs: building one takes minutes. */
-export const testImages = '/var/cache/svc/images';
+const testImages = '/var/cache/svc/images';
 const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
 /**

@@ -1,5 +1,5 @@
 /** A line that a new feature adds to a file that is there: before the first one that begins with `before`. */
-export interface Line {
+interface Line {
   readonly file: string;
   readonly before: string;
   readonly line: string;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { contract, type Route } from '../../packages/contract/src/index.ts';
 import { manifests } from '../../apps/server/src/features.ts';
 import type { Source } from './source.ts';
@@ -25,11 +25,28 @@ export const machines: Stateful[] = manifests.flatMap(({ machines: own = [] }) =
   own.map(({ table, states }) => ({ table, states: states.names })),
 );
 
+/** Files that package.json files name. */
+export const entries: ReadonlySet<string> = new Set(
+  execFileSync('git', ['ls-files', 'apps/*/package.json'], { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean)
+    .flatMap((path) => {
+      const { exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as {
+        exports?: Record<string, string>;
+      };
+      return Object.values(exports).map((entry) => join(dirname(path), entry));
+    }),
+);
+
 /** The repository's sources, those that git does not know yet included. */
 export function readSources(): Source[] {
   const patterns = [
     'apps/**/*.ts',
     'packages/**/*.ts',
+    'bench/*.ts',
+    'e2e/*.ts',
+    'scripts/*.ts',
+    ':!scripts/example/files',
     'apps/server/migrations/*.sql',
     'apps/server/src/features/**/*.md',
   ];

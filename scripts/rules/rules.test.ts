@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { machines, paths, readSources, root, verbs } from './repository.ts';
+import { entries, machines, paths, readSources, root, verbs } from './repository.ts';
+import { checkExports } from './exports.ts';
 import { checkNames, checkUrls } from './names.ts';
 import { checkAll, checkCycles, checkFloors, checkGlobals, checkImports, checkSql } from './rules.ts';
 import type { Source } from './source.ts';
@@ -15,7 +16,7 @@ const planted = (path: string, text: string): Source[] => [{ path, text }];
 
 describe('architecture rules', () => {
   test('hold in this repository', () => {
-    assert.deepEqual(checkAll(readSources(), verbs, paths, machines), []);
+    assert.deepEqual(checkAll(readSources(), verbs, paths, machines, entries), []);
   });
 
   const imports: [string, string, string][] = [
@@ -134,6 +135,19 @@ describe('architecture rules', () => {
     const room = (name: string) => planted(`${server}/features/keys/${name}`, '\n'.repeat(2_501));
     const sizes = (name: string) => checkNames(room(name), {}).filter(({ rule }) => rule === 'size').length;
     assert.deepEqual([sizes('keys.x.ts'), sizes('spend/x.ts'), sizes('keys.x.test.ts')], [1, 1, 0]);
+  });
+
+  test('find an export without a reader, and the name of a type that stands twice', () => {
+    const found = (...texts: string[]) =>
+      checkExports(
+        texts.map((text, at) => ({ path: `${server}/${at}.ts`, text })),
+        new Set(),
+      ).length;
+    assert.equal(found('export const a = 1;'), 1);
+    assert.equal(found('export const a = 1;', `import { a } from './0.ts';`), 0);
+    assert.equal(found('export const a = 1;', `const { a } = await import('./0.ts');`), 0);
+    const both = `import type { A } from './0.ts';\nimport type { A as B } from './1.ts';`;
+    assert.equal(found('export interface A {}', 'export type A = 1;', both), 1);
   });
 
   test('find a feature without docs', () => {

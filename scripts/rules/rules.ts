@@ -1,3 +1,4 @@
+import { checkExports } from './exports.ts';
 import { checkNames, checkUrls } from './names.ts';
 import { featureOf, type Import, importsOf, isTest, type Source, type Violation } from './source.ts';
 import { checkStates, type Stateful } from './states.ts';
@@ -166,8 +167,10 @@ export function checkAll(
   contract: Readonly<Record<string, readonly string[]>>,
   paths: Readonly<Record<string, string>>,
   machines: readonly Stateful[],
+  entries: ReadonlySet<string>,
 ): Violation[] {
   return [
+    ...checkExports(sources, entries),
     ...checkUrls(paths),
     ...checkImports(sources),
     ...checkCycles(sources),

@@ -31,7 +31,7 @@ export interface Outcome {
 }
 
 /** Times, in milliseconds. */
-export interface Limits {
+interface Limits {
   /** Of a test, and of a hook; a test's own `timeout` comes before it. */
   testMs: number;
   /** From the last test until all that it opened is closed. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { importsOf } from '../rules/source.ts';
 
 /** Which files run where. */
-export interface Lanes {
+interface Lanes {
   /** One after the other in one process a list, where a file costs nothing to start. */
   inside: string[][];
   /** Each in a process of its own: tests of whole programs. The longest are the first. */

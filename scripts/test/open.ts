@@ -2,7 +2,7 @@ import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { tracingChannel } from 'node:diagnostics_channel';
 
 /** A test or suite, as node:test names it. */
-export interface TestName {
+interface TestName {
   name: string;
   file: string;
 }

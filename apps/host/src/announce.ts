@@ -16,7 +16,7 @@ export function announce(output: Output, json: boolean, policy: Policy, policyPa
 }
 
 /** What a key of the account can make this machine do, a line for each scope. */
-export function reachOf(policy: Policy): string[] {
+function reachOf(policy: Policy): string[] {
   const { decisions, roots, agent } = policy;
   const kinds = kindsOf(policy);
   const below = `below ${roots.join(', ')}`;

@@ -1,5 +1,5 @@
 /** Waiting times between attempts: full jitter under a cap that doubles. */
-export interface Backoff {
+interface Backoff {
   /** Milliseconds to wait before the next attempt. */
   next(): number;
   /** Starts over after a success. */

@@ -19,14 +19,14 @@ export interface ConnectionTiming {
 export const defaultTiming: ConnectionTiming = { retryMs: [500, 15_000], stableMs: 15_000, silenceMs: 45_000 };
 
 /** What the gateway tells others about a host. */
-export interface Presence {
+interface Presence {
   os: string;
   hostname: string;
   roots: readonly string[];
 }
 
 /** How a daemon stays on the hosts stream. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   client: Client;
   /** Asked before every attempt: roots may have changed. */
   presence: () => Promise<Presence>;

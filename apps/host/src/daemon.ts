@@ -19,7 +19,7 @@ import { startSessions } from './sessions/index.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
 
 /** What a daemon is started with. */
-export interface DaemonOptions {
+interface DaemonOptions {
   config: Config;
   output: Output;
   /** Prints what happens as JSON lines. */

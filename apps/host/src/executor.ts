@@ -12,7 +12,7 @@ import type { OpOutcome, Reporter } from './report.ts';
 export type ExecFrame = Extract<RouteEvent<typeof contract.hosts.stream>, { event: 'exec' }>['data'];
 
 /** What the executor works with. */
-export interface ExecutorOptions {
+interface ExecutorOptions {
   policy: PolicySource;
   reporter: Reporter;
   groups: ProcessGroups;

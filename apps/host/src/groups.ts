@@ -25,7 +25,7 @@ export function createProcessGroups(): ProcessGroups {
 }
 
 /** A command to run in a process group of its own. */
-export interface GroupCommand {
+interface GroupCommand {
   file: string;
   args: readonly string[];
   cwd: string;
@@ -127,7 +127,7 @@ async function endGroup(group: number, killAfterMs: number): Promise<void> {
 }
 
 /** False when the group has no process left. */
-export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
     return true;

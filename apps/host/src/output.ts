@@ -33,7 +33,7 @@ export function endWithReader(): void {
 }
 
 /** Removes `key` and anything that looks like a key from `text`. */
-export function redact(text: string, key?: string): string {
+function redact(text: string, key?: string): string {
   const known = key ? text.replaceAll(key, '[key]') : text;
   return known.replace(keyPattern, '[key]');
 }

@@ -10,7 +10,7 @@ const runKinds = ['shell', 'http', 'agent'] as const;
 const defaultParallel = 4;
 
 /** What the policy says of an operation; only `shell` can be asked about. */
-export type Decision = 'allow' | 'ask' | 'refuse';
+type Decision = 'allow' | 'ask' | 'refuse';
 
 const decisionOn = (op: HostOp): z.ZodOptional<z.ZodType<Decision>> =>
   z.enum(op === 'shell' ? ['allow', 'ask', 'refuse'] : ['allow', 'refuse']).optional();
@@ -36,7 +36,7 @@ const policyFile = z.strictObject({
 });
 
 /** What runs an agent's prompt, which it gets on standard input. */
-export interface AgentPolicy {
+interface AgentPolicy {
   command: string[];
   cwd?: string | undefined;
   env_names?: string[] | undefined;

@@ -16,7 +16,7 @@ export interface Reporter {
 }
 
 /** How results reach the gateway. */
-export interface ReporterOptions {
+interface ReporterOptions {
   client: Client;
   log: (text: string) => void;
   /** Milliseconds between attempts, smallest and largest. */

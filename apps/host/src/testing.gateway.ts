@@ -10,7 +10,7 @@ import { type FakeScheduler, fakeScheduler } from './testing.scheduler.ts';
 export const testKey = `svc_${'k'.repeat(38)}`;
 
 /** An open hosts stream, seen from the gateway. */
-export interface HostStream {
+interface HostStream {
   deviceId: string;
   query: URLSearchParams;
   headers: IncomingMessage['headers'];

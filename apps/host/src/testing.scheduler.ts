@@ -5,7 +5,7 @@ import type { ClaimedRun } from './runs/context.ts';
 import type { RunOutcome } from './runs/journal.ts';
 
 /** A result that a host posted. */
-export interface PostedResult extends RunOutcome {
+interface PostedResult extends RunOutcome {
   attempt: number;
 }
 

@@ -112,7 +112,7 @@ export function startCommand(test: TestContext, words: readonly string[], env: R
 }
 
 /** A `svc host` command on a terminal of its own, by `script`. */
-export interface TerminalCommand {
+interface TerminalCommand {
   /** Everything on its screen so far. */
   screen(): string;
   /** Waits until the screen shows `text`. */

@@ -1,5 +1,5 @@
 /** Bytes as text that fits into a result. */
-export interface Decoded {
+interface Decoded {
   text: string;
   /** How many of the bytes `text` stands for. */
   bytes: number;

@@ -64,7 +64,7 @@ export function imagesCommand(defaultDir: string): Command {
 }
 
 /** Opens the images of a directory with the builder of this machine. */
-export function openImages(options: { dir: string; mirror?: string; systemPackages: boolean }): ImageShelf {
+function openImages(options: { dir: string; mirror?: string; systemPackages: boolean }): ImageShelf {
   const packages = createSystemPackages(options.systemPackages, (line) => process.stderr.write(`svc: ${line}\n`));
   return createImages({ dir: options.dir, builder: createTarBuilder({ packages, mirror: options.mirror }) });
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** How a command ended. */
-export interface Ran {
+interface Ran {
   /** Null when a signal ended it, or its time was over. */
   code: number | null;
   stdout: string;

@@ -8,7 +8,7 @@ import { type NodeOptions, type NodeParts, openNode, type SandboxNode } from './
 const drainStepMs = 20;
 
 /** A node that answers on its socket. */
-export interface Serving {
+interface Serving {
   node: SandboxNode;
   /** Settles when no command or cell runs that somebody waits for, at the latest after `ms`. */
   drain(ms: number): Promise<void>;

@@ -28,7 +28,7 @@ export const skip = whyNot('svc-base');
 /** The command line of sandboxd. */
 export const mainPath = join(import.meta.dirname, 'main.ts');
 
-export interface HttpAnswer<T> {
+interface HttpAnswer<T> {
   status: number;
   body: T;
 }

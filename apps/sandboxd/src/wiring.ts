@@ -12,7 +12,7 @@ import { createSystemPackages } from './system-packages.ts';
 import { openWorkspaces, type WorkspaceStore } from './workspaces/workspaces.ts';
 
 /** The parts of a node of this machine. */
-export interface MachineParts extends NodeParts {
+interface MachineParts extends NodeParts {
   workspaces: WorkspaceStore;
 }
 

@@ -222,7 +222,7 @@ export function unknownSettings(environment: NodeJS.ProcessEnv = process.env): s
 }
 
 /** What a person may know of a setting. */
-export interface SettingRow {
+interface SettingRow {
   name: SettingName;
   /** `--data-dir` for `SVC_DATA_DIR`; with each the name that its value is given under. */
   flags: { flag: string; gives: SettingName }[];

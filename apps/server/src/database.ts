@@ -67,7 +67,7 @@ export async function borrowTarget(config: Config, dataDir: string): Promise<Ope
 }
 
 /** The platform that runs on the data dir was told of its database in an environment that this command does not share. */
-export class OtherDatabase extends CommandError {
+class OtherDatabase extends CommandError {
   constructor(dataDir: string) {
     const file = join(dataDir, settingsFileName);
     super(`the platform of this data dir uses another database: set SVC_DATABASE_URL here too, or once in ${file}`);

@@ -17,7 +17,7 @@ import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from 
 import { sandboxdPlaces } from './sandboxd.ts';
 
 /** One finding; `fix` says what to do about a fault. */
-export interface Check {
+interface Check {
   name: string;
   ok: boolean;
   found: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 
 /** How the owner learns of the key: its text on a terminal, else the file that holds it. */
-export type OwnerKey = { text: string } | { file: string };
+type OwnerKey = { text: string } | { file: string };
 
 /**
  * Keeps the owner's key where its owner alone finds it. What is no terminal is a journal or a container's log, which
@@ -24,7 +24,7 @@ export function keepOwnerKey(
 }
 
 /** Where a gateway answers, and what its links say. */
-export interface Reached {
+interface Reached {
   /** An address that works on this machine. */
   here: string;
   /** Addresses that other machines may reach it at. */
@@ -55,7 +55,7 @@ export function addressesOf(
 }
 
 /** Who the platform belongs to. */
-export interface Owner {
+interface Owner {
   email: string;
   /** Whether an alert gets to them outside of this platform. */
   isReached: boolean;

@@ -74,7 +74,7 @@ function otherKey(known: Buffer, dataDir: string): string {
 }
 
 /** What a rotation did. */
-export interface Rotation {
+interface Rotation {
   /** Values that were sealed anew. */
   sealed: number;
   /** Values that could not be opened, where `skipBroken` was asked for; they stay as they are. */

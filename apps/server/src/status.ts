@@ -3,7 +3,7 @@ import { findDataDir } from './postgres/datadir.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 
 /** What `svc status` tells. */
-export interface Status {
+interface Status {
   running: boolean;
   data_dir: string;
   processes: { part: string; pid: number; ready: boolean; url: string | null; since: string; instance_id: string }[];

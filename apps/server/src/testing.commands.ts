@@ -6,7 +6,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import type { HttpAnswer } from './testing.ts';
 
 /** Runs a command line as `svc` does, on a gateway's own database; answers what it would print as JSON. */
-export type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
+type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
 
 /** Makes the runner of all commands of features. */
 export function svcOf(gateway: { readonly kernel: Kernel }): Svc {

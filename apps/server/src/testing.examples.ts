@@ -5,7 +5,7 @@ import { withNulls } from '../../../packages/contract/src/nulls.testing.ts';
 import { http, type HttpAnswer, type TestAccount, type TestGateway } from './testing.ts';
 
 /** Features whose examples need a node of sandboxes. */
-export const onNode: readonly (keyof Contract)[] = ['sandboxes', 'artifacts'];
+const onNode: readonly (keyof Contract)[] = ['sandboxes', 'artifacts'];
 /** Operations whose example is not sent, and why. */
 export const notSent: Readonly<Record<string, string>> = {
   'realtime.connect': 'a WebSocket; clients of it speak to it in realtime.test.ts',
@@ -32,7 +32,7 @@ const routeOf = (id: string): Route => {
 export type Makers = Partial<Record<Sample, (scene: Scene) => Promise<string>>>;
 
 /** How an example is sent. */
-export interface Sending {
+interface Sending {
   /** With `null` for every optional field of the body that it does not set, as strict clients send it. */
   nulls?: boolean;
 }

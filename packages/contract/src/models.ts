@@ -3,7 +3,7 @@ import { dateTime, text } from './fields.ts';
 import { json, route } from './route.ts';
 
 /** A model or an alias. It has the fields that clients of OpenAI and of Anthropic read. */
-export const model = z
+const model = z
   .object({
     id: z.string(),
     object: z.literal('model'),

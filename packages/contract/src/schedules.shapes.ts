@@ -121,7 +121,7 @@ export const chainSpec = z.object({
   stop_on_failure: z.boolean().default(true),
 });
 /** What one phone does. */
-export const phoneSpec = z.discriminatedUnion('action', [
+const phoneSpec = z.discriminatedUnion('action', [
   z.object({ action: z.literal('notify'), params: z.object({ title: text(200).min(1), body: deviceText.optional() }) }),
   z.object({ action: z.literal('start_agent'), params: z.object({ prompt: text(100_000).min(1) }) }),
   z.object({

@@ -31,7 +31,7 @@ export interface DomNode {
 }
 
 /** A document of the parser's. */
-export interface DomDocument extends DomNode {
+interface DomDocument extends DomNode {
   readonly body: DomNode;
   title: string;
 }

@@ -15,7 +15,7 @@ const mostNodes = 50_000;
 const technical = /css|style|svg|script|token|hash|url|href|class|query|locale|messages|translations|cookie|consent/i;
 
 /** What a page has besides what is seen. */
-export interface Unseen {
+interface Unseen {
   readonly jsonLd: readonly string[];
   /** Texts of `application/json` scripts, from which a page's script draws it. */
   readonly data: readonly string[];

@@ -53,7 +53,7 @@ function isBinary(bytes: Uint8Array): boolean {
 }
 
 /** Media type and charset of a Content-Type header. */
-export function headerOf(contentType: string): { type: string; charset: string | undefined } {
+function headerOf(contentType: string): { type: string; charset: string | undefined } {
   const header = contentType.slice(0, 500);
   const type = (header.split(/[;,]/, 1)[0] ?? '').trim().toLowerCase();
   const charset = /;\s*charset\s*=\s*["']?\s*([^\s"';,]{1,40})/i.exec(header)?.[1];

@@ -4,7 +4,7 @@ import { dateOf, languageTag } from './metadata.values.ts';
 import { collapse, oneLine, safeUrl } from './text.ts';
 
 /** What a page says of itself. */
-export interface Metadata {
+interface Metadata {
   readonly title: string;
   readonly byline: string;
   readonly description: string;

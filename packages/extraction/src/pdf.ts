@@ -6,7 +6,7 @@ import { clean } from './text.ts';
 const mostPages = 300;
 
 /** What a PDF says. */
-export interface PdfText {
+interface PdfText {
   readonly title: string;
   readonly author: string;
   readonly subject: string;

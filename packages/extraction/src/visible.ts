@@ -16,7 +16,7 @@ const cells = new Set(['td', 'th']);
 const sections = new Set('article aside footer header main nav section details blockquote table'.split(' '));
 
 /** All that a reader of a page sees. */
-export interface Visible {
+interface Visible {
   /** A block a line, navigation too; cells of a row stand a tab apart. At most 1,000,000 units. */
   readonly text: string;
   /**

@@ -8,7 +8,7 @@ import { isDataTable, rowsOf } from './walk.tables.ts';
 import { type Marks, RunBuffer } from './walk.runs.ts';
 
 /** How a walk goes about. */
-export interface Course {
+interface Course {
   /** What links are relative to. */
   readonly base: string;
   /** Whether an element is no content; it is left out with all in it. */

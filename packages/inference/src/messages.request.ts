@@ -228,7 +228,7 @@ function writeMessage({ role, blocks }: Message): Value {
 }
 
 /** Writes a block; one that this protocol has no word for is left out, and so is empty text, which it refuses. */
-export function writeMessagesBlock(block: Block): Value[] {
+function writeMessagesBlock(block: Block): Value[] {
   switch (block.type) {
     case 'text':
     case 'refusal':

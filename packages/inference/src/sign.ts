@@ -8,7 +8,7 @@ export interface AwsCredentials {
 }
 
 /** A request to AWS: `headers` have lower-case names, and all of them are signed. */
-export interface AwsRequest {
+interface AwsRequest {
   method: string;
   url: URL;
   headers: Readonly<Record<string, string>>;

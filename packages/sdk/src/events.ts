@@ -1,5 +1,5 @@
 /** One named SSE frame with its JSON payload. */
-export interface ServerEvent {
+interface ServerEvent {
   event: string;
   data: unknown;
 }

@@ -27,7 +27,7 @@ export interface Input {
 }
 
 /** An answer, whose time runs until `done`: after its body, of a stream at its beginning. */
-export interface Answer {
+interface Answer {
   response: Response;
   readonly done: () => void;
   /** What a failed reading of the body was. */

@@ -17,7 +17,7 @@ export type Token =
 export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 export type Period = 'am' | 'pm' | 'morning' | 'afternoon' | 'evening' | 'night';
 /** Words that only hold a phrase together. */
-export type Mark =
+type Mark =
   | 'every'
   | 'at'
   | 'on'

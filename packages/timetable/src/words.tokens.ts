@@ -1,7 +1,7 @@
 import { lexicon, longestPhrase, type Token } from './words.lexicon.ts';
 
 /** One spelling for each phrase: no case, no marks, so that `duminică`, `duminica` and `DUMINICĂ` are one. */
-export function normalize(text: string): string {
+function normalize(text: string): string {
   return text
     .normalize('NFD')
     .replaceAll(/\p{M}+/gu, '')

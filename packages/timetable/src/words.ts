@@ -24,13 +24,13 @@ export function understand(text: string, options: WordOptions): TimedTrigger | u
 }
 
 /** When words are read, and in which zone. */
-export interface WordOptions {
+interface WordOptions {
   now: number;
   tz: string;
 }
 
 /** What words mean; `isMoved`: the clock of that day does not show their time, and the trigger is at the end of its gap. */
-export interface Read {
+interface Read {
   trigger: TimedTrigger;
   isMoved: boolean;
 }

@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 /** Units of an answer. */
-export const mostAnswer = 500;
+const mostAnswer = 500;
 /** Blocks above one, with those above them. */
 const mostAbove = 6;
 

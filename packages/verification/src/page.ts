@@ -8,7 +8,7 @@ export interface Span {
 }
 
 /** What stands on its own on a page: a line, or some that were wrapped. */
-export interface Block extends Span {
+interface Block extends Span {
   /** Blocks that say what it is: headings, the sentence before a list, the head of a table. */
   readonly above: readonly number[];
 }

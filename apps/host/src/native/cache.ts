@@ -24,7 +24,6 @@ const cacheFile = z.object({
 /** The schedules that this machine runs by itself while the gateway is out of reach, as it last knew them. */
 export type NativeCache = z.output<typeof cacheFile>;
 /** One of them. */
-export type NativeSchedule = NativeCache['schedules'][number];
 
 /** Chooses from the account's schedules those that are native to a device and that it can run without asking anyone. */
 export function selectNative(

@@ -9,7 +9,7 @@ import { writePrivate } from '../state.ts';
 const execute = promisify(execFile);
 
 /** Entries of ours in the operating system's scheduler. */
-export interface Installer {
+interface Installer {
   /** Makes the entries those of `ids`, each calling `command(id)` every minute; throws what the system says. */
   sync(ids: readonly string[]): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function findInstaller(options: InstallOptions): Promise<Installer 
 type EntryOptions = Omit<InstallOptions, 'configDirectory'>;
 
 /** Where units are, and how to reach the manager that reads them. */
-export interface SystemdPlace {
+interface SystemdPlace {
   unitDirectory: string;
   systemctl: readonly string[];
 }

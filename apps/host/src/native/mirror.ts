@@ -4,13 +4,13 @@ import { selectNative, writeCache } from './cache.ts';
 import { findInstaller, type InstallOptions } from './install.ts';
 
 /** Keeps the operating system's scheduler, and the cache beside it, as the account's schedules are. */
-export interface Mirror {
+interface Mirror {
   /** Answers how many schedules are native to this machine; never throws. */
   update(list: RouteOutput<typeof contract.schedules.list>, policy: Policy): Promise<number>;
 }
 
 /** What a mirror works with. */
-export interface MirrorOptions extends InstallOptions {
+interface MirrorOptions extends InstallOptions {
   deviceId: string;
   log: (text: string) => void;
 }

@@ -15,7 +15,7 @@ const pollMs = 500;
 const callMs = 10_000;
 
 /** Runs a slot of a cached schedule on this machine, alone. */
-export interface SlotOptions {
+interface SlotOptions {
   journal: Journal;
   machine: Machine;
   policy: PolicySource;

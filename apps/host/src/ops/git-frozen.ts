@@ -6,7 +6,7 @@ import { type GroupResult, runGroup } from '../groups.ts';
 import type { OpContext } from './op.ts';
 
 /** A repository that git looks at with settings of ours: what its own configuration becomes meanwhile changes nothing. */
-export interface FrozenRepository extends AsyncDisposable {
+interface FrozenRepository extends AsyncDisposable {
   /** Where git says that the main work tree is. */
   mainPath: string;
   /** Runs git on it; throws `OpError` when it fails. */

@@ -22,7 +22,7 @@ const approvalsFile = z.object({
 });
 
 /** A command, or a prompt, that a person at this machine approved. */
-export type Approval = z.output<typeof approvalsFile>['approvals'][number];
+type Approval = z.output<typeof approvalsFile>['approvals'][number];
 
 /** What an agent run does, as the contract says. */
 export type AgentSpec = z.output<typeof agentSpec>;

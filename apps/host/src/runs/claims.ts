@@ -10,7 +10,7 @@ import { isRefusal } from './lease.ts';
 import type { Runner } from './runner.ts';
 
 /** How claims are made. */
-export interface ClaimOptions {
+interface ClaimOptions {
   client: Client;
   policy: PolicySource;
   runner: Runner;

@@ -4,7 +4,7 @@ import { withoutKey } from '../config.ts';
 import { errnoOf, OpError } from '../failure.ts';
 
 /** What a run's processes get, and what must not be seen of it. */
-export interface RunEnvironment {
+interface RunEnvironment {
   env: Record<string, string>;
   /** Values by name: those that the run asked for. */
   secrets: Map<string, string>;

@@ -20,7 +20,7 @@ import { ownCommand } from '../self.ts';
 import { watchSchedules } from './watch.ts';
 
 /** What the scheduler's part of a host is started with. */
-export interface RunsOptions {
+interface RunsOptions {
   client: Client;
   config: Config;
   deviceId: string;
@@ -36,7 +36,7 @@ export interface RunsOptions {
 }
 
 /** The scheduler's part of the daemon. */
-export interface Runs {
+interface Runs {
   /** What runs on this machine are made of. */
   machine: Machine;
   /** Claims no more, ends what runs and reports it, within `mostStopMs`. */

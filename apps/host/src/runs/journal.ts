@@ -30,7 +30,7 @@ const recordFile = z.object({
 });
 
 /** What the journal knows of an attempt. */
-export type JournalRecord = z.output<typeof recordFile>;
+type JournalRecord = z.output<typeof recordFile>;
 
 /** An attempt in the journal, for the one that works on it. */
 export interface JournalEntry {
@@ -46,7 +46,7 @@ export interface JournalEntry {
 }
 
 /** What more there is to write of a slot. */
-export type SlotDetails = Pick<JournalRecord, 'run_id' | 'native'>;
+type SlotDetails = Pick<JournalRecord, 'run_id' | 'native'>;
 
 /** Every attempt that was begun and not settled, one file each: on disk before anything is started. */
 export interface Journal {

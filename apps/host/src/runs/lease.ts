@@ -31,7 +31,7 @@ export const cancelled = 'cancelled';
 export const silentReasons = ['lease_held', 'lease_lost'];
 
 /** What keeping a lease needs to know. */
-export interface LeaseOptions {
+interface LeaseOptions {
   client: Client;
   timing: RunTiming;
   run: { id: string; attempt: number };
@@ -139,7 +139,7 @@ function isFinalRefusal(error: unknown): boolean {
 }
 
 /** What is left to do with an outcome. */
-export type Delivery = 'taken' | 'refused' | 'later';
+type Delivery = 'taken' | 'refused' | 'later';
 
 /** Posts an outcome once. */
 export async function deliver(

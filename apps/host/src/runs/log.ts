@@ -5,7 +5,7 @@ import { describeFailure } from '../report.ts';
 import type { RunTiming } from './lease.ts';
 
 /** What the sender of a log works with. */
-export interface LogOptions {
+interface LogOptions {
   client: Client;
   run: { id: string; attempt: number };
   timing: Pick<RunTiming, 'retryMs' | 'callMs'>;

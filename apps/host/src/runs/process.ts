@@ -5,7 +5,7 @@ import { OpError } from '../failure.ts';
 import { drained, exitOrEnd, type ProcessGroups } from '../groups.ts';
 
 /** A command of a run: it starts only once it is written down, and does not outlive the daemon. */
-export interface GuardedCommand {
+interface GuardedCommand {
   file: string;
   args: readonly string[];
   cwd: string;
@@ -23,7 +23,7 @@ export interface GuardedCommand {
 }
 
 /** How a guarded command ended. */
-export interface GuardedResult {
+interface GuardedResult {
   code: number | null;
   signal: NodeJS.Signals | null;
   /** It was ended by `signal` of the call before it ended by itself. */

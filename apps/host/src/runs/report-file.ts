@@ -10,7 +10,7 @@ const cost = z.number().nonnegative().max(1_000_000_000_000).transform(Math.roun
 const maxLength = 65_536;
 
 /** What a run says of itself. */
-export interface RunReport {
+interface RunReport {
   cost_micro_usd?: number;
   session_id?: string;
 }

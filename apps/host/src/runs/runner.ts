@@ -12,7 +12,7 @@ import { readReport, reportPath } from './report-file.ts';
 import type { OutputTail } from './tail.ts';
 
 /** What the runner works with. */
-export interface RunnerOptions {
+interface RunnerOptions {
   client: Client;
   journal: Journal;
   machine: Machine;

@@ -7,7 +7,7 @@ export interface Scrubber {
 }
 
 /** Text in pieces, without secrets. */
-export interface ScrubStream {
+interface ScrubStream {
   /** What can be shown so far; the beginning of a secret is held back. */
   push(piece: string): string;
   /** What was held back, once nothing more comes. */

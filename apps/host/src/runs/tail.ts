@@ -1,3 +1,4 @@
+import { normalizeLine } from '@svc/matching/output';
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { Scrubber } from './scrub.ts';
@@ -76,16 +77,4 @@ function createNormalHash(): { push(text: string): void; end(): string } {
 function pieces(line: string): string[] {
   if (line.length <= pieceLength) return [line];
   return [line.slice(0, pieceLength), ...pieces(line.slice(pieceLength))];
-}
-
-/** Timestamps, UUIDs, hexadecimal ids and durations blanked, as the gateway does (document 2, `notify`). */
-function normalizeLine(line: string): string {
-  return line
-    .replaceAll(/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?\b/g, '<time>')
-    .replaceAll(/\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b/g, '<time>')
-    .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>')
-    .replaceAll(/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b/gi, '<id>')
-    .replaceAll(/\b\d+(?:[.,]\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|min|m|h)\b/g, '<duration>')
-    .replaceAll(/\b1[5-9]\d{8}(?:\d{3})?\b/g, '<time>')
-    .trimEnd();
 }

@@ -5,7 +5,7 @@ import type { ConnectionTiming } from '../connection.ts';
 import { listSchedules, type ScheduleList } from '../schedules.ts';
 
 /** How the account's schedules are followed. */
-export interface WatchOptions {
+interface WatchOptions {
   client: Client;
   timing: ConnectionTiming;
   /** The schedules, after connecting and after changes; answers whether the times of runs matter to it. */

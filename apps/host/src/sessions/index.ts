@@ -7,7 +7,7 @@ import { openTaken } from './journal.ts';
 import { PromptRunner, type PromptsOptions } from './prompts.ts';
 
 /** The part of the daemon that runs prompts which are sent to this machine. */
-export interface SessionsPart {
+interface SessionsPart {
   /** Takes no more, ends what runs and reports it, within `mostStopMs`. */
   stop(): Promise<void>;
 }

@@ -19,7 +19,7 @@ export class SessionOver extends Error {
 }
 
 /** How a writer reaches the gateway. */
-export interface WriterOptions {
+interface WriterOptions {
   client: Client;
   sessionId: string;
   /** Smallest and largest wait before a call is tried again. */

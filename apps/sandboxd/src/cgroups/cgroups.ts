@@ -6,7 +6,7 @@ import { NodeError } from '../error.ts';
 import type { ControlGroup, ControlGroups, Limits } from '../parts.ts';
 import { type Controller, type Hierarchy, openHierarchies } from './hierarchies.ts';
 
-export interface ControlGroupsOptions {
+interface ControlGroupsOptions {
   /** Tells the groups of several installations on a machine apart. */
   stateDir: string;
   /** Content of `/proc/self/mountinfo`. */
@@ -14,7 +14,7 @@ export interface ControlGroupsOptions {
 }
 
 /** The control groups of an installation, and whether there are any. */
-export interface OpenControlGroups extends ControlGroups {
+interface OpenControlGroups extends ControlGroups {
   /** False where this process may make none (no root, no hierarchies): nothing is limited then. */
   available: boolean;
   /** Why there are none. */

@@ -15,7 +15,7 @@ export interface Hierarchy {
 }
 
 /** What `openHierarchies` finds. */
-export interface Hierarchies {
+interface Hierarchies {
   hierarchies: Hierarchy[];
   /** Why there are none. */
   reason?: string;

@@ -26,7 +26,7 @@ import { write } from './write.ts';
 /** Entries that a listing or a walk answers at most; more are refused. */
 export const mostEntries = 10_000;
 /** Directories below each other that a walk enters. */
-export const deepest = 64;
+const deepest = 64;
 /** A file with holes may say any length; no workspace holds as much as this, and its hash takes 2 to 5 s of a core. */
 const mostRead = 2.25 * 1024 ** 3;
 const chunkBytes = 512 * 1024;

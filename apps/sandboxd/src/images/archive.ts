@@ -24,7 +24,7 @@ const headerSchema = z.object({
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
   bytes: z.int().min(0),
 });
-export type ArchiveHeader = z.output<typeof headerSchema>;
+type ArchiveHeader = z.output<typeof headerSchema>;
 
 /**
  * Writes an image to a file that is not there yet; the file appears when all of it is written. Devices stay out: every

@@ -37,7 +37,7 @@ const neededBytes = 5 * 1024 ** 3;
 /** The slowest seen is 3 minutes for office-acte; a slow mirror gets its chance, a hanging one an end. */
 const longestMs = 60 * 60_000;
 
-export interface BuilderOptions {
+interface BuilderOptions {
   packages: SystemPackages;
   /** Debian mirror; default the one apt uses. */
   mirror?: string | undefined;

@@ -26,7 +26,7 @@ export interface ImageShelf extends Images {
   importFrom(file: string, tryOut?: (rootfs: string) => Promise<void>): Promise<StoredImage>;
 }
 
-export interface ImagesOptions {
+interface ImagesOptions {
   dir: string;
   builder: TarBuilder;
   /** Default: the product's. */

@@ -12,7 +12,7 @@ import { debianMirror } from './mirror.ts';
 import { applyPatch, epollPatch, type RuntimePatch } from './runtime-patch.ts';
 
 /** A release of gVisor's `runsc`: where it is below a Debian mirror, and what it must be. */
-export interface RuntimePin {
+interface RuntimePin {
   path: string;
   debSha256: string;
   runscSha256: string;
@@ -23,7 +23,7 @@ export interface RuntimePin {
 const pool = 'pool/main/g/golang-gvisor-gvisor/runsc_0.0~20240729.0-4+b7';
 
 /** Debian trixie's. Bookworm's 20221219 breaks `ls`, checkpoints with an overlay, and leave-running. */
-export const runtimePins: Readonly<Partial<Record<string, RuntimePin>>> = {
+const runtimePins: Readonly<Partial<Record<string, RuntimePin>>> = {
   x64: {
     path: `${pool}_amd64.deb`,
     debSha256: '3c25a5130dfac2f71237d5baad56ac86a255de87a0400f11b36a555156dc325a',
@@ -37,7 +37,7 @@ export const runtimePins: Readonly<Partial<Record<string, RuntimePin>>> = {
   },
 };
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   /** Where it is kept. */
   dir: string;
   /** Debian mirror; default the one apt uses. */

@@ -13,7 +13,7 @@ const imageFile = z.object({
   bytes: z.int(),
   built_at: z.string(),
 });
-export type ImageFile = z.output<typeof imageFile>;
+type ImageFile = z.output<typeof imageFile>;
 export type StoredImage = ImageFile & { rootfs: string };
 
 /**
@@ -85,7 +85,7 @@ export function createImageStore(dir: string): ImageStore {
 }
 
 /** `rm` of the system: it stays on one file system, should a build have died with something mounted inside. */
-export async function removeTree(path: string): Promise<void> {
+async function removeTree(path: string): Promise<void> {
   if (!(await stat(path).catch(() => undefined))) return;
   const { code } = await run('rm', ['-rf', '--one-file-system', path], { timeoutMs: 600_000 });
   if (code !== 0) await rm(path, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import type { Workspaces } from '../parts.ts';
 import { type Context, type Entry, entryOf, environmentOf, hasChanged, liveOf, occupy } from './context.ts';
 
 /** Takes the events of a command; `done` when the reader wants more. */
-export interface ExecSink {
+interface ExecSink {
   event(event: ExecEvent, done: () => void): void;
   /** The reader went away. */
   signal: AbortSignal;

@@ -29,7 +29,7 @@ export interface Start {
   snapshot?: string;
 }
 
-export interface InstanceParts {
+interface InstanceParts {
   /** Directory with one directory an instance. */
   dir: string;
   drivers: Record<Backend, Driver>;

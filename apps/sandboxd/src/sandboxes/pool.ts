@@ -8,12 +8,12 @@ import type { Instances, Live } from './instances.ts';
 import { needRoom } from './room.ts';
 
 /** A warm sandbox that waits for its caller. */
-export interface Warm {
+interface Warm {
   live: Live;
   image: Image;
 }
 
-export interface PoolParts {
+interface PoolParts {
   /** Directory of the golden snapshots. */
   dir: string;
   /** How many wait. */

@@ -5,7 +5,7 @@ import type { Scanned } from '@svc/sandboxd-api';
 import type { Scanner } from '../parts.ts';
 import { type Clamd, type ClamdOptions, startClamd } from './clamd.ts';
 
-export interface ScannerOptions extends ClamdOptions {
+interface ScannerOptions extends ClamdOptions {
   /** Hears why a scan ended without a verdict. */
   log?: (line: string) => void;
 }

@@ -20,7 +20,7 @@ const nameForm = /^[a-z0-9._-]{1,253}$/;
 export type Dialed = { socket: Socket } | { reason: string; failed: boolean };
 
 /** Whether a sandbox's own rules let it reach a host. */
-export function isAllowed(host: string, egress: Egress, rules: EgressRules): boolean {
+function isAllowed(host: string, egress: Egress, rules: EgressRules): boolean {
   if (egress.mode === 'none') return false;
   const names = egress.mode === 'preset' ? rules.presets[egress.preset] : egress.domains;
   return names.some((name) => {

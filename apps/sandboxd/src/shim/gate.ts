@@ -57,7 +57,7 @@ function judgeHello(held: Buffer, host: string): number | 'more' | undefined {
 }
 
 /** The one host name in the body of a ClientHello; throws where it is cut short. */
-export function serverName(body: Buffer): string | undefined {
+function serverName(body: Buffer): string | undefined {
   let at = 34;
   at += 1 + body.readUInt8(at);
   at += 2 + body.readUInt16BE(at);

@@ -20,7 +20,7 @@ import {
 } from './messages.ts';
 
 /** What the owner of a channel hears of a request of kind `K`. */
-export interface ChannelHandlers<K extends GuestKind> {
+interface ChannelHandlers<K extends GuestKind> {
   /** Bytes of stream 1 or 2; `done` returns the credit, once they are passed on. */
   data?(bytes: Buffer, stream: 1 | 2, done: () => void): void;
   eof?(): void;

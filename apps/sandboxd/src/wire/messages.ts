@@ -15,7 +15,7 @@ import type { CodeRequest, Egress, ExecRequest } from '@svc/sandboxd-api';
 import { z } from 'zod';
 
 /** What sandboxd asks of the agent, by kind: the fields of the `open` frame beside `kind`. */
-export interface GuestRequests {
+interface GuestRequests {
   /** Run a command. With `stdin: true` its input follows as data, then `eof`. */
   exec: Omit<ExecRequest, 'stdin'> & { stdin?: true };
   /** Run a cell in the Python kernel. */

@@ -9,7 +9,7 @@ const shortMs = 500;
 const freshMs = 2_000;
 
 /** What the sizes of workspaces are known to be, as far as the end of a command asks for them. */
-export interface Sizes {
+interface Sizes {
   /** Whether it is over the limits at the end of a command that took so long. */
   isOver(id: string, tookMs: number): Promise<boolean>;
   /** Whether it is over the limits, and more than it was when the command began. */

@@ -14,7 +14,7 @@ export interface VolumeOptions {
 }
 
 /** A mounted volume, and whether it stops a workspace at its limit. */
-export interface Volume {
+interface Volume {
   path: string;
   kind: VolumeKind;
   limited: boolean;

@@ -10,7 +10,7 @@ import { createSizes } from './usage.ts';
 import { mountVolume, unmountVolume, type VolumeOptions } from './volume.ts';
 
 /** More than this is `workspace_too_large` (spec), unless the node is told otherwise. */
-export const usualBytes = 2 * 1024 ** 3;
+const usualBytes = 2 * 1024 ** 3;
 
 /** The directories of workspaces, and how they are held. */
 export interface WorkspaceStore extends Workspaces {

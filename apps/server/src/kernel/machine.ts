@@ -3,7 +3,7 @@ import type { Instant } from './db/instant.ts';
 import { fragmentOf } from './db/statement.ts';
 
 /** A state, in the words of its feature's README. */
-export interface StateLines<Group extends string> {
+interface StateLines<Group extends string> {
   /** What is true of a row that is in it. */
   readonly means: string;
   /** Who leaves it, and when; null: nobody, it is final. */
@@ -13,7 +13,7 @@ export interface StateLines<Group extends string> {
 }
 
 /** The states of a machine. Queries take them from here, by group, and name none themselves. */
-export interface States<S extends string = string, Group extends string = string> {
+interface States<S extends string = string, Group extends string = string> {
   readonly lines: Readonly<Record<S, StateLines<Group>>>;
   readonly names: readonly S[];
   /** The states of a group. */
@@ -71,7 +71,7 @@ interface Outcome<S extends string, Q extends Said, E extends Said> {
 }
 
 /** A line of the table: from where, under which guards, to where, and what changes besides the state. */
-export interface Move<S extends string = string, Q extends Said = Said, E extends Said = Said> {
+interface Move<S extends string = string, Q extends Said = Said, E extends Said = Said> {
   /** Empty: the move creates the row. */
   readonly from: readonly S[];
   /** All of them must hold. */
@@ -112,11 +112,11 @@ export function machine<S extends string, Moves extends Readonly<Record<string, 
 }
 
 /** A guard that looks at the row, which is locked, and at what the caller gives. */
-export interface Guard<R, G> extends Said {
+interface Guard<R, G> extends Said {
   readonly holds: (row: R, given: G, now: Instant) => boolean;
 }
 /** The columns that a move changes in it. */
-export interface Effect<R, G, C> extends Said {
+interface Effect<R, G, C> extends Said {
   readonly columns: (row: R, given: G, now: Instant) => C;
 }
 /** A move of a row that its caller has locked. */

@@ -88,7 +88,7 @@ const routes = {
 };
 
 /** A small feature for tests of the kernel, which knows none of the product's. */
-export interface Fixture extends AsyncDisposable {
+interface Fixture extends AsyncDisposable {
   readonly server: { readonly url: string };
   readonly kernel: Kernel;
   /** How often operations ran. */

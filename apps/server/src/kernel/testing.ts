@@ -101,7 +101,7 @@ export async function openProxy(target: NetConnectOpts, path?: string): Promise<
 }
 
 /** A test database reached through a proxy of its own; disposing closes the proxy. */
-export interface ProxiedDatabase extends AsyncDisposable {
+interface ProxiedDatabase extends AsyncDisposable {
   database: Pick<TestDatabase, 'target'>;
   proxy: Proxy;
 }
@@ -126,7 +126,7 @@ export async function proxyDatabase(database: TestDatabase): Promise<ProxiedData
 }
 
 /** A test database and a pool on it. */
-export interface TestPool extends AsyncDisposable {
+interface TestPool extends AsyncDisposable {
   database: TestDatabase;
   sql: Sql;
 }

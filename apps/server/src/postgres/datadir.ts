@@ -36,7 +36,7 @@ export function enterableByAll(path: string): boolean {
 }
 
 /** What decides where the data directory is. */
-export type DataDirSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
+type DataDirSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 

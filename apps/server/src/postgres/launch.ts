@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DatabaseUser } from './user.ts';
 
 /** How the server is started. */
-export interface Launching {
+interface Launching {
   binary: string;
   options: readonly string[];
   user: DatabaseUser | undefined;

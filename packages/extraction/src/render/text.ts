@@ -1,7 +1,7 @@
 import type { Block, Run } from '../blocks.ts';
 
 /** Text of runs, without their style. */
-export const textOfRuns = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('');
+const textOfRuns = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('');
 
 /** A block as plain text: cells a tab apart, lists with bullets, code as it stands. */
 export function blockText(block: Block): string {

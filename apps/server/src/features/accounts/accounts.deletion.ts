@@ -23,7 +23,7 @@ import {
 } from './accounts.sql.ts';
 
 /** What came of a deletion. */
-export interface Deletion {
+interface Deletion {
   deleted: Counts;
   /** What this process could not reach, and a running platform deletes by itself. */
   left: Counts;

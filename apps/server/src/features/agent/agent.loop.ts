@@ -14,18 +14,18 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type AskTurn, type Bill, targetOf, TurnCut, type TurnClosing, type Turned } from '../inference/index.ts';
 import type { Choice } from '../providers/index.ts';
 import { type Listener, Speech } from './agent.answer.ts';
-import { clientTools, lineOf, messagesFor, type Turn, unforced, wantsJson } from './agent.words.ts';
+import { clientTools, lineOf, messagesFor, type AgentTurn, unforced, wantsJson } from './agent.words.ts';
 import { isTool, runTool, type ToolName, type ToolParts, type ToolResult } from './agent.tools.ts';
 import type { Workbench } from './agent.workbench.ts';
 
 /** How far one answer may go (design: inference, Tool loop). */
-export interface Limits {
+interface Limits {
   seconds: number;
   costMicroUsd: number;
 }
 
 /** What one answer is made of. */
-export interface Talk {
+interface Talk {
   kernel: Kernel;
   protocol: Protocol;
   /** The client's request without what was for us. */
@@ -55,7 +55,7 @@ const mostResults = 4 * 1024 * 1024;
 export class Conversation {
   readonly #talk: Talk;
   readonly #speech: Speech;
-  readonly #said: Turn[] = [];
+  readonly #said: AgentTurn[] = [];
   /** A tool that neither has is ours too: its caller is the model, which must hear of it. */
   readonly #isOurs: (tool: string) => boolean;
   readonly #beganAt: number;

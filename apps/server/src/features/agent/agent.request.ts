@@ -11,7 +11,7 @@ export interface Setup extends Bench {
 }
 
 /** A request that wants tools of ours: what it wants, and the rest of it, which the model's provider gets. */
-export interface Wanted {
+interface Wanted {
   setup: Setup;
   body: Value;
 }

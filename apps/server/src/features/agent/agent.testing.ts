@@ -5,7 +5,7 @@ import { providersFile, streams, type Taken, TestProvider } from '../inference/i
 import { openSandboxes, type SandboxesTest } from '../sandboxes/sandboxes.testing.ts';
 
 /** What a scripted model says in one turn. */
-export interface Said {
+interface Said {
   text?: string;
   calls?: readonly { name: string; input: unknown }[];
   finish?: 'length';
@@ -21,7 +21,7 @@ const usage = { input: 20, output: 9 };
 let calls = 0;
 
 /** A turn as chat completions stream it. */
-export function chatTurn({ text, calls: made = [], finish }: Said, { input, output } = usage): string[] {
+function chatTurn({ text, calls: made = [], finish }: Said, { input, output } = usage): string[] {
   const chunk = (delta: object, reason: string | null = null, more: object = {}): string =>
     `data: ${JSON.stringify({
       id: 'chatcmpl-7',
@@ -46,7 +46,7 @@ export function chatTurn({ text, calls: made = [], finish }: Said, { input, outp
 }
 
 /** A turn as messages stream it. */
-export function messagesTurn({ text, calls: made = [], finish }: Said): string[] {
+function messagesTurn({ text, calls: made = [], finish }: Said): string[] {
   const event = (type: string, fields: object = {}): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
   const message = {
@@ -91,7 +91,7 @@ export function messagesTurn({ text, calls: made = [], finish }: Said): string[]
 }
 
 /** What the model heard of its tools in the last turn of a request. */
-export function heardIn({ path, body }: Taken): Heard[] {
+function heardIn({ path, body }: Taken): Heard[] {
   const messages = body['messages'] as { role: string; content: unknown; tool_call_id?: string }[];
   if (path.endsWith('/messages')) {
     const { content } = messages.at(-1) ?? assert.fail('no turn');
@@ -105,7 +105,7 @@ export function heardIn({ path, body }: Taken): Heard[] {
 }
 
 /** A scripted model on a lane of each protocol, `chat` and `messages`. */
-export interface Model extends AsyncDisposable {
+interface Model extends AsyncDisposable {
   provider: TestProvider;
   /** For the gateway. */
   settings: Partial<Record<SettingName, string>>;
@@ -116,7 +116,7 @@ export interface Model extends AsyncDisposable {
 }
 
 /** One turn of a script; `act`: the provider does something else. */
-export type Turn = Said | ((heard: Heard[]) => Said) | { act: (response: ServerResponse) => void };
+type Turn = Said | ((heard: Heard[]) => Said) | { act: (response: ServerResponse) => void };
 
 /** Opens a scripted model. */
 export async function openModel(lane: 'chat' | 'priced' = 'chat'): Promise<Model> {
@@ -165,7 +165,7 @@ export async function openModel(lane: 'chat' | 'priced' = 'chat'): Promise<Model
 }
 
 /** A gateway with a scripted model, and the node of the tests. */
-export type AgentTest = SandboxesTest & Model;
+type AgentTest = SandboxesTest & Model;
 
 /** Opens it. */
 export async function openAgent(settings: Model['settings'] = {}): Promise<AgentTest> {

@@ -10,7 +10,7 @@ import {
 } from '@svc/inference';
 
 /** A turn in which the model called tools of ours. */
-export interface Turn {
+export interface AgentTurn {
   lane: { id: string; protocol: Protocol };
   blocks: readonly Block[];
   results: Block[];
@@ -20,7 +20,7 @@ export interface Turn {
  * What was said in a turn, for a lane. Thinking goes back where it is understood: a signature is its maker's, and a server
  * of chat completions refuses fields that it does not know.
  */
-export function messagesFor({ lane, blocks, results }: Turn, to: Turn['lane']): Message[] {
+export function messagesFor({ lane, blocks, results }: AgentTurn, to: AgentTurn['lane']): Message[] {
   const isUnderstood = to.protocol === 'chat' ? to.id === lane.id : to.protocol === lane.protocol;
   const said = blocks.filter(({ type }) => isUnderstood || (type !== 'thinking' && type !== 'redacted'));
   return [

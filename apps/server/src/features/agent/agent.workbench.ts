@@ -6,7 +6,7 @@ import type { Caller, Sandboxes } from '../sandboxes/index.ts';
 import { findSession, type Session, saveHanded, saveSession } from './agent.sql.ts';
 
 /** A sandbox lives this long after its last use (document 3, Chat tool and skills). */
-export const lifetimeSeconds = 3_600;
+const lifetimeSeconds = 3_600;
 /** One without a session lives as long as its request says so: a gateway that was killed says nothing. */
 const aloneSeconds = 120;
 const renewMs = 30_000;

@@ -10,7 +10,7 @@ export { ArtifactGone, type ArtifactSource, checkRoom } from './artifacts.collec
 export { attachment, openLink } from './artifacts.link.ts';
 
 /** An artifact as the API shows it. */
-export type Artifact = RouteOutput<typeof contract.sandboxes.artifacts>['data'][number];
+type Artifact = RouteOutput<typeof contract.sandboxes.artifacts>['data'][number];
 
 /** Stores the files of a sandbox by path, one after the other; one that is gone meanwhile is left out. */
 export async function collect(kernel: Kernel, source: ArtifactSource, paths: readonly string[]): Promise<Artifact[]> {

@@ -15,7 +15,7 @@ export interface ActRow {
 }
 
 /** Which lines are asked for; what is undefined is not asked. */
-export interface Wanted {
+interface Wanted {
   accountId?: string | undefined;
   /** An action, or a feature. */
   action?: string | undefined;

@@ -2,7 +2,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { deepLink, notifyMany } from '../notifications/index.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
-import type { Step, Transition } from './heartbeats.steps.ts';
+import type { MonitorStep, Transition } from './heartbeats.steps.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
 
 /** What other features do when a monitor goes down or recovers, in the transaction in which it does. */
@@ -21,7 +21,7 @@ export interface Happened {
 }
 
 /** What happened to a monitor in a step; of several outages in one step each has its number. */
-export function happenedIn(monitor: Happened['monitor'], before: MonitorState, step: Step): Happened[] {
+export function happenedIn(monitor: Happened['monitor'], before: MonitorState, step: MonitorStep): Happened[] {
   let { outage } = before;
   return step.transitions.map((transition) => {
     if (transition.event === 'heartbeat.down') outage += 1;

@@ -21,7 +21,7 @@ const colors = {
 const paints = { brightgreen: '#4c1', orange: '#fe7d37', red: '#e05d44', lightgrey: '#9f9f9f' } as const;
 
 /** What a badge says. */
-export interface Badge {
+interface Badge {
   label: string;
   message: keyof typeof colors;
   color: (typeof colors)[keyof typeof colors];

@@ -23,7 +23,7 @@ export interface Address {
 }
 
 /** A ping as it came. */
-export interface Arrival extends Signal, Address {
+interface Arrival extends Signal, Address {
   body: Buffer;
 }
 

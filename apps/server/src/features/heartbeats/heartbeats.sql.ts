@@ -42,7 +42,7 @@ const columns = (db: Db, time: Time) => db`
   ${nowMs(db, time)} as now`;
 
 /** A monitor to be made. */
-export interface NewMonitor extends Times {
+interface NewMonitor extends Times {
   accountId: string;
   name: string;
   /** One that no monitor of the account has. */
@@ -106,7 +106,7 @@ export async function lockMonitor(db: Db, time: Time, accountId: string, id: str
 }
 
 /** A monitor by its slug. */
-export interface Named {
+interface Named {
   accountId: string;
   slug: string;
 }
@@ -281,7 +281,7 @@ export async function trimPings(db: Db, upTo: readonly { monitorId: string; seq:
 }
 
 /** A ping as it is listed. */
-export interface PingRow {
+interface PingRow {
   kind: Signal['kind'];
   at: string;
   exit_code: number | null;

@@ -8,7 +8,7 @@ export interface Transition {
 }
 
 /** A state after a step, and what happened on the way to it. */
-export interface Step {
+export interface MonitorStep {
   readonly state: MonitorState;
   readonly transitions: readonly Transition[];
 }
@@ -16,7 +16,7 @@ export interface Step {
 const down = (reason: string): Transition => ({ event: 'heartbeat.down', reason });
 
 /** Goes down when its deadline is reached. */
-export function expire(before: MonitorState, now: number): Step {
+export function expire(before: MonitorState, now: number): MonitorStep {
   const state = moved('expire', before, undefined, now);
   return state ? { state, transitions: [down(whyOverdue(before))] } : { state: before, transitions: [] };
 }
@@ -33,7 +33,7 @@ function whyOverdue(state: MonitorState): string {
  * Takes a signal at `now`, after whatever was due by then: what people are told depends on when things happened, not on
  * which gateway looked first.
  */
-export function receive(before: MonitorState, signal: Signal, now: number): Step {
+export function receive(before: MonitorState, signal: Signal, now: number): MonitorStep {
   const { state, transitions } = expire(before, now);
   const { kind, exitCode } = signal;
   if (kind === 'log') return { state, transitions };
@@ -55,7 +55,7 @@ export function receive(before: MonitorState, signal: Signal, now: number): Step
 }
 
 /** Pauses it, or has it begin anew; what it is already stays. */
-export function pause(before: MonitorState, paused: boolean, now: number): Step {
+export function pause(before: MonitorState, paused: boolean, now: number): MonitorStep {
   const { state, transitions } = expire(before, now);
   return { state: moved(paused ? 'pause' : 'resume', state, undefined, now) ?? state, transitions };
 }

@@ -9,7 +9,7 @@ const longestS = 2_592_000;
 export const defaultGraceS = (periodS: number): number => Math.min(3_600, periodS);
 
 /** When a success is expected. */
-export interface Expectation {
+interface Expectation {
   /** Milliseconds since the epoch. */
   expectedAt: number;
   /** Seconds from there to the expectation after it, within the bounds of `period_s`. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/base/clock.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 
 /** A code that is open, without its text. */
-export interface InviteRow {
+interface InviteRow {
   id: string;
   account_id: string;
   key_id: string;

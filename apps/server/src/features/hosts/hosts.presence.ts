@@ -5,7 +5,7 @@ import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
 import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
 
 /** A host as its stream's request describes it. */
-export interface HostDescription {
+interface HostDescription {
   accountId: string;
   deviceId: string;
   /** The key that its stream was opened with. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The host daemon as one file. */
-export interface Program {
+interface Program {
   /** One buffer for all who fetch it: strangers that read nothing hold no copy each. */
   bytes: Buffer;
   /** In hex. */

@@ -5,7 +5,7 @@ import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 
 /** What a host reports. */
-export interface HostResult {
+interface HostResult {
   ok: boolean;
   result?: unknown;
   error?: string | undefined;
@@ -25,7 +25,7 @@ export interface Call {
 }
 
 /** A call as its caller makes it. */
-export interface CallRequest {
+interface CallRequest {
   accountId: string;
   deviceId: string;
   timeoutMs: number;

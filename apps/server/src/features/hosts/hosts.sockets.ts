@@ -5,7 +5,7 @@ import type { EventStream } from '../../kernel/streams/sse.ts';
  * Bytes in each TCP socket's send queue: sent and not acknowledged, or not sent. Keyed by `local:remote` port. Linux
  * shows them; elsewhere the map is empty and only the lease tells that a peer is gone.
  */
-export type SendQueues = ReadonlyMap<string, number>;
+type SendQueues = ReadonlyMap<string, number>;
 
 /** Reads the queues of all sockets at once: 2,000 streams cost one read every 15 s. */
 export async function readSendQueues(): Promise<SendQueues> {

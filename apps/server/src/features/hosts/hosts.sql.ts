@@ -76,7 +76,7 @@ export async function findCarrier(db: Db, accountId: string, deviceId: string): 
 }
 
 /** A call that another gateway may have to know of. */
-export interface CallRow {
+interface CallRow {
   reqId: string;
   accountId: string;
   deviceId: string;

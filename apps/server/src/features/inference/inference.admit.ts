@@ -75,7 +75,7 @@ function refersToFiles(value: unknown): boolean {
 
 const mostIds = 100;
 /** Of a response, and of what stands in it. */
-export function idsOf(response: Value): string[] {
+function idsOf(response: Value): string[] {
   const items = objectsOf(response['output']).flatMap(({ id }) => textOf(id) ?? []);
   return [textOf(response['id']) ?? '', ...items].filter((id) => id !== '').slice(0, mostIds);
 }

@@ -199,7 +199,7 @@ function messageOf(text: string): string | undefined {
 }
 
 /** JSON, or undefined. */
-export function parsed(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -208,7 +208,7 @@ export function parsed(text: string): unknown {
 }
 
 /** All bytes of an answer that is not streamed. */
-export async function readWhole(body: Readable, most = mostAnswerBytes): Promise<Buffer> {
+async function readWhole(body: Readable, most = mostAnswerBytes): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -94,17 +94,17 @@ const mostTrials = 20;
 const asked = 'Answer with the word ok.';
 
 /** What a model answers: a chat, or vectors. */
-export type Use = 'chat' | 'vectors';
+type Use = 'chat' | 'vectors';
 
 /** What came of a trial. */
-export interface Trial {
+interface Trial {
   ok: boolean;
   /** In words: what answered, or why not. */
   found: string;
 }
 
 /** Asks a model for a word, or for the vector of one. */
-export async function tryModel(upstream: Upstream, lane: Lane, model: string, use: Use): Promise<Trial> {
+async function tryModel(upstream: Upstream, lane: Lane, model: string, use: Use): Promise<Trial> {
   const timers = new Timers(systemClock, { ...lane, totalMs: trialMs }, new AbortController().signal, false);
   const began = systemClock.monotonic();
   const took = (): string => `${Math.round(systemClock.monotonic() - began)} ms`;
@@ -135,7 +135,7 @@ function chatOf(lane: Lane, model: string): object {
 }
 
 /** The names of most models that make vectors: those without one of these are tried as chats alone. */
-export const isLikelyVectors = (model: string): boolean => /embed|(?:^|[-/])(?:bge|gte|e5)(?:-|$)|minilm/i.test(model);
+const isLikelyVectors = (model: string): boolean => /embed|(?:^|[-/])(?:bge|gte|e5)(?:-|$)|minilm/i.test(model);
 
 /** Which of a lane's models answers a chat, and which makes vectors: the first of each, by trying. */
 export async function findUses(

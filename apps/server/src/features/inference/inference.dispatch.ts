@@ -35,7 +35,7 @@ import {
 import { asBadRequest, Failover, type Way } from './inference.failover.ts';
 import { type Asker, type Bill, Meter, type MostOn, usualBytesOfToken, within } from './inference.meter.ts';
 import type { Timers } from './inference.timers.ts';
-import { type AskTurn, type Turn, type Turned, TurnReader, type TurnWork } from './inference.turn.ts';
+import { type AskTurn, type ModelTurn, type Turned, TurnReader, type TurnWork } from './inference.turn.ts';
 
 /** Answers that are under way at once in a process, and those of one account. */
 const places = { total: 8_192, ofOne: 4_096 };
@@ -174,7 +174,13 @@ export class Inference {
   }
 
   /** One turn of a model: lane after lane until one answers. */
-  #turn(asker: Asker, choices: readonly Choice[], turn: Turn, bill: Bill, bounds: Bounds | undefined): Promise<Turned> {
+  #turn(
+    asker: Asker,
+    choices: readonly Choice[],
+    turn: ModelTurn,
+    bill: Bill,
+    bounds: Bounds | undefined,
+  ): Promise<Turned> {
     const way: Way = {
       routeOf: ({ lane }) => wires[lane.protocol].path,
       isTranslated: ({ lane }) => lane.protocol !== turn.protocol,

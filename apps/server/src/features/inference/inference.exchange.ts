@@ -32,7 +32,7 @@ export interface Asked {
 }
 
 /** A request of one of the three protocols, as it goes to lanes. */
-export interface Question {
+interface Question {
   protocol: Protocol;
   resting: RestingBody<Asked['body']>;
   isStreamed: boolean;
@@ -45,7 +45,7 @@ export interface Question {
 }
 
 /** One lane that is asked for one request. */
-export interface Exchange {
+interface Exchange {
   kernel: Kernel;
   context: Context;
   choice: Choice;

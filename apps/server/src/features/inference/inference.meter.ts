@@ -19,7 +19,7 @@ export type Asker = Pick<
 >;
 
 /** What a guess of tokens stands on, where the upstream counted none. */
-export interface Guess {
+interface Guess {
   bytes: number;
   letters: number;
 }

@@ -18,7 +18,7 @@ const mostHeldBytes = 1024 * 1024;
 const shortMs = 5_000;
 
 /** What a client wants of a stream. */
-export interface Wanted {
+interface Wanted {
   client: Protocol;
   lane: Protocol;
   /** It asked for the usage in the stream. */

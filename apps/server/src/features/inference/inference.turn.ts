@@ -7,7 +7,7 @@ import { isContentEvent } from './inference.stream.ts';
 import type { Timers } from './inference.timers.ts';
 
 /** One turn that a model is asked for: streamed by the lane, whatever the client wants. */
-export interface Turn {
+export interface ModelTurn {
   /** The client's: a lane of it gets beta headers. */
   protocol: Protocol;
   /** Length of what is sent, about. */
@@ -27,7 +27,7 @@ export interface Turned {
 }
 
 /** Asks for a turn. */
-export type AskTurn = (turn: Turn) => Promise<Turned>;
+export type AskTurn = (turn: ModelTurn) => Promise<Turned>;
 
 /** How a request of turns ended; `send` sends what is left of its answer once its cost is recorded. */
 export type TurnClosing = Closing & { send?: () => Promise<void> };
@@ -48,14 +48,14 @@ const shortMs = 5_000;
 export class TurnReader {
   readonly #lane: Lane;
   readonly #timers: Timers;
-  readonly #turn: Turn;
+  readonly #turn: ModelTurn;
   readonly #reply = new ReplyReader();
   #held: Event[] = [];
   #hasContent = false;
   /** Its client heard of it. */
   isHeard = false;
 
-  constructor({ lane }: Choice, timers: Timers, turn: Turn) {
+  constructor({ lane }: Choice, timers: Timers, turn: ModelTurn) {
     this.#lane = lane;
     this.#timers = timers;
     this.#turn = turn;

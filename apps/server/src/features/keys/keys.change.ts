@@ -15,7 +15,7 @@ interface Change {
 }
 
 /** What a revocation came to. */
-export interface Revoked {
+interface Revoked {
   row: KeyRow;
   /** Keys below it that were revoked with it. */
   children: number;

@@ -160,7 +160,7 @@ export async function findKeyOwners(db: Db, by: { id: string } | { hash: Buffer 
 }
 
 /** Fields of a new key. */
-export interface NewKey {
+interface NewKey {
   accountId: string;
   name: string;
   hash: Buffer;

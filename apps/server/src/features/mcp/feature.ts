@@ -3,10 +3,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { call } from './call.ts';
 import { Cancellations } from './mcp.cancel.ts';
-import { promptTools, sandboxTools, type ToolParts } from './mcp.tools.ts';
+import { promptTools, sandboxTools, type McpParts } from './mcp.tools.ts';
 
 /** The Model Context Protocol. */
-export function mcpFeature(kernel: Kernel, parts: ToolParts): Feature {
+export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
   let opened: Promise<McpHttpHandler> | undefined;
   // The protocol is 1 MB of code: a gateway that nobody asks for it does not load it.
   const handler = () => (opened ??= open(kernel, parts));
@@ -21,7 +21,7 @@ export function mcpFeature(kernel: Kernel, parts: ToolParts): Feature {
   };
 }
 
-async function open(kernel: Kernel, parts: ToolParts): Promise<McpHttpHandler> {
+async function open(kernel: Kernel, parts: McpParts): Promise<McpHttpHandler> {
   const { createHandler } = await import('./mcp.server.ts');
   return createHandler([...sandboxTools(parts), ...promptTools(parts)], kernel.log);
 }

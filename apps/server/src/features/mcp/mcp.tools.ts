@@ -3,7 +3,7 @@ import { contract, uuid } from '@svc/contract';
 import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
-import { admit, type Given, invoke } from '../../kernel/mount/invoke.ts';
+import { admit, type Invocation, invoke } from '../../kernel/mount/invoke.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 
@@ -34,7 +34,7 @@ export interface Tool {
 }
 
 /** What tools are made of. */
-export interface ToolParts {
+export interface McpParts {
   sandboxes: Sandboxes;
   /** That of the sandboxes. */
   feature: Feature;
@@ -53,7 +53,7 @@ const bodyOf = (verb: 'create' | 'exec' | 'runCode' | 'fork' | 'preview'): z.Zod
 const filePath = z.string().min(1).max(4_096).describe('Below /workspace, such as out/a.csv');
 
 /** The tools of prompts, which read only (document 1, Pending prompts). */
-export function promptTools({ prompts }: ToolParts): Tool[] {
+export function promptTools({ prompts }: McpParts): Tool[] {
   const { status, cursor } = contract.prompts.list.query.shape;
   return [
     {
@@ -81,8 +81,8 @@ export function promptTools({ prompts }: ToolParts): Tool[] {
 }
 
 /** The tools of sandboxes (document 3, Chat tool and skills). */
-export function sandboxTools(parts: ToolParts): Tool[] {
-  const call = async (context: Context, verb: string, given: Given): Promise<string> =>
+export function sandboxTools(parts: McpParts): Tool[] {
+  const call = async (context: Context, verb: string, given: Invocation): Promise<string> =>
     answerOf(await invoke(parts.feature, verb, context, given));
   /** A tool that is one operation: `sandbox_id` is its parameter, what else comes is its body. */
   const tool = (name: string, verb: string, description: string, input: z.ZodObject, hints: Hints): Tool => ({
@@ -136,8 +136,8 @@ interface FilesInput {
 async function files(
   context: Context,
   { sandbox_id: id, op, path, content }: FilesInput,
-  call: (context: Context, verb: string, given: Given) => Promise<string>,
-  { sandboxes, feature }: ToolParts,
+  call: (context: Context, verb: string, given: Invocation) => Promise<string>,
+  { sandboxes, feature }: McpParts,
 ): Promise<string> {
   if (op === 'list')
     return call(context, 'listFiles', { params: { id }, query: { ...(path !== undefined && { path }) } });

@@ -11,7 +11,7 @@ export const freeV2Ms = 5 * hourMs;
 const microEurPerByteMs = 50_000 / (1e9 * 730 * hourMs);
 
 /** What counts in a bucket or a month, in milliseconds; bytes of snapshots times milliseconds. */
-export interface BucketUse {
+interface BucketUse {
   v1Ms: number;
   v2Ms: number;
   pausedByteMs: number;

@@ -1,6 +1,6 @@
 import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Change, changed } from './notifications.notify.ts';
+import { type InboxChange, changed } from './notifications.notify.ts';
 import { findNotifications } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 
@@ -9,9 +9,9 @@ const batch = 500;
 
 /** Sends changes of inboxes to the open streams of this gateway. Messages carry ids; the rows are read here. */
 export class InboxStreams {
-  readonly broadcast: Broadcast<Change>;
+  readonly broadcast: Broadcast<InboxChange>;
   readonly #kernel: Kernel;
-  #waiting: Change[] = [];
+  #waiting: InboxChange[] = [];
   #sending = false;
 
   constructor(kernel: Kernel) {
@@ -20,7 +20,7 @@ export class InboxStreams {
   }
 
   /** Sends in the order of the changes; what came meanwhile is read in one query. */
-  async send(change: Change): Promise<void> {
+  async send(change: InboxChange): Promise<void> {
     const { readAll, ids } = change;
     const here = ids?.filter(({ accountId }) => this.broadcast.isFollowed(accountId));
     if (readAll && this.broadcast.isFollowed(readAll.accountId)) this.#waiting.push({ readAll });
@@ -43,7 +43,7 @@ export class InboxStreams {
     }
   }
 
-  async #sendWaiting(changes: readonly Change[]): Promise<void> {
+  async #sendWaiting(changes: readonly InboxChange[]): Promise<void> {
     const ids = new Set(changes.flatMap((change) => change.ids ?? []).map(({ id }) => id));
     const rows = ids.size === 0 ? [] : await findNotifications(this.#kernel.sql, [...ids]);
     const byId = new Map(rows.map((row) => [row.id, row]));

@@ -10,7 +10,7 @@ import { dropOldest } from './webhooks/webhooks.sql.ts';
 export const changed = 'notifications.changed';
 
 /** Ids only: the bus carries 8,000 bytes. */
-export interface Change {
+export interface InboxChange {
   /** New or changed notifications and their accounts. */
   ids?: { id: string; accountId: string }[];
   op?: 'created' | 'updated';
@@ -61,7 +61,7 @@ export async function queueMail(kernel: Sender, db: Db, mail: NewMail): Promise<
 }
 
 /** Tells every process, once the transaction commits. */
-export const publish = (kernel: Pick<Kernel, 'bus'>, db: Db, change: Change): Promise<void> =>
+export const publish = (kernel: Pick<Kernel, 'bus'>, db: Db, change: InboxChange): Promise<void> =>
   kernel.bus.publish(db, changed, change);
 
 /** An address inside the app: `<app_scheme>://prompts/<id>` (document 1, Events). */

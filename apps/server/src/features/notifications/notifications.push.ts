@@ -107,4 +107,4 @@ export function createVapid({
 }
 
 /** Loaded on first use: with what it brings along it takes 8 MB. */
-export const loadWebPush = async () => (await import('web-push')).default;
+const loadWebPush = async () => (await import('web-push')).default;

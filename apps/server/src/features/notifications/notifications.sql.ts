@@ -176,7 +176,7 @@ export async function findByKey(db: Db, accountId: string, dedupeKey: string): P
 }
 
 /** A browser that is told. */
-export interface SubscriptionRow {
+interface SubscriptionRow {
   id: string;
   endpoint: string;
   created_at: string;
@@ -255,7 +255,7 @@ export async function insertMail(db: Db, time: Time, mail: NewMail): Promise<boo
 export type Channel = 'push' | 'mail' | 'webhook';
 
 /** A webhook as a delivery carries it; `sealed` in hexadecimal. */
-export interface WaitingWebhook {
+interface WaitingWebhook {
   id: string;
   account_id: string;
   format: WebhookFormat;
@@ -341,7 +341,7 @@ export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSecond
 }
 
 /** Which attempt at a delivery: what a later one found out counts more. */
-export type AttemptOf = Pick<DeliveryRow, 'id' | 'attempts'>;
+type AttemptOf = Pick<DeliveryRow, 'id' | 'attempts'>;
 
 /** Delivered: whichever attempt it was, none is to follow. */
 export async function finishDelivery(db: Db, id: string): Promise<void> {

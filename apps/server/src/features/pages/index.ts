@@ -4,7 +4,7 @@ import { pagesCommands } from './pages.commands.ts';
 export { UnreadableError } from './pages.pool.ts';
 export { isFaultOfServer, type PageRequest, Pages, PageStatusError, type Read } from './pages.reader.ts';
 export type { IndexHit, IndexQuery } from './pages.sql.ts';
-export type { Found, Question, Rendered, TextProof, Wanted } from './pages.work.ts';
+export type { Found, PageQuestion, Rendered, TextProof, WantedPart } from './pages.work.ts';
 
 /** What it is without a running platform. */
 export const pagesManifest: Manifest = {

@@ -4,7 +4,7 @@ const mostStars = 10;
 const longestPattern = 2_000;
 
 /** A rule of a robots.txt: parts of a path between stars. */
-export interface PathRule {
+interface PathRule {
   readonly isAllowed: boolean;
   readonly parts: readonly string[];
   /** The path ends with the last part. */

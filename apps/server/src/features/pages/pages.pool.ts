@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel } from '../../kernel/base/clock.ts';
 import { GivenBack, Share } from '../../kernel/share/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Results, Work } from './pages.work.ts';
-import type { Said } from './pages.worker.ts';
+import type { Results, PageWork } from './pages.work.ts';
+import type { WorkerSaid } from './pages.worker.ts';
 
 /** Why a page cannot be read: it is nothing that has text, it is broken, or it takes too long or too much memory. */
 export class UnreadableError extends Error {
@@ -61,9 +61,9 @@ export class Pool {
   }
 
   /** Does the work; throws `UnreadableError`, or the signal's reason when that ends the wait for a turn or the work. */
-  async do<K extends Work['kind']>(
+  async do<K extends PageWork['kind']>(
     accountId: string,
-    work: Work & { kind: K },
+    work: PageWork & { kind: K },
     signal?: AbortSignal,
   ): Promise<Results[K]> {
     for (;;) {
@@ -83,7 +83,7 @@ export class Pool {
     }
   }
 
-  async #ask(work: Work, signal: AbortSignal | undefined): Promise<unknown> {
+  async #ask(work: PageWork, signal: AbortSignal | undefined): Promise<unknown> {
     signal?.throwIfAborted();
     const hand = this.#idle.pop() ?? this.#start();
     hand.cancelIdle();
@@ -100,8 +100,8 @@ export class Pool {
   }
 
   /** The worker's answer; fails when it dies, takes too long or is called off. */
-  async #answer(worker: ChildProcess, work: Work, signal: AbortSignal | undefined): Promise<Said> {
-    const { promise, resolve, reject } = Promise.withResolvers<Said>();
+  async #answer(worker: ChildProcess, work: PageWork, signal: AbortSignal | undefined): Promise<WorkerSaid> {
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerSaid>();
     const onError = (error: unknown): void => reject(new UnreadableError('too_hard', error));
     const onExit = (): void => reject(new UnreadableError('too_hard', 'the worker ended'));
     const onAbort = (): void => reject(signal?.reason as Error);

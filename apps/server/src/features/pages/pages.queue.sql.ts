@@ -14,7 +14,7 @@ export interface Queued {
 }
 
 /** What is to be fetched. */
-export interface ToQueue {
+interface ToQueue {
   readonly urls: readonly string[];
   readonly kind: 'page' | 'sitemap';
   readonly depth: number;

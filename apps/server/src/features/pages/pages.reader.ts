@@ -16,7 +16,7 @@ import {
   type StoredPage,
   touchPage,
 } from './pages.sql.ts';
-import type { Found, Question, ReadBytes, Rendered, Wanted, Work } from './pages.work.ts';
+import type { Found, PageQuestion, ReadBytes, Rendered, WantedPart, PageWork } from './pages.work.ts';
 
 /** A server answered with something else than a page. */
 export class PageStatusError extends Error {
@@ -64,7 +64,7 @@ export interface Read<T> {
 interface Purpose<T> {
   readonly of: (read: ReadBytes) => T;
   readonly ofStored: (row: StoredPage, owner: string, signal: AbortSignal | undefined) => Promise<T | undefined>;
-  readonly asked: Pick<Work & { kind: 'read' }, 'wanted' | 'question'>;
+  readonly asked: Pick<PageWork & { kind: 'read' }, 'wanted' | 'question'>;
 }
 
 /** Requests to strangers' servers at once: each may hold 3 MB and its worker's answer. */
@@ -87,7 +87,7 @@ export class Pages {
   }
 
   /** A page's content. Throws `OutboundError`, `PageStatusError`, `UnreadableError`, or what `judge` throws. */
-  async render(request: PageRequest, wanted: Wanted): Promise<Read<Rendered>> {
+  async render(request: PageRequest, wanted: WantedPart): Promise<Read<Rendered>> {
     return this.#read(request, {
       asked: { wanted },
       of: ({ rendered }) => rendered as Rendered,
@@ -99,12 +99,12 @@ export class Pages {
   }
 
   /** What a page says to a question. Throws as `render` does. */
-  async check(request: PageRequest, question: Question): Promise<Read<Found>> {
+  async check(request: PageRequest, question: PageQuestion): Promise<Read<Found>> {
     return this.#read(request, this.#checking(question));
   }
 
   /** The same of the copy that is kept, however old; undefined when there is none. Nothing is fetched. */
-  async checkStored(request: PageRequest, question: Question): Promise<Read<Found> | undefined> {
+  async checkStored(request: PageRequest, question: PageQuestion): Promise<Read<Found> | undefined> {
     const kept = await findPage(this.#kernel.sql, this.#kernel.clock, request.owner, request.url);
     return kept && this.#ofStored(request, this.#checking(question), kept);
   }
@@ -120,7 +120,7 @@ export class Pages {
     return searchIndex(this.#kernel.sql, query);
   }
 
-  #checking(question: Question): Purpose<Found> {
+  #checking(question: PageQuestion): Purpose<Found> {
     return {
       asked: { question },
       of: ({ found }) => found as Found,

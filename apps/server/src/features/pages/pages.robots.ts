@@ -6,7 +6,7 @@ import { type Pool, UnreadableError } from './pages.pool.ts';
 import { keepRobots, readRobots } from './pages.queue.sql.ts';
 
 /** What crawlers call themselves in robots.txt. */
-export const agentName = 'svc';
+const agentName = 'svc';
 /** RFC 9309: at least 500 KiB are read, and a copy serves for a day at most. */
 const mostBytes = 512 * 1024;
 const keptMs = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 
 /** What a sitemap lists. */
-export interface Sitemap {
+interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
   readonly urls: readonly string[];
   /** Further hosts that it names, which are left out: how many addresses of each, of 20 of them. */

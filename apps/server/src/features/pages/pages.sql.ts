@@ -26,7 +26,7 @@ export interface StoredPage {
 }
 
 /** A page that is to be kept. */
-export interface NewPage {
+interface NewPage {
   owner: Owner;
   /** As it was asked for. */
   address: string;

@@ -15,14 +15,14 @@ import {
 import { type RobotsRules, robotsRules } from './pages.manners.ts';
 
 /** How content is to be written, and how much of it. */
-export interface Wanted {
+export interface WantedPart {
   readonly format: PageFormat;
   /** UTF-16 units. */
   readonly maxChars: number;
 }
 
 /** What a page is asked: does one of these snippets stand on it, else which part of it answers best. */
-export interface Question {
+export interface PageQuestion {
   /** Roots of the query's words. */
   readonly words: readonly string[];
   readonly snippets: readonly string[];
@@ -80,21 +80,21 @@ export interface ReadBytes {
 }
 
 /** Work on one page. Each kind may take a second of a processor for a page of the largest size. */
-export type Work =
+export type PageWork =
   | {
       readonly kind: 'read';
       readonly bytes: Uint8Array;
       readonly url: string;
       readonly contentType: string;
-      readonly wanted?: Wanted;
-      readonly question?: Question;
+      readonly wanted?: WantedPart;
+      readonly question?: PageQuestion;
     }
-  | { readonly kind: 'render'; readonly blocks: Uint8Array; readonly wanted: Wanted }
+  | { readonly kind: 'render'; readonly blocks: Uint8Array; readonly wanted: WantedPart }
   | {
       readonly kind: 'check';
       readonly visible: Uint8Array;
       readonly outline?: Uint8Array;
-      readonly question: Question;
+      readonly question: PageQuestion;
     }
   | { readonly kind: 'robots'; readonly text: string; readonly agent: string };
 
@@ -112,7 +112,7 @@ const mostIndexed = 100_000;
 const mostUnpacked = 32 * 1024 * 1024;
 
 /** Does the work; runs in a worker, which is ended when it takes too long or too much memory. */
-export async function doWork(work: Work): Promise<Results[keyof Results]> {
+export async function doWork(work: PageWork): Promise<Results[keyof Results]> {
   if (work.kind === 'robots') return robotsRules(work.text, work.agent);
   if (work.kind === 'read') return read(work);
   if (work.kind === 'render')
@@ -121,7 +121,7 @@ export async function doWork(work: Work): Promise<Results[keyof Results]> {
   return check(gunzipSync(work.visible, { maxOutputLength: mostUnpacked }).toString(), outline, work.question);
 }
 
-async function read({ bytes, url, contentType, wanted, question }: Work & { kind: 'read' }): Promise<ReadBytes> {
+async function read({ bytes, url, contentType, wanted, question }: PageWork & { kind: 'read' }): Promise<ReadBytes> {
   const page = await readPage(bytes, { url, contentType });
   const { blocks, visible, outline, kind: _, ...facts } = page;
   return {
@@ -139,7 +139,7 @@ async function read({ bytes, url, contentType, wanted, question }: Work & { kind
 const unpacked = (packed: Uint8Array): unknown =>
   JSON.parse(gunzipSync(packed, { maxOutputLength: mostUnpacked }).toString());
 
-function check(visible: string, outline: Outline, { words, snippets }: Question): Found {
+function check(visible: string, outline: Outline, { words, snippets }: PageQuestion): Found {
   const page = indexPage(visible, outline);
   const relevance = relevanceOf(page, words);
   let answer: Answer | undefined;

@@ -1,9 +1,9 @@
 import { getHeapStatistics } from 'node:v8';
 import { ExtractionError } from '@svc/extraction';
-import { doWork, type Work } from './pages.work.ts';
+import { doWork, type PageWork } from './pages.work.ts';
 
 /** What a worker says of one piece of work. */
-export interface Said {
+export interface WorkerSaid {
   readonly result?: unknown;
   /** Why there is none: the bytes are nothing that can be read. */
   readonly failed?: 'unsupported' | 'unreadable';
@@ -13,7 +13,7 @@ export interface Said {
 }
 
 // One piece of work at a time: the owner sends the next one after the answer.
-process.on('message', (work: Work) => {
+process.on('message', (work: PageWork) => {
   void doWork(work).then(
     (result) => say({ result }),
     (error: unknown) =>
@@ -26,7 +26,7 @@ process.on('message', (work: Work) => {
 // Its owner is gone.
 process.on('disconnect', () => process.exit(0));
 
-function say(said: Omit<Said, 'heldBytes'>): void {
+function say(said: Omit<WorkerSaid, 'heldBytes'>): void {
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-  process.send?.({ ...said, heldBytes: heap + external } satisfies Said);
+  process.send?.({ ...said, heldBytes: heap + external } satisfies WorkerSaid);
 }

@@ -5,7 +5,7 @@ import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { findDevices, findFreshest } from '../devices/index.ts';
-import { type ControlRow, type Sessions, type Turn, workPlatforms } from '../sessions/index.ts';
+import { type ControlRow, type Sessions, type SessionTurn, workPlatforms } from '../sessions/index.ts';
 import { Matching } from './prompts.match.ts';
 import { forgetWords, insertWords } from './prompts.match.sql.ts';
 import { isTurnOf, Launches, outcomeOf } from './prompts.launches.ts';
@@ -29,7 +29,7 @@ import { promptStates } from './prompts.states.ts';
 import { PromptStreams } from './prompts.streams.ts';
 
 /** What a person or a feature says of a new prompt. */
-export interface PromptTerms {
+interface PromptTerms {
   prompt: string;
   source: string;
   goalKey?: string | undefined;
@@ -42,7 +42,7 @@ export interface PromptTerms {
 }
 
 /** How a prompt is launched. */
-export interface LaunchOptions {
+interface LaunchOptions {
   /** Unset: the prompt's device, else the freshest one that a person works at, else the next such one that listens. */
   target?: string | undefined;
   /** Anew, though a launch waits or runs. */
@@ -249,12 +249,12 @@ export class Prompts {
   }
 
   /** A turn of a session began or ended; in a transaction of its own. */
-  async onTurn(tx: Db, turn: Turn): Promise<void> {
+  async onTurn(tx: Db, turn: SessionTurn): Promise<void> {
     const now = await readNow(tx, this.#kernel.clock);
     await (turn.type === 'turn_start' ? this.#onBegin(tx, now, turn) : this.#onEnd(tx, now, turn));
   }
 
-  async #onBegin(tx: Db, now: Instant, turn: Turn): Promise<void> {
+  async #onBegin(tx: Db, now: Instant, turn: SessionTurn): Promise<void> {
     const { accountId, sessionId, turnId } = turn;
     const run = await findBySession(tx, accountId, sessionId);
     const isOwn = run !== undefined && isTurnOf(run, turn);
@@ -270,7 +270,7 @@ export class Prompts {
     if (over && !isClosed(row.state)) await this.#launches.tell(tx, row, over);
   }
 
-  async #onEnd(tx: Db, now: Instant, turn: Turn): Promise<void> {
+  async #onEnd(tx: Db, now: Instant, turn: SessionTurn): Promise<void> {
     const { accountId, sessionId: ref, turnId } = turn;
     const launched = (await findBySession(tx, accountId, ref))?.prompt_id ?? null;
     const rows = await lockOfTurn(tx, { accountId, ref, turnId, launched });

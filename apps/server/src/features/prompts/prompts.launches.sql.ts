@@ -34,7 +34,7 @@ const columns = (db: Db) => db`
 const mostKept = 20;
 
 /** A launch that is to be stored. */
-export type NewLaunch = Pick<
+type NewLaunch = Pick<
   LaunchRow,
   'prompt_id' | 'account_id' | 'session_id' | 'control_id' | 'device_id' | 'key_id' | 'state'
 >;

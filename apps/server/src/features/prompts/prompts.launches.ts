@@ -4,7 +4,7 @@ import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findDevices } from '../devices/index.ts';
 import { deepLink, notify } from '../notifications/index.ts';
-import type { ControlRow, Sessions, Turn } from '../sessions/index.ts';
+import type { ControlRow, Sessions, SessionTurn } from '../sessions/index.ts';
 import { firstLaunchState, type LaunchGiven, type LaunchMove, moveLaunch } from './prompts.launches.moves.ts';
 import { insertLaunch, type LaunchRow, listLive, lockLaunch, noteStopAsked } from './prompts.launches.sql.ts';
 import type { Outcome, PromptRow } from './prompts.sql.ts';
@@ -16,7 +16,7 @@ export const keyEnded =
 const mostTitle = 120;
 
 /** Who launches a prompt, and where. */
-export interface LaunchTerms {
+interface LaunchTerms {
   /** Null: the account's next desktop or Android device. */
   target: string | null;
   /** The key that asks; what it launched ends with it. */
@@ -118,12 +118,12 @@ export class Launches {
   }
 
   /** A turn of a launch began. */
-  async onBegin(tx: Db, now: Instant, { sessionId, turnId, deviceId }: Turn): Promise<void> {
+  async onBegin(tx: Db, now: Instant, { sessionId, turnId, deviceId }: SessionTurn): Promise<void> {
     await this.#move(tx, now, { sessionId }, 'begin', { turnId, deviceId });
   }
 
   /** A turn of a session ended: the launch that it is of is over. Answers it with what it came to. */
-  async onEnd(tx: Db, now: Instant, { sessionId, turnId, data }: Turn): Promise<LaunchRow | undefined> {
+  async onEnd(tx: Db, now: Instant, { sessionId, turnId, data }: SessionTurn): Promise<LaunchRow | undefined> {
     const run = await lockLaunch(tx, { sessionId });
     // The turn of a client that takes a `send` has an id of its own; what a machine refuses ends without a begin.
     if (run === undefined || turnId !== (run.turn_id ?? run.control_id)) return undefined;
@@ -163,7 +163,7 @@ export class Launches {
  * Whether a turn is that of a launch: it has the control's id, or the device that took the control begins its first one. A
  * person who writes into the session before a device took the control begins another.
  */
-export function isTurnOf(run: LaunchRow, { turnId, deviceId }: Pick<Turn, 'turnId' | 'deviceId'>): boolean {
+export function isTurnOf(run: LaunchRow, { turnId, deviceId }: Pick<SessionTurn, 'turnId' | 'deviceId'>): boolean {
   if (run.turn_id !== null) return run.turn_id === turnId;
   return turnId === run.control_id || (run.state === 'taken' && run.device_id === deviceId);
 }

@@ -24,7 +24,7 @@ export async function forgetWords(db: Db, id: string): Promise<void> {
 }
 
 /** A prompt that may match. */
-export interface Candidate {
+export interface PromptCandidate {
   id: string;
   order_no: number;
   /** Its words. */
@@ -39,8 +39,8 @@ export async function findKin(
   db: Db,
   accountId: string,
   { textHash, prefixHash }: { textHash: Uint8Array; prefixHash: Uint8Array | null },
-): Promise<{ same: Candidate | undefined; prefix: Candidate[] }> {
-  const rows = await db<(Candidate & { is_same: boolean })[]>`
+): Promise<{ same: PromptCandidate | undefined; prefix: PromptCandidate[] }> {
+  const rows = await db<(PromptCandidate & { is_same: boolean })[]>`
     select id, order_no, is_same, coalesce((select total from prompts.words w where w.prompt_id = id), 0) as total from (
       select id, order_no, state, true as is_same from prompts.prompts
       where account_id = ${accountId} and text_hash = ${Buffer.from(textHash)}
@@ -52,7 +52,7 @@ export async function findKin(
 }
 
 /** What is searched for. */
-export interface WordSearch {
+interface WordSearch {
   accountId: string;
   sketch: Sketch;
   total: number;
@@ -80,9 +80,9 @@ export const searchOf = (db: Db, { accountId, sketch, total, least, most }: Word
  * Active prompts of an account whose words may overlap, those that are likely to share most first. In a transaction: where one account has most of the
  * prompts the planner would rather read all of the table. Sent at once, which saves two ways to the server and back.
  */
-export async function searchWords(tx: Db, search: WordSearch): Promise<Candidate[]> {
+export async function searchWords(tx: Db, search: WordSearch): Promise<PromptCandidate[]> {
   const set = (to: 'on' | 'off') => tx`select set_config('enable_seqscan', ${to}, true)`;
-  const [, rows] = await Promise.all([set('off'), tx<Candidate[]>`${searchOf(tx, search)}`, set('on')]);
+  const [, rows] = await Promise.all([set('off'), tx<PromptCandidate[]>`${searchOf(tx, search)}`, set('on')]);
   return rows;
 }
 

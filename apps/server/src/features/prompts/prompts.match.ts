@@ -9,7 +9,7 @@ import {
 } from '@svc/matching';
 import type { Db } from '../../kernel/db/db.ts';
 import {
-  type Candidate,
+  type PromptCandidate,
   findKin,
   findTexts,
   insertWords,
@@ -27,7 +27,7 @@ const mostTied = 10;
 const four = 4;
 
 /** What a session says of a turn in it. */
-export interface Launched {
+interface Launched {
   /** The prompt whose launch opened the session. */
   promptId: string;
   /** Its turn has begun already: a turn that is exactly another prompt is that one. */
@@ -85,7 +85,7 @@ export class Matching {
   async #shares(
     tx: Db,
     { hashes, total }: Description,
-    candidates: readonly Candidate[],
+    candidates: readonly PromptCandidate[],
     first: string | undefined,
   ): Promise<Kin[]> {
     const distinct = [...new Map(candidates.map((one) => [one.id, one])).values()];
@@ -112,10 +112,10 @@ export class Matching {
   async #fitting(
     tx: Db,
     hashes: Uint8Array,
-    candidates: readonly Candidate[],
+    candidates: readonly PromptCandidate[],
     first: string | undefined,
-  ): Promise<readonly Candidate[]> {
-    const size = ({ total }: Candidate): number => total * four;
+  ): Promise<readonly PromptCandidate[]> {
+    const size = ({ total }: PromptCandidate): number => total * four;
     if (candidates.reduce((sum, one) => sum + size(one), 0) <= mostBytes) return candidates;
     const own = fromBytes(Buffer.from(hashes.slice(0, lowHashes * four)));
     const rows = await listLows(
@@ -124,7 +124,7 @@ export class Matching {
       lowHashes * four,
     );
     const shares = new Map(rows.map(({ id, low }) => [id, low ? estimatedShare(own, fromBytes(low)) : 1]));
-    const estimate = ({ id }: Candidate): number => (id === first ? 2 : (shares.get(id) ?? 0));
+    const estimate = ({ id }: PromptCandidate): number => (id === first ? 2 : (shares.get(id) ?? 0));
     let left = mostBytes;
     return candidates
       .toSorted((a, b) => estimate(b) - estimate(a) || b.order_no - a.order_no)

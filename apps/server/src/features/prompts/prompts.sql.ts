@@ -86,7 +86,7 @@ export const promptBytesQuota: Quota = {
 };
 
 /** A prompt that is to be stored. */
-export interface NewPrompt {
+interface NewPrompt {
   accountId: string;
   prompt: string;
   textHash: Buffer;
@@ -219,7 +219,7 @@ export async function lockOfTurn(
 }
 
 /** A prompt that is due. */
-export interface Due {
+interface Due {
   id: string;
   auto_run: boolean;
 }

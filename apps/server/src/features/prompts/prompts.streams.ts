@@ -5,7 +5,7 @@ import { findPrompts } from './prompts.sql.ts';
 import { toPrompt } from './prompts.view.ts';
 
 /** A change of a prompt: ids only, as the bus carries 8,000 bytes. */
-export interface Change {
+interface Change {
   accountId: string;
   id: string;
   op: 'create' | 'update' | 'delete';

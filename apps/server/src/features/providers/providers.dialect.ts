@@ -45,10 +45,10 @@ export const laneDialect = modelDialect.extend({
     ])
     .optional(),
 });
-export type LaneDialect = z.output<typeof laneDialect>;
+type LaneDialect = z.output<typeof laneDialect>;
 
 /** A request as it goes out: its headers are in lower case. */
-export interface Outgoing {
+interface Outgoing {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ const kinds: Readonly<Record<string, { protocol: Protocol; baseUrl: string }>> =
   anthropic: { protocol: 'messages', baseUrl: 'https://api.anthropic.com' },
   responses: { protocol: 'responses', baseUrl: 'https://api.openai.com/v1' },
 };
-export const laneKinds = Object.keys(kinds) as [string, ...string[]];
+const laneKinds = Object.keys(kinds) as [string, ...string[]];
 
 const name = z.string().min(1).max(120);
 const seconds = z.number().positive().max(3_600);

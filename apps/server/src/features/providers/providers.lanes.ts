@@ -20,9 +20,6 @@ import {
 import { LaneHealth } from './providers.health.ts';
 import { PriceBook, pricesPath } from './providers.prices.ts';
 
-/** Model aliases that are always there (document 1, Health records). */
-export const aliases = ['svc', 'svc-fast', 'svc-embed'];
-
 const nothing: Registry = { lanes: [], aliases: new Map() };
 
 /** Reads the registry of the providers file; throws `ConfigError` when it cannot be used. Without a file it is empty. */

@@ -5,7 +5,7 @@ import { environmentValue } from '../../config.ts';
 import type { Clock } from '../../kernel/base/clock.ts';
 
 /** Where a lane's key comes from. */
-export interface KeySource {
+interface KeySource {
   env?: string | undefined;
   file?: string | undefined;
   /** A program and its arguments, which prints the key. */

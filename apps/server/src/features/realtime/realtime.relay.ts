@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** Sees a message before it goes on; answers what goes on in its place, undefined for nothing. */
-export type See = (message: Message) => Message | undefined;
+type See = (message: Message) => Message | undefined;
 
 /** Carries messages from one socket to another, in order, and holds back a side whose other side does not read. */
 export function carry(from: WebSocket, to: WebSocket, see: See): void {

@@ -16,7 +16,7 @@ import { destroy } from './remove.ts';
 import { runOnce } from './run.ts';
 import { runCell } from './runCode.ts';
 import { type Caller, type Command, runCommand } from './nodes/commands.ts';
-import { createSandbox, isReady, type Wanted } from './sandboxes.create.ts';
+import { createSandbox, isReady, type WantedSandbox } from './sandboxes.create.ts';
 import { endOfAccount } from './sandboxes.keeper.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
 import { Nodes, toApiFailure } from './nodes/nodes.ts';
@@ -59,7 +59,7 @@ export class Sandboxes {
   }
 
   /** Makes a sandbox, as its route does. */
-  create(caller: Caller, wanted: Wanted): Promise<SandboxRow> {
+  create(caller: Caller, wanted: WantedSandbox): Promise<SandboxRow> {
     return createSandbox(caller, this.nodes, wanted);
   }
 

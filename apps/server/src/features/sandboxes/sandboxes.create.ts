@@ -34,7 +34,7 @@ export const sandboxMemoryQuota: Quota = {
 };
 
 /** A sandbox that is asked for. */
-export interface Wanted {
+export interface WantedSandbox {
   /** If unset: v2, or v1 when v2 is unavailable. */
   backend: Backend | undefined;
   template: Template;
@@ -101,7 +101,7 @@ export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor:
 }
 
 /** Makes a sandbox: v1 when asked for, else v2, or v1 when v2 is unavailable and nothing asked needs it. */
-export async function createSandbox(caller: Maker, nodes: Nodes, wanted: Wanted): Promise<SandboxRow> {
+export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedSandbox): Promise<SandboxRow> {
   const { kernel, actor } = caller;
   const { backend, template, ttlSeconds } = wanted;
   checkTtl(ttlSeconds, backend === 'v1' ? ttl.v1 : ttl.v2);
@@ -141,7 +141,7 @@ export const isReady = (template: Template) => (image: ImageStatus) =>
 async function createOn(
   { kernel, actor, by }: Maker,
   node: Node,
-  wanted: Wanted & { backend: Backend },
+  wanted: WantedSandbox & { backend: Backend },
 ): Promise<SandboxRow> {
   const { sql, clock } = kernel;
   const id = randomUUID();

@@ -90,7 +90,7 @@ export const sandboxes: Machine<State, typeof moves> = machine({
 export type SandboxMove = Exclude<keyof typeof moves, 'create' | 'forget'>;
 
 /** Who makes a move, and with what. */
-export interface Given extends Made {
+interface Given extends Made {
   /** Who asked for it. */
   by: Who;
   /** Only from this state, in which the caller has seen it. */

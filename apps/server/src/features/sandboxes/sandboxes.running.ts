@@ -11,7 +11,7 @@ import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';
 export type Mover = Pick<Context, 'kernel' | 'actor' | 'by'>;
 
 /** A sandbox of the caller's that runs, and the node that holds it. */
-export interface Running {
+interface Running {
   row: SandboxRow;
   node: NodeClient;
   /** Writes a line of the audit log about it. */

@@ -19,7 +19,7 @@ import {
   type SchedulerParts,
 } from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './outcomes/alerts.ts';
-import { type Change, Changes } from './scheduler.changes.ts';
+import { type ScheduleChange, Changes } from './scheduler.changes.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { move } from './scheduler.moves.ts';
 import { endPause, tickSchedules } from './tickers/ticker.ts';
@@ -97,7 +97,7 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 
   /** Tells open streams of a change, and tickers to look again. */
-  publish(db: Db, accountId: string, change: Change): Promise<void> {
+  publish(db: Db, accountId: string, change: ScheduleChange): Promise<void> {
     return this.parts.changes.publish(db, accountId, [change], true);
   }
 

@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { instantOf } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
-import type { Change, Changes } from './scheduler.changes.ts';
+import type { ScheduleChange, Changes } from './scheduler.changes.ts';
 import {
   changeRun,
   countActive,
@@ -26,7 +26,7 @@ export interface SchedulerParts {
 }
 
 /** A run that may be created; its schedule is locked. */
-export interface Candidate {
+export interface RunCandidate {
   schedule: ScheduleTerms;
   scheduledFor: string;
   origin: Origin;
@@ -77,7 +77,7 @@ interface Counts {
 export async function admit(
   parts: SchedulerParts,
   db: Db,
-  candidates: readonly Candidate[],
+  candidates: readonly RunCandidate[],
   now: number,
 ): Promise<CreatedRun[]> {
   const counts = await count(db, candidates, now);
@@ -108,7 +108,7 @@ export async function admit(
 }
 
 /** The frame that tells where a run stands now. */
-export const changeOf = (run: CreatedRun): Change => ({
+export const changeOf = (run: CreatedRun): ScheduleChange => ({
   op: 'run',
   state: run.state,
   schedule_id: run.schedule_id,
@@ -179,7 +179,7 @@ function dayOf(now: number, zone: string): { start: string; date: string } {
   return { start: day.toInstant().toString(), date: day.toPlainDate().toString() };
 }
 
-async function count(db: Db, candidates: readonly Candidate[], now: number): Promise<Map<string, Counts>> {
+async function count(db: Db, candidates: readonly RunCandidate[], now: number): Promise<Map<string, Counts>> {
   const schedules = new Map(candidates.map(({ schedule }) => [schedule.id, schedule]));
   const counts = new Map<string, Counts>();
   for (const id of schedules.keys()) counts.set(id, { running: 0, waiting: 0, asks: false, created: 0, cost: 0 });
@@ -208,7 +208,7 @@ async function count(db: Db, candidates: readonly Candidate[], now: number): Pro
 async function isRefused(
   { kernel }: SchedulerParts,
   db: Db,
-  { schedule, origin }: Candidate,
+  { schedule, origin }: RunCandidate,
   counts: Counts,
   now: number,
 ): Promise<boolean> {
@@ -226,7 +226,10 @@ async function isRefused(
 }
 
 /** What becomes of a run whose schedule has active ones. Catch-ups are never skipped: they go one after the other. */
-function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts): 'run' | 'skip' | 'kill' | 'refuse' {
+function overlapOf(
+  { schedule, origin }: RunCandidate,
+  { running, waiting }: Counts,
+): 'run' | 'skip' | 'kill' | 'refuse' {
   if (running + waiting === 0 || origin === 'catch_up') return 'run';
   const { overlap } = effective(schedule);
   if (overlap === 'kill') return 'kill';
@@ -235,7 +238,7 @@ function overlapOf({ schedule, origin }: Candidate, { running, waiting }: Counts
 }
 
 function newRun(
-  { schedule, scheduledFor, origin, parent, keyId, passedOver }: Candidate,
+  { schedule, scheduledFor, origin, parent, keyId, passedOver }: RunCandidate,
   overlaps: Overlaps,
   now: number,
 ): NewRun {

@@ -2,16 +2,16 @@ import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
-import type { Change } from '../schedules/index.ts';
+import type { ScheduleChange } from '../schedules/index.ts';
 
 /** Says which runs have written. */
 type LogMessage = { run: string };
 
-export type { Change } from '../schedules/index.ts';
+export type { ScheduleChange } from '../schedules/index.ts';
 
 interface Message {
   account: string;
-  changes: Change[];
+  changes: ScheduleChange[];
   /** Something became claimable. */
   wake: boolean;
 }
@@ -30,7 +30,7 @@ export class Changes {
   /** By account, and by run for logs. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #wakers = new Set<() => void>();
-  readonly #runHandlers = new Set<(change: Change) => void>();
+  readonly #runHandlers = new Set<(change: ScheduleChange) => void>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -45,14 +45,14 @@ export class Changes {
   }
 
   /** Sends changes of an account once `db` is committed. `wake`: claims that wait look again, also without a change. */
-  async publish(db: Db, account: string, changes: readonly Change[], wake: boolean): Promise<void> {
+  async publish(db: Db, account: string, changes: readonly ScheduleChange[], wake: boolean): Promise<void> {
     for (let from = 0; from < Math.max(changes.length, 1); from += changesPerMessage) {
       await this.#broadcast.publish(db, { account, changes: changes.slice(from, from + changesPerMessage), wake });
     }
   }
 
   /** Sends one change that is committed, and waits for nothing. */
-  post(account: string, change: Change): void {
+  post(account: string, change: ScheduleChange): void {
     this.#broadcast.post({ account, changes: [change], wake: false });
   }
 
@@ -67,7 +67,7 @@ export class Changes {
   }
 
   /** Calls `handler` with every move of a run, of any account. */
-  onRun(handler: (change: Change) => void): void {
+  onRun(handler: (change: ScheduleChange) => void): void {
     this.#runHandlers.add(handler);
   }
 

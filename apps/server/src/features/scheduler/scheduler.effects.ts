@@ -77,7 +77,7 @@ export const leasesLeft = guard(
 );
 
 /** What the run has cost with this attempt; a holder's figure never lowers it. */
-export const costWith = (run: RunRow, attemptCost = 0): number =>
+const costWith = (run: RunRow, attemptCost = 0): number =>
   Math.max(run.cost_micro_usd, run.cost_before_micro_usd + attemptCost);
 
 export const released = effect('no holder', () => ({ holder_id: null, lease_expires_at: null }));

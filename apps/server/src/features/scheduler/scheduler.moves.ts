@@ -260,7 +260,7 @@ export function move<N extends RunMove>(name: N, ...[given]: Arguments<N>): Step
 }
 
 /** The first of these steps that the table allows. */
-export const firstOf =
+const firstOf =
   (...steps: readonly Step[]): Step =>
   (run, now) => {
     for (const step of steps) {

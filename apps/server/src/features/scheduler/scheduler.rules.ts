@@ -4,7 +4,7 @@ import type { OnlineHost } from './scheduler.runs.sql.ts';
 import type { RunRow } from './scheduler.sql.ts';
 
 /** Where a chain stands. */
-export type ChainMove =
+type ChainMove =
   | { do: 'wait' }
   | { do: 'step'; index: number; scheduleId: string }
   | { do: 'finish'; ok: boolean; error?: string };
@@ -34,23 +34,8 @@ export function nextChainMove(
     : { do: 'finish', ok: false, error: `step ${failed + 1} ${ran.get(failed) ?? 'failed'}` };
 }
 
-/**
- * Output with what differs from run to run blanked: timestamps, UUIDs, hexadecimal ids, durations. Two outputs that
- * normalise alike are no change (document 2, `notify`).
- */
-export function normalizeOutput(output: string): string {
-  return output
-    .replaceAll(/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?\b/g, '<time>')
-    .replaceAll(/\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b/g, '<time>')
-    .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>')
-    .replaceAll(/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b/gi, '<id>')
-    .replaceAll(/\b\d+(?:[.,]\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|min|m|h)\b/g, '<duration>')
-    .replaceAll(/\b1[5-9]\d{8}(?:\d{3})?\b/g, '<time>')
-    .trim();
-}
-
 /** What a pending run is judged by. */
-export interface Surroundings {
+interface Surroundings {
   now: number;
   mayRun: boolean;
   /** Another run of its schedule is before it. */

@@ -3,7 +3,7 @@ import { runColumns, type RunRow } from './scheduler.sql.ts';
 import { type RunState, runStates } from './scheduler.states.ts';
 
 /** A run with its place in the order of creation, as text: it is more than a number holds. */
-export type ListedRun = RunRow & { ordinal: string };
+type ListedRun = RunRow & { ordinal: string };
 
 /** Which runs are meant, newest first; `before` is the place of the last one that was seen. */
 export interface RunFilter {

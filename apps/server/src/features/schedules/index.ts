@@ -12,7 +12,7 @@ export {
   lockDue,
   probeSchedules,
 } from './schedules.due.sql.ts';
-export type { Change, Scheduler } from './schedules.scheduler.ts';
+export type { ScheduleChange, Scheduler } from './schedules.scheduler.ts';
 export {
   findSealedHeaders,
   lockEventSchedules,

@@ -7,7 +7,7 @@ export async function lockReferences(db: Db, accountId: string): Promise<void> {
 }
 
 /** A schedule with what it leads to. */
-export interface Reference extends Pick<Definition, 'kind' | 'target'> {
+interface Reference extends Pick<Definition, 'kind' | 'target'> {
   id: string;
   after: string | null;
   /** Of a chain. */

@@ -12,7 +12,7 @@ export const sealedScheduleHeaders: Sealed = {
 };
 
 /** What may have headers: a schedule, or a run. */
-export type WithHeaders = Pick<Definition, 'kind' | 'spec'> & { sealed_headers: Buffer | null };
+type WithHeaders = Pick<Definition, 'kind' | 'spec'> & { sealed_headers: Buffer | null };
 
 /** The headers that a spec names; undefined for another kind of work, or none. */
 function headersOf({ kind, spec }: Pick<Definition, 'kind' | 'spec'>): Headers | undefined {

@@ -10,7 +10,7 @@ import type { Definition } from './schedules.sql.ts';
 const agentModel = 'svc';
 
 /** What runs, and where: enough to tell which rights it needs. */
-export type Work = Pick<Definition, 'kind'> & { inCloud: boolean };
+export type LaterWork = Pick<Definition, 'kind'> & { inCloud: boolean };
 
 /** The keys behind a run: the one that asked for it, and the one that saved what it does. */
 interface Keys {
@@ -39,7 +39,7 @@ export class Rights {
    * Throws what the routes would answer a caller that does the work by itself: 403 for scope, level, model or feature, 429
    * for a spend cap that is reached. Hosts decide besides what they run.
    */
-  check(actor: Actor, { kind, inCloud }: Work): void {
+  check(actor: Actor, { kind, inCloud }: LaterWork): void {
     checkAccess('schedules', contract.schedules.create, actor);
     if (!inCloud || (kind !== 'shell' && kind !== 'agent')) return;
     this.#sandboxes.check(actor);
@@ -56,14 +56,14 @@ export class Rights {
    * edit of a chain's step would run with the chain's rights; of two caps the lower one pays. Throws 403 when one of them
    * has ended, and as `check` does.
    */
-  async find({ key_id: askedBy, made_by: madeBy }: Keys, work: Work): Promise<Actor> {
+  async find({ key_id: askedBy, made_by: madeBy }: Keys, work: LaterWork): Promise<Actor> {
     const asking = await this.#findOne(askedBy, work);
     if (madeBy === askedBy) return asking;
     const making = await this.#findOne(madeBy, work);
     return (making.spendCapMicroUsd ?? Infinity) < (asking.spendCapMicroUsd ?? Infinity) ? making : asking;
   }
 
-  async #findOne(keyId: string | null, work: Work): Promise<Actor> {
+  async #findOne(keyId: string | null, work: LaterWork): Promise<Actor> {
     const actor = keyId === null ? undefined : await this.#lookup.authenticateId(keyId);
     if (!actor) throw new ApiError('forbidden', keyEnded);
     this.check(actor, work);

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../kernel/base/actor.ts';
 import type { Outbound } from '../../kernel/outside/outbound.ts';
 import { addFieldErrors, badRequest } from '../../kernel/base/errors.ts';
-import type { Rights, Work } from './schedules.rights.ts';
+import type { Rights, LaterWork } from './schedules.rights.ts';
 import type { DueRow } from './schedules.due.sql.ts';
 import type { Definition, NewSchedule, Policy, ScheduleRow, Trigger } from './schedules.sql.ts';
 
@@ -87,12 +87,12 @@ export function parseMerged(merged: Record<string, unknown>): NewSchedule {
 }
 
 /** SHA-256 of what a device approves, in hexadecimal. */
-export function commandHash(spec: z.output<typeof shellSpec>): string {
+function commandHash(spec: z.output<typeof shellSpec>): string {
   return createHash('sha256').update(commandHashInput(spec)).digest('hex');
 }
 
 /** What runs and where, for its rights. */
-export const workOf = (definition: Pick<Definition, 'kind' | 'target'>): Work => ({
+export const workOf = (definition: Pick<Definition, 'kind' | 'target'>): LaterWork => ({
   kind: definition.kind,
   inCloud: definition.target?.type === 'cloud',
 });
@@ -251,7 +251,7 @@ export function isSlot({ trigger, policy, anchor_at }: ScheduleRow, instant: num
 }
 
 /** What a tick makes of a due schedule. */
-export interface Plan {
+interface Plan {
   /** Slots that become runs; a misfired one is a catch-up, and one row stands for those that were passed over. */
   due: { at: string; origin: 'slot' | 'catch_up'; passedOver?: number }[];
   /** Slots from now on, when those that are stored do not last. */
@@ -323,9 +323,6 @@ export function upcomingOf(row: ScheduleRow, now: number): string[] {
   return row.enabled ? row.slots.filter((slot) => Date.parse(slot) > now).slice(0, 5) : [];
 }
 
-const keys = ['after', 'steps'] as const;
-export type Reference = (typeof keys)[number];
-
 /**
  * Throws 400 when the schedule's references name unknown schedules or close a cycle. `others` are the account's
  * schedules; edges lead from a schedule to what it starts.
@@ -359,7 +356,7 @@ export function checkReferences(
 const refused = (field: string, message: string) => badRequest(`${field}: ${message}`, { [field]: [message] });
 
 /** Schedules that a chain runs, in order. */
-export function stepsOf(spec: Record<string, unknown>): string[] {
+function stepsOf(spec: Record<string, unknown>): string[] {
   return (spec['steps'] as { schedule_id: string }[]).map((step) => step.schedule_id);
 }
 

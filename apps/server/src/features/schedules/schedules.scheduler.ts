@@ -5,7 +5,7 @@ import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { ScheduleRow } from './schedules.sql.ts';
 
 /** One frame of `GET /v1/schedules/stream`. */
-export type Change = RouteEvent<typeof contract.schedules.stream>['data'];
+export type ScheduleChange = RouteEvent<typeof contract.schedules.stream>['data'];
 
 /** What schedules ask of the feature that runs them, which implements it. Each takes the caller's transaction. */
 export interface Scheduler {
@@ -33,7 +33,7 @@ export interface Scheduler {
   /** Ends the account's pause; answers how many catch-up runs were created. */
   endPause(db: Db, accountId: string, backfill: boolean, now: number): Promise<number>;
   /** Sends a change to open streams, and wakes tickers. */
-  publish(db: Db, accountId: string, change: Change): Promise<void>;
+  publish(db: Db, accountId: string, change: ScheduleChange): Promise<void>;
   /** Sends the account's changes to a stream. */
   follow(accountId: string, stream: EventStream): void;
 }

@@ -22,7 +22,7 @@ interface Param {
 }
 
 /** A ready-made schedule. */
-export interface Template {
+interface Template {
   id: string;
   name: string;
   description: string;

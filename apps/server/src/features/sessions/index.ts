@@ -1,9 +1,9 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { sessionsQuota, sessionBytesQuota } from './sessions.sql.ts';
-export { type Said, Sessions, workPlatforms } from './sessions.book.ts';
+export { type SessionSaid, Sessions, workPlatforms } from './sessions.book.ts';
 export type { ControlRow } from './sessions.controls.sql.ts';
 export type { SessionListener } from './sessions.turns.ts';
-export type { Turn } from './sessions.turns.sql.ts';
+export type { SessionTurn } from './sessions.turns.sql.ts';
 
 /** What it is without a running platform. */
 export const sessionsManifest: Manifest = {

@@ -38,7 +38,7 @@ import {
 } from './sessions.sql.ts';
 import { controlChange, SessionStreams } from './sessions.streams.ts';
 import type { SessionListener } from './sessions.turns.ts';
-import { findEnd, hasBegun, type Turn } from './sessions.turns.sql.ts';
+import { findEnd, hasBegun, type SessionTurn } from './sessions.turns.sql.ts';
 import { leaseOf } from './sessions.view.ts';
 
 /** Bytes of a transcript's texts that are read at once. */
@@ -50,7 +50,7 @@ const mostTranscript = 1_000_000;
 export const workPlatforms: readonly string[] = ['desktop', 'android'];
 
 /** Where something is meant for. */
-export interface Control {
+interface Control {
   accountId: string;
   sessionId: string;
   type: string;
@@ -224,7 +224,7 @@ export class Sessions {
   endOf(
     db: Db,
     turn: { accountId: string; sessionId: string; turnId: string },
-  ): Promise<Pick<Turn, 'data'> | undefined> {
+  ): Promise<Pick<SessionTurn, 'data'> | undefined> {
     return findEnd(db, turn);
   }
 
@@ -234,7 +234,7 @@ export class Sessions {
    */
   async transcript(db: Db, id: string, most = mostTranscript): Promise<string> {
     let text = '';
-    let last: Said | undefined;
+    let last: SessionSaid | undefined;
     for await (const said of this.#said(db, id, most)) {
       if (said.text === undefined) continue;
       text += last && isOneSpeech(last, said) ? said.text : `${text === '' ? '' : '\n\n'}${said.who}: ${said.text}`;
@@ -245,14 +245,14 @@ export class Sessions {
   }
 
   /** The same as what it is made of, with what turns came to and what tools answered, at most so many UTF-16 units from the end. */
-  async record(db: Db, id: string, most: number): Promise<Said[]> {
-    const entries: Said[] = [];
+  async record(db: Db, id: string, most: number): Promise<SessionSaid[]> {
+    const entries: SessionSaid[] = [];
     for await (const said of this.#said(db, id, most)) {
       const last = entries.at(-1);
       if (last && isOneSpeech(last, said)) last.text = (last.text ?? '') + (said.text ?? '');
       else entries.push({ ...said });
     }
-    const kept: Said[] = [];
+    const kept: SessionSaid[] = [];
     let left = most;
     for (const { data, ...said } of entries.toReversed()) {
       const whole = { ...said, ...(data && { data }) };
@@ -265,7 +265,7 @@ export class Sessions {
     return kept.toReversed();
   }
 
-  async *#said(db: Db, id: string, most: number): AsyncGenerator<Said> {
+  async *#said(db: Db, id: string, most: number): AsyncGenerator<SessionSaid> {
     // A unit takes at most three bytes: what stands before is not kept.
     const from = await findSaidFrom(db, id, 3 * most);
     for (let after = Math.max(0, from - 1); ; ) {
@@ -282,7 +282,7 @@ export class Sessions {
 }
 
 /** Something that was said in a session, or what a turn or tool came to. */
-export interface Said {
+export interface SessionSaid {
   type: string;
   turn: string;
   who: string;
@@ -291,7 +291,7 @@ export interface Said {
 }
 
 /** Deltas of one turn and role are one text. */
-const isOneSpeech = (before: Said, { type, turn, who }: Said): boolean =>
+const isOneSpeech = (before: SessionSaid, { type, turn, who }: SessionSaid): boolean =>
   type === 'delta' && before.type === 'delta' && before.turn === turn && before.who === who;
 
 /** Throws 409 `lease_held` when another device writes. */

@@ -18,7 +18,7 @@ export interface ControlRow {
 }
 
 /** A control that is to be stored. */
-export type NewControl = Pick<
+type NewControl = Pick<
   ControlRow,
   'session_id' | 'account_id' | 'type' | 'text' | 'target_device_id' | 'from_device_id'
 >;

@@ -58,7 +58,7 @@ function clashOf(events: readonly Named[]): string | undefined {
 }
 
 /** What comes of a batch. */
-export type Plan =
+type Plan =
   /** These are new. */
   | { append: GivenEvent[] }
   /** All were stored before, the last one under this `seq`. */
@@ -69,7 +69,7 @@ export type Plan =
   | { clash: string };
 
 /** What a plan is made from. */
-export interface Batch {
+interface Batch {
   /** Last event of the session. */
   seq: number;
   expected: number;

@@ -7,7 +7,7 @@ import { findSession, listEvents, type SessionRow } from './sessions.sql.ts';
 import { leaseOf, toControl, toEvent } from './sessions.view.ts';
 
 /** What happened in a session: ids only, as the bus carries 8,000 bytes. */
-export interface Change {
+interface Change {
   sessionId: string;
   /** Events were appended. */
   events?: true;

@@ -1,7 +1,7 @@
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 
 /** Begin or end of a turn, as other features are told of it. */
-export interface Turn {
+export interface SessionTurn {
   accountId: string;
   sessionId: string;
   turnId: string;
@@ -15,7 +15,7 @@ export interface Turn {
 }
 
 /** A turn that is to be told. */
-export interface TurnRow extends Turn {
+interface TurnRow extends SessionTurn {
   seq: number;
   attempts: number;
 }
@@ -75,8 +75,8 @@ export async function postponeTurn(
 export async function findEnd(
   db: Db,
   { accountId, sessionId, turnId }: { accountId: string; sessionId: string; turnId: string },
-): Promise<Pick<Turn, 'data'> | undefined> {
-  const [row] = await db<Pick<Turn, 'data'>[]>`
+): Promise<Pick<SessionTurn, 'data'> | undefined> {
+  const [row] = await db<Pick<SessionTurn, 'data'>[]>`
     select e.data from sessions.events e join sessions.sessions s on s.id = e.session_id
     where s.id = ${sessionId} and s.account_id = ${accountId} and e.turn_id = ${turnId} and e.type = 'turn_end'`;
   return row;

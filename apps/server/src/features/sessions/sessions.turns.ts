@@ -2,12 +2,12 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { ControlRow } from './sessions.controls.sql.ts';
-import { deleteTurn, listDueTurns, postponeTurn, takeTurn, type Turn } from './sessions.turns.sql.ts';
+import { deleteTurn, listDueTurns, postponeTurn, takeTurn, type SessionTurn } from './sessions.turns.sql.ts';
 
 /** What another feature is told of sessions. */
 export interface SessionListener {
   /** Each turn that begins or ends, in a transaction of its own; what it throws is tried again. */
-  turn: (db: Db, turn: Turn) => Promise<void>;
+  turn: (db: Db, turn: SessionTurn) => Promise<void>;
   /** A control that a device took, or that got its device, in the transaction of that. */
   control: (db: Db, control: ControlRow) => Promise<void>;
   /** A session that is deleted, in the transaction of that. */

@@ -11,7 +11,7 @@ const macBytes = 32;
 type Parts = Pick<Kernel, 'keyring'>;
 
 /** What a token says. */
-export interface Token {
+interface Token {
   keyId: string;
   scope: TokenScope;
   /** Milliseconds since the epoch. */

@@ -1,10 +1,10 @@
 import { pageAddress } from '@svc/extraction/addresses';
-import type { Candidate } from './sources/source.ts';
+import type { PageCandidate } from './sources/source.ts';
 
 /** What one source named. */
 export interface Ranking {
   readonly source: string;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly PageCandidate[];
 }
 
 /** A page that one source or more named. */

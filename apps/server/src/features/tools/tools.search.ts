@@ -9,7 +9,7 @@ import type { Judgement, Rules } from '../rules/index.ts';
 import { AnswerCache } from './tools.cache.ts';
 import { type Fused, fuse, isBelow, type Ranking } from './tools.fusion.ts';
 import { heldMs, type Intent, intentOf, languageOf } from './tools.intent.ts';
-import type { Question, Source } from './sources/source.ts';
+import type { SearchQuestion, Source } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 import { ranked, type Verification, type Verified, verify } from './tools.verify.ts';
 
@@ -17,7 +17,7 @@ type Answer = RouteOutput<typeof contract.tools.search>;
 type Asked = RouteParsed<typeof contract.tools.search>['body'];
 
 /** What a search is done for. */
-export interface Searcher {
+interface Searcher {
   readonly accountId: string;
   readonly signal: AbortSignal;
 }
@@ -109,7 +109,7 @@ export class Search {
   }
 
   /** Asks every source at once; what has not answered in its time is late. */
-  async #ask(sources: readonly Source[], question: Question, caller: AbortSignal): Promise<Named> {
+  async #ask(sources: readonly Source[], question: SearchQuestion, caller: AbortSignal): Promise<Named> {
     const { clock, log } = this.#kernel;
     const late = new AbortController();
     const cancel = clock.after(sourcesMs, () => late.abort());
@@ -146,7 +146,7 @@ export class Search {
       judgement,
       intent,
       began,
-    }: { asked: Asked; question: Question; judgement: Judgement; intent: Intent; began: number },
+    }: { asked: Asked; question: SearchQuestion; judgement: Judgement; intent: Intent; began: number },
     signal: AbortSignal,
   ): Promise<Verification> {
     const { clock } = this.#kernel;
@@ -175,7 +175,7 @@ export class Search {
   }
 }
 
-function questionOf(asked: Asked, { accountId }: Searcher): Question {
+function questionOf(asked: Asked, { accountId }: Searcher): SearchQuestion {
   const { query, lang, freshness, limit } = asked;
   return {
     accountId,
@@ -192,12 +192,12 @@ function questionOf(asked: Asked, { accountId }: Searcher): Question {
 const spelled = (domain: string): string => URL.parse(`http://${domain}`)?.hostname ?? domain;
 
 /** One key for questions that have one answer. */
-function keyOf(question: Question, intent: Intent, { version }: Judgement, limit: number): string {
+function keyOf(question: SearchQuestion, intent: Intent, { version }: Judgement, limit: number): string {
   const parts = { ...question, query: question.query.toLowerCase(), intent, version, limit };
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
-function isAllowed(url: URL, { domains, excludeDomains }: Question, judgement: Judgement): boolean {
+function isAllowed(url: URL, { domains, excludeDomains }: SearchQuestion, judgement: Judgement): boolean {
   const host = url.hostname.replace(/\.$/, '');
   if (domains.length > 0 && !isBelow(host, domains)) return false;
   return !isBelow(host, excludeDomains) && !judgement.refuses('search', url);

@@ -19,7 +19,7 @@ export interface Web extends AsyncDisposable {
 }
 
 /** Sites that a gateway of a test may reach. */
-export const sites = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+const sites = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 
 /** Starts the web; what is not served is 404. */
 export async function openWeb(): Promise<Web> {

@@ -15,7 +15,7 @@ export interface Verified {
 }
 
 /** What is to be verified, and for whom. */
-export interface ToVerify {
+interface ToVerify {
   readonly accountId: string;
   readonly candidates: readonly Fused[];
   /** Roots of the query's words. */

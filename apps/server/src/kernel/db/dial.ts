@@ -6,7 +6,7 @@ import { guarded, refusing } from './socket.ts';
 import { connectTls, type DatabaseTls, splitTls } from './tls.ts';
 
 /** Where postgres.js wants to go. */
-export interface Way {
+interface Way {
   path?: string | false;
   host: string[];
   port: number[];

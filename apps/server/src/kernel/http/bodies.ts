@@ -22,7 +22,7 @@ const slowAfterMs = 20_000;
 const leastSpeed = 1_000;
 
 /** How much bodies may take at once (`SVC_BODIES_MB` and so on). */
-export interface BodyLimits {
+interface BodyLimits {
   /** Of all accounts in memory. A body of 12 MiB costs about three times that until its request is answered. */
   readonly bytes: number;
   /** Of one account in memory, forms aside: three others may do the same. */

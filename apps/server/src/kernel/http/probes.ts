@@ -9,14 +9,14 @@ import { checkHost, headsWithin, type OwnNames } from './heads.ts';
 export type Probes = Readonly<Record<string, () => Promise<Probe>>>;
 
 /** An answer to a probe. */
-export interface Probe {
+interface Probe {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
 }
 
 /** A listener for Prometheus at `/metrics` and for probes. */
-export interface ProbeListener {
+interface ProbeListener {
   readonly port: number;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { Json, wordsFor } from '@svc/contract';
 import type { z } from 'zod';
 
 /** What an operation is given besides its context. */
-export interface Given {
+export interface Invocation {
   params?: Record<string, unknown>;
   query?: Record<string, unknown>;
   body?: unknown;
@@ -20,7 +20,7 @@ export function admit(
   feature: Feature,
   verb: string,
   { actor }: Pick<Context, 'actor'>,
-  given: Given,
+  given: Invocation,
 ): { operation: Operation; input: Record<string, unknown> } {
   const operation = feature.operations[verb];
   if (!operation) throw new Error(`${feature.name} has no operation ${verb}`);
@@ -28,7 +28,7 @@ export function admit(
   checkCaller(feature, route, actor);
   const fieldErrors: Record<string, string[]> = {};
   const input: Record<string, unknown> = {};
-  const parse = (name: keyof Given, schema: z.ZodType | undefined): void => {
+  const parse = (name: keyof Invocation, schema: z.ZodType | undefined): void => {
     if (!schema) return;
     const parsed = schema.safeParse(given[name] ?? {}, { error: wordsFor });
     if (parsed.success) input[name] = parsed.data;
@@ -46,7 +46,7 @@ export function admit(
  * Runs an operation for a request that came another way than by its own route, with the checks and schemas of the route.
  * Answers its body; of bytes a stream.
  */
-export async function invoke(feature: Feature, verb: string, context: Context, given: Given): Promise<unknown> {
+export async function invoke(feature: Feature, verb: string, context: Context, given: Invocation): Promise<unknown> {
   const { operation, input } = admit(feature, verb, context, given);
   const returned = await operation.run(context, input as never);
   const { body, status } = returned instanceof Answer ? (returned as Answer<unknown>) : new Answer(returned);

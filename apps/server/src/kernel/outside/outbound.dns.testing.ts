@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 
 /** What a name is asked for. */
-export type RecordType = 'A' | 'AAAA';
+type RecordType = 'A' | 'AAAA';
 
 /** What a name answers: addresses, or names that it stands for (CNAME); `nth` counts its questions of a type from 1. */
 export type DnsAnswers = readonly string[] | ((nth: number, type: RecordType) => readonly string[]);

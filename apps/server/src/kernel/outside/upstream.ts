@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
 /** A request to an address that the operator named. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer | string | LongBody;

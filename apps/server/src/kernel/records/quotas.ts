@@ -14,7 +14,7 @@ export interface Quota {
 }
 
 /** How much of a quota an account uses. */
-export interface QuotaUse {
+interface QuotaUse {
   name: QuotaName;
   used: number;
   limit: number;

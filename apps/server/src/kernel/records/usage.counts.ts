@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts';
 
 /** One request, as far as it is counted. */
-export type Counted = Pick<UsageCount, 'accountId' | 'keyId' | 'route' | 'status' | 'bytes' | 'ms'> & {
+type Counted = Pick<UsageCount, 'accountId' | 'keyId' | 'route' | 'status' | 'bytes' | 'ms'> & {
   /** Milliseconds since the epoch. */
   at: number;
   costMicroUsd: number;

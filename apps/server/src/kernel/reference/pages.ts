@@ -6,7 +6,7 @@ export const textType = 'text/plain; charset=utf-8';
 export const styleType = 'text/css; charset=utf-8';
 
 /** What stands at an open URL: a text, or a file that is read when it is asked for. */
-export interface Page {
+interface Page {
   type: string;
   body: string | (() => Promise<Buffer | string>);
   /** Content-Security-Policy. */

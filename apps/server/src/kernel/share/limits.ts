@@ -3,7 +3,7 @@ import type { Sql } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 
 /** A fixed window a minute long, shared by every gateway. */
-export interface RateLimit {
+interface RateLimit {
   /** Names the limit in `RateLimit-Policy` and in the database. */
   name: string;
   perMinute: number;

@@ -4,7 +4,7 @@ import { ApiError } from '../base/errors.ts';
 export type GiveBack = () => void;
 
 /** How many places there are, and how many of them one account may have. */
-export interface ShareLimits {
+interface ShareLimits {
   readonly total: number;
   readonly ofOne: number;
   /** Of anything else that a place belongs to, by its kind. */
@@ -19,7 +19,7 @@ export interface ShareLimits {
 }
 
 /** How a place is held. */
-export interface Terms {
+interface Terms {
   /** By kind, the thing that it belongs to besides the account. */
   readonly of?: Readonly<Record<string, string>>;
   /** Ends what has the place, for the sake of an account that has fewer: without it the place is not taken back. */

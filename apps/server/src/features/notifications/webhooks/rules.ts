@@ -51,7 +51,7 @@ export function signatureHeaders(
 }
 
 /** What is posted, and where: an ntfy topic takes JSON at the address above its own. */
-export interface WebhookRequest {
+interface WebhookRequest {
   url: string;
   body: string;
 }

@@ -19,7 +19,7 @@ export interface WebhookRow {
 }
 
 /** What a person says of a webhook, its secrets sealed. */
-export type WebhookTerms = Pick<WebhookRow, 'name' | 'format' | 'types' | 'enabled' | 'sealed'>;
+type WebhookTerms = Pick<WebhookRow, 'name' | 'format' | 'types' | 'enabled' | 'sealed'>;
 
 const columns = (db: Db) => db`
   id, account_id, name, format, types, enabled, disabled_reason, failing_since, sealed, created_at, updated_at`;

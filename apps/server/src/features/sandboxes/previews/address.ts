@@ -44,7 +44,7 @@ export function previewUrl(
 }
 
 /** What a request asks for: a token, and the path as it is inside. */
-export interface Asked {
+export interface AskedPreview {
   token: string;
   path: string;
   /**
@@ -57,7 +57,11 @@ export interface Asked {
 }
 
 /** Reads which preview a request names; undefined: none. No cookie and no page that it came from says so. */
-export function askedOf(url: string, headers: IncomingHttpHeaders, domain: string | undefined): Asked | undefined {
+export function askedOf(
+  url: string,
+  headers: IncomingHttpHeaders,
+  domain: string | undefined,
+): AskedPreview | undefined {
   const host = nameOf(headers.host);
   if (domain !== undefined) {
     const label = host.endsWith(`.${domain.toLowerCase()}`) ? host.slice(0, -domain.length - 1) : '';
@@ -78,7 +82,7 @@ const nameOf = (host = ''): string => host.toLowerCase().replace(/:\d+$/, '');
  * Where a browser that asked by path has to go instead; undefined: nowhere, it is on another machine. The port is the one
  * that it used: a tunnel may lead from another one to here.
  */
-export function ownOriginOf({ token, path }: Asked, { host = '' }: IncomingHttpHeaders): string | undefined {
+export function ownOriginOf({ token, path }: AskedPreview, { host = '' }: IncomingHttpHeaders): string | undefined {
   const port = /:\d+$/.exec(host)?.[0] ?? '';
   return isThisMachine(nameOf(host)) ? `http://${token}.localhost${port}${path}` : undefined;
 }
@@ -111,9 +115,9 @@ const dropped = new Set([
 ]);
 
 /** A preview as a request names it. */
-export interface Preview {
+interface Preview {
   port: number;
-  asked: Asked;
+  asked: AskedPreview;
 }
 
 /** The headers as the page inside sees them: host, origin and forwarded host agree, and are its own. */
@@ -140,7 +144,7 @@ export function headersInside(headers: IncomingHttpHeaders, preview: Preview): R
 const insideOf = (port: number) => ({ host: `localhost:${port}`, origin: `http://localhost:${port}` });
 
 /** The origin at which the client asks. */
-const outsideOf = ({ host = '' }: IncomingHttpHeaders, { by }: Asked): string =>
+const outsideOf = ({ host = '' }: IncomingHttpHeaders, { by }: AskedPreview): string =>
   `${by === 'domain' ? 'https' : 'http'}://${host}`.toLowerCase();
 
 /** Where a page of this preview sent the client from. Of other pages it has the token, and stays outside. */
@@ -206,7 +210,7 @@ export function headOf(status: number, headers: OutgoingHttpHeaders): string {
  * Cookies that the page inside set. By path all previews and all ports share a host name, so there the page's carry the
  * token's beginning in their names, and others, the hub's among them, stay outside.
  */
-function cookiesInside(headers: IncomingHttpHeaders, { token, by }: Asked) {
+function cookiesInside(headers: IncomingHttpHeaders, { token, by }: AskedPreview) {
   const prefix = prefixOf(token);
   return [...cookiesOf(headers)]
     .flatMap(([name, value]) => {
@@ -219,7 +223,7 @@ function cookiesInside(headers: IncomingHttpHeaders, { token, by }: Asked) {
 const prefixOf = (token: string): string => `p${token.slice(0, 8)}_`;
 
 /** What the page inside sets, as it may stand outside: for this host alone, and by path under a name of its own. */
-function setCookiesOutside(values: readonly string[], { token, by }: Asked): string[] {
+function setCookiesOutside(values: readonly string[], { token, by }: AskedPreview): string[] {
   return values.map((value) => {
     const [pair = '', ...attributes] = value.split(';');
     const kept = attributes.filter((attribute) => !/^\s*domain\s*=/i.test(attribute));

@@ -15,7 +15,7 @@ import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
 import { Share } from '../../../kernel/share/share.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import {
-  type Asked,
+  type AskedPreview,
   askedOf,
   hashOf,
   headersInside,
@@ -46,7 +46,7 @@ const lookups = { total: 8, ofOne: 8, waitingOfOne: 1_024 };
 const strangers = '';
 
 interface Admitted {
-  asked: Asked;
+  asked: AskedPreview;
   row: FoundPreview;
   /** Until the address is void. */
   leftMs: number;
@@ -303,7 +303,7 @@ function isIdle(passage: Passage, now: number): boolean {
   return now - passage.since >= (isUploading() ? bodyIdleMs : idleMs);
 }
 
-function toOwnOrigin(asked: Asked, { headers }: IncomingMessage): Refusal {
+function toOwnOrigin(asked: AskedPreview, { headers }: IncomingMessage): Refusal {
   const location = ownOriginOf(asked, headers);
   if (location !== undefined) return { status: 307, text: location, headers: { location } };
   return { status: 403, text: 'Browsers on other machines need SVC_PREVIEW_DOMAIN: an origin for each preview.' };

@@ -2,7 +2,7 @@ import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
 import { sandboxStates } from '../sandboxes.states.ts';
 
 /** An address that is valid. */
-export interface PreviewRow {
+interface PreviewRow {
   sandbox_id: string;
   account_id: string;
   port: number;

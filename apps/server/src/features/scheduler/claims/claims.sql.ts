@@ -6,7 +6,7 @@ import { runs } from '../scheduler.moves.ts';
 import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
 /** Who claims for how long. */
-export interface Claim {
+interface Claim {
   holderId: string;
   now: string;
   leaseUntil: string;
@@ -36,7 +36,7 @@ const held = (holder: string, now: string, leaseUntil: string): string => `
   late_at = null, error = null, exit_code = null, log_tail = null`;
 
 /** A machine that claims, and what it may run. */
-export interface ClaimingHost {
+interface ClaimingHost {
   deviceId: string;
   kinds: string[];
   tags: string[];

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { normalizeLine } from '@svc/matching/output';
 import type { Db } from '../../../kernel/db/db.ts';
 import { instantOf } from '../../../kernel/db/instant.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../../schedules/index.ts';
 import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
-import { normalizeOutput } from '../scheduler.rules.ts';
 import { listSteps } from '../scheduler.runs.sql.ts';
 import { changeRun, lockRun, rewriteWaiting, type RunRow } from '../scheduler.sql.ts';
 import { type Step } from '../scheduler.moves.ts';
@@ -85,7 +85,7 @@ async function settleSuccess(
   const hash =
     outputHash ??
     createHash('sha256')
-      .update(normalizeOutput(run.log_tail ?? ''))
+      .update(normalizeLine(run.log_tail ?? '').trimStart())
       .digest('hex');
   const changed = schedule.last_output_hash !== null && schedule.last_output_hash !== hash;
   await recordOutcome(db, schedule.id, {

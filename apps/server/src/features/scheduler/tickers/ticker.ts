@@ -22,7 +22,7 @@ import {
   touchLastRun,
   tryLockSchedule,
 } from '../../schedules/index.ts';
-import { admit, type Candidate, cancelActive, moveLocked, type SchedulerParts } from '../scheduler.admit.ts';
+import { admit, type RunCandidate, cancelActive, moveLocked, type SchedulerParts } from '../scheduler.admit.ts';
 import { tellLate } from '../outcomes/alerts.ts';
 import { nextChainMove } from '../scheduler.rules.ts';
 import { moveRun } from '../outcomes/settle.ts';
@@ -58,7 +58,7 @@ export async function tickSchedules(parts: SchedulerParts, filter: DueFilter = {
     if (due.length === 0) return 0;
     const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now) }));
     const candidates = plans.flatMap(({ schedule, plan }) =>
-      plan.due.map(({ at, ...due }): Candidate => ({ schedule, scheduledFor: at, ...due })),
+      plan.due.map(({ at, ...due }): RunCandidate => ({ schedule, scheduledFor: at, ...due })),
     );
     if (candidates.length > 0) await admit(parts, db, candidates, now);
     const advances = plans.map(
@@ -85,7 +85,7 @@ export async function endPause(
   await deletePause(db, accountId);
   const missed = await takeMissed(db, accountId);
   const candidates = missed.map(
-    (schedule): Candidate => ({ schedule, scheduledFor: schedule.missed_slot as string, origin: 'catch_up' }),
+    (schedule): RunCandidate => ({ schedule, scheduledFor: schedule.missed_slot as string, origin: 'catch_up' }),
   );
   await parts.changes.publish(db, accountId, [{ op: 'resumed', state: 'active' }], true);
   if (!backfill || candidates.length === 0) return 0;
@@ -93,7 +93,7 @@ export async function endPause(
 }
 
 /** Ends the pauses that have run out. */
-export async function tickPauses(parts: SchedulerParts): Promise<void> {
+async function tickPauses(parts: SchedulerParts): Promise<void> {
   const { sql, clock } = parts.kernel;
   await inTransaction(sql, async (db) => {
     const { ms: now } = await readNow(db, clock);
@@ -120,7 +120,7 @@ export async function tickRuns(parts: SchedulerParts): Promise<void> {
 }
 
 /** Ends runs whose key has ended, wherever they are: hosts and gateways hear of it as of a cancellation. */
-export async function tickKeys(parts: SchedulerParts): Promise<void> {
+async function tickKeys(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
   for (const run of await listKeyless(kernel.sql, batch)) {
     await apart(kernel, run.id, async (db) => {
@@ -194,7 +194,7 @@ async function startStep(
   step: number,
   now: number,
 ): Promise<string | undefined> {
-  const candidate: Candidate = {
+  const candidate: RunCandidate = {
     schedule,
     scheduledFor: iso(now),
     origin: 'chain',

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import {
   askJson,
-  type Candidate,
+  type PageCandidate,
   isoDate,
   itemsOf,
   plainText,
-  type Question,
+  type SearchQuestion,
   type Source,
   type SourceSettings,
   withDomains,
@@ -22,7 +22,7 @@ const item = z.looseObject({
 });
 
 const own = 'https://api.search.brave.com/res/v1';
-const freshness: Record<NonNullable<Question['freshness']>, string> = {
+const freshness: Record<NonNullable<SearchQuestion['freshness']>, string> = {
   day: 'pd',
   week: 'pw',
   month: 'pm',
@@ -37,7 +37,7 @@ export function brave(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = own, api
   return {
     id,
     isRemote: true,
-    async find(question, signal): Promise<Candidate[]> {
+    async find(question, signal): Promise<PageCandidate[]> {
       const url = new URL(`${baseUrl}/web/search`);
       const query = withDomains(question).slice(0, longest.chars).split(/\s+/).slice(0, longest.words).join(' ');
       url.searchParams.set('q', query.toWellFormed());

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { askJson, type Candidate, isoDate, itemsOf, plainText, type Source, type SourceSettings } from './source.ts';
+import {
+  askJson,
+  type PageCandidate,
+  isoDate,
+  itemsOf,
+  plainText,
+  type Source,
+  type SourceSettings,
+} from './source.ts';
 
 /** The search of MediaWiki's action API, as far as we read it. */
 const answer = z.looseObject({ query: z.looseObject({ search: z.array(z.unknown()).default([]) }) });
@@ -22,7 +30,7 @@ export function mediawiki(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl = wiki
   return {
     id,
     isRemote: true,
-    async find({ query, lang, limit }, signal): Promise<Candidate[]> {
+    async find({ query, lang, limit }, signal): Promise<PageCandidate[]> {
       const base = baseUrl.replace('{lang}', languages.has(lang) ? lang : 'en');
       const url = new URL(`${base}/w/api.php`);
       const asked = {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import {
   askJson,
-  type Candidate,
+  type PageCandidate,
   isoDate,
   itemsOf,
   plainText,
@@ -26,7 +26,7 @@ export function searxng(kernel: Pick<Kernel, 'upstream'>, { id, baseUrl }: Sourc
   return {
     id,
     isRemote: true,
-    async find(question, signal): Promise<Candidate[]> {
+    async find(question, signal): Promise<PageCandidate[]> {
       const url = new URL(`${baseUrl}/search`);
       url.searchParams.set('q', withDomains(question));
       url.searchParams.set('format', 'json');

@@ -3,7 +3,7 @@ import type { freshnesses } from '@svc/contract';
 import type { Kernel } from '../../../kernel/kernel.ts';
 
 /** What a source is asked. */
-export interface Question {
+export interface SearchQuestion {
   readonly accountId: string;
   readonly query: string;
   /** Primary language, such as `en`. */
@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** A page that a source names. None of it is believed: the page itself is read. */
-export interface Candidate {
+export interface PageCandidate {
   readonly url: string;
   readonly title: string;
   /** Empty: the source says nothing of its text. */
@@ -32,7 +32,7 @@ export interface Source {
   /** Asks somebody else over the network. */
   readonly isRemote: boolean;
   /** Best first; throws what went wrong. */
-  find(question: Question, signal: AbortSignal): Promise<Candidate[]>;
+  find(question: SearchQuestion, signal: AbortSignal): Promise<PageCandidate[]>;
 }
 
 /** What a remote source of the providers file is made with. */
@@ -80,7 +80,7 @@ export function itemsOf<S extends z.ZodType>(schema: S, items: readonly unknown[
 }
 
 /** `site:` for engines that know it, so that what they find is of these domains. */
-export function withDomains({ query, domains, excludeDomains }: Question): string {
+export function withDomains({ query, domains, excludeDomains }: SearchQuestion): string {
   const some = domains.map((domain) => `site:${domain}`).join(' OR ');
   const none = excludeDomains.map((domain) => ` -site:${domain}`).join('');
   return `${query}${domains.length > 1 ? ` (${some})` : some && ` ${some}`}${none}`;

@@ -37,7 +37,7 @@ const file = z.looseObject({ search: z.array(source).max(10).optional() });
 const byDefault = [{ id: 'wikipedia', kind: 'mediawiki' as const }];
 
 /** Reads the remote sources of a providers file; throws with the first fault. */
-export function parseSources(kernel: Pick<Kernel, 'upstream'>, text: string | undefined): Source[] {
+function parseSources(kernel: Pick<Kernel, 'upstream'>, text: string | undefined): Source[] {
   const parsed = file.safeParse(text === undefined ? {} : JSON.parse(text), { error: wordsFor });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
