@@ -15,7 +15,7 @@ export const exec = (relay: Relay): Operation =>
       accountId: context.actor.accountId,
       deviceId: params.device_id,
       timeoutMs,
-      signal: context.signal,
+      whenGone: (handler) => context.whenGone(handler),
       bytes: context.bodyLength,
       frame: {
         // Further fields of the caller travel as they are; the event's own names win.

@@ -33,8 +33,8 @@ interface CallRequest {
   frame: Record<string, unknown>;
   /** Its length, about: one that its host has no room for is refused before anything is made of it. */
   bytes: number;
-  /** Aborted when the caller goes away. */
-  signal: AbortSignal;
+  /** Calls the function when the caller goes away; answers how to forget it. */
+  whenGone: (handler: () => void) => () => void;
 }
 
 /** Further calls on one host are refused (design: hosts). */
@@ -113,13 +113,26 @@ export class Relay {
 
   /** Makes a call and waits for how it ends. */
   async call(request: CallRequest): Promise<Call> {
-    const { gateways, clock } = this.#kernel;
-    const { accountId, deviceId, timeoutMs, signal } = request;
     const reqId = randomUUID();
+    let isGone = false;
+    const forget = request.whenGone(() => {
+      isGone = true;
+      this.#finish(reqId, { kind: 'cancelled' });
+    });
+    try {
+      return await this.#call(reqId, request, () => isGone);
+    } finally {
+      forget();
+    }
+  }
+
+  async #call(reqId: string, request: CallRequest, isGone: () => boolean): Promise<Call> {
+    const { gateways, clock } = this.#kernel;
+    const { accountId, deviceId, timeoutMs } = request;
     const local = this.#presence.local(accountId, deviceId);
     const carrierId = local ? gateways.id : await this.#findRemote(accountId, deviceId);
     if (carrierId === undefined) return { reqId, outcome: { kind: 'offline' } };
-    if (signal.aborted) return { reqId, outcome: { kind: 'cancelled' } };
+    if (isGone()) return { reqId, outcome: { kind: 'cancelled' } };
     if (local && !local.stream.hasRoom(request.bytes))
       return { reqId, outcome: { kind: local.stream.closed ? 'offline' : 'busy' } };
 
@@ -128,8 +141,6 @@ export class Relay {
     const call: Pending = { accountId, deviceId, carrierId, stored, settle: resolve };
     this.#pending.set(reqId, call);
     const cancelTimer = clock.after(timeoutMs, () => this.#finish(reqId, { kind: 'timeout' }));
-    const cancel = (): void => this.#finish(reqId, { kind: 'cancelled' });
-    signal.addEventListener('abort', cancel, { once: true });
     try {
       const frame = JSON.stringify({ ...request.frame, req_id: reqId });
       const digest = digestOf(frame);
@@ -137,7 +148,6 @@ export class Relay {
       return { reqId, outcome: await promise, frame: { length: frame.length, sha256: await digest } };
     } finally {
       cancelTimer();
-      signal.removeEventListener('abort', cancel);
       this.#pending.delete(reqId);
     }
   }
