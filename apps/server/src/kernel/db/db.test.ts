@@ -84,6 +84,26 @@ describe('database', () => {
     await sql.end({ timeout: 1 });
   });
 
+  test('a transaction that begins behind many queries has its connection for itself, whatever their number', async (t) => {
+    const sql = openDatabase(plain.target, 1);
+    t.after(() => sql.end({ timeout: 1 }));
+    await sql`create table if not exists alone (step text)`;
+    for (let before = 90; before < 110; before++) {
+      await sql`select ${'prepared'}::text as t`;
+      const others = Array.from({ length: before }, () => sql`select ${'x'}::text as t`.execute());
+      const failing = inTransaction(sql, async (tx) => {
+        await tx`insert into alone values ('inside')`;
+        throw new Error('on purpose');
+      });
+      // Asked after it, and no part of it.
+      const outside = sql`insert into alone values (${before})`.execute();
+      await assert.rejects(failing, /on purpose/, `behind ${before}`);
+      await Promise.all([...others, outside]);
+    }
+    assert.equal((await sql`select 1 from alone where step <> 'inside'`).length, 20);
+    assert.equal((await sql`select 1 from alone`).length, 20);
+  });
+
   test('a server that says nothing is not waited for: the query fails, and the pool is well once it speaks', async (t) => {
     await using proxied = await proxyDatabase(plain);
     const sql = openDatabase(proxied.database.target, 2, { deadline: { statementMs: 100 } });

@@ -51,6 +51,12 @@ const connectWithin = 30;
 /** After a statement's own deadline the server has this long to say so; then the connection is taken for dead. */
 const saidWithinMs = 2_000;
 
+/**
+ * postgres.js reserves no connection for a transaction whose `begin` finds a full one, and sends it all the same: what others
+ * asked then stood in that transaction. So none is ever full, here or by what its socket says (`guarded`).
+ */
+const mostPipelined = Number.MAX_SAFE_INTEGER;
+
 /** Opens a pool of at most `max` connections. Nothing is connected until the first query. */
 export function openDatabase(
   target: DatabaseTarget,
@@ -82,6 +88,7 @@ export function openDatabase(
     // A lost server is noticed by the next query, which then waits at most this long before it tries again.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     fetch_types: false,
+    max_pipeline: mostPipelined,
     types: { ...types, ...arrayTypes(types) },
     ...extra,
   };

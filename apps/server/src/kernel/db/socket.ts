@@ -45,9 +45,10 @@ export function guarded<T extends Socket>(socket: T, silentMs?: number): T {
       isAwaited = true;
       silence?.refresh();
     }
-    if (isStarted) return write(bytes, ...rest);
+    // Never "full": `begin` is lost where a write says so (`mostPipelined` in db.ts).
+    write(isStarted ? bytes : bytes.subarray(startupAt(bytes)), ...rest);
     isStarted = true;
-    return write(bytes.subarray(startupAt(bytes)), ...rest);
+    return true;
   };
   return socket;
 }
