@@ -23,7 +23,8 @@ export function promptsFeature(
   prompts: Prompts,
   { sessions, inference, lookup }: { sessions: Sessions; inference: Inference; lookup: KeyLookup },
 ): Feature {
-  const ticker = new Ticker(kernel, prompts, lookup);
+  // Its transactions ask for keys on the other pool: on their own they would wait for a connection that they hold.
+  const ticker = new Ticker({ ...kernel, sql: kernel.background }, prompts, lookup);
   const parts = { prompts, sessions, inference };
   return {
     ...promptsManifest,
