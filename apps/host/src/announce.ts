@@ -15,7 +15,7 @@ export function announce(output: Output, json: boolean, policy: Policy, policyPa
   for (const line of reach) output.line(line);
 }
 
-/** What a key of the account can make this machine do, a line for each scope. */
+/** Actions that a key of the account can run on this machine, a line for each scope. */
 function reachOf(policy: Policy): string[] {
   const { decisions, roots, agent } = policy;
   const kinds = kindsOf(policy);

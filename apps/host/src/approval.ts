@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { statFields } from '@svc/process-lock';
 import { printable } from './output.ts';
 
-/** What a person at the daemon's terminal said; `unavailable` when nobody can be asked or no answer came in time. */
+/** Answer of a person at the daemon's terminal; `unavailable` when nobody can be asked or no answer came in time. */
 export type TerminalAnswer = 'yes' | 'no' | 'unavailable';
 
 /** Asks the person at the daemon's own terminal. */

@@ -22,7 +22,7 @@ export interface Config {
   /** The file the key came from, absolute. */
   readonly keyFile: string | undefined;
   readonly home: string;
-  /** What commands that the daemon runs inherit: this process's environment without anything that holds the key. */
+  /** Environment of the commands that the daemon runs: this process's own without anything that holds the key. */
   readonly childEnvironment: Readonly<Record<string, string>>;
   /** Things a person should know, one line each. */
   readonly warnings: readonly string[];

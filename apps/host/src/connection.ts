@@ -18,7 +18,7 @@ export interface ConnectionTiming {
 /** The waiting times the daemon uses. */
 export const defaultTiming: ConnectionTiming = { retryMs: [500, 15_000], stableMs: 15_000, silenceMs: 45_000 };
 
-/** What the gateway tells others about a host. */
+/** A host as the gateway shows it to others. */
 interface Presence {
   os: string;
   hostname: string;

@@ -18,7 +18,7 @@ import { startRuns } from './runs/index.ts';
 import { startSessions } from './sessions/index.ts';
 import { type Device, loadDevice, saveDevice } from './state.ts';
 
-/** What a daemon is started with. */
+/** Options of a daemon. */
 interface DaemonOptions {
   config: Config;
   output: Output;
@@ -108,7 +108,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await stopped;
 }
 
-/** What an earlier daemon left there when it was killed goes. */
+/** Removes files that a killed daemon left behind. */
 async function emptyScratch(stateDir: string): Promise<void> {
   const scratch = join(stateDir, scratchName);
   await rm(scratch, { recursive: true, force: true });
@@ -120,7 +120,7 @@ function openDaemonPolicy(options: DaemonOptions, path: string): Promise<PolicyS
   return openPolicy({ path, home: config.home, roots, tags, parallel, onFault: (fault) => output.log(fault) });
 }
 
-/** What of the command line counts for runs that the system's own scheduler begins as well. */
+/** Arguments of the command line that also apply to runs that the system's own scheduler begins. */
 function wordsOf({ policyPath, roots }: DaemonOptions): string[] {
   const policy = policyPath === undefined ? [] : ['--policy', resolve(policyPath)];
   return roots === undefined ? policy : [...policy, '--roots', roots.join(',')];

@@ -11,7 +11,7 @@ import type { OpOutcome, Reporter } from './report.ts';
 /** An `exec` frame of the hosts stream. */
 export type ExecFrame = Extract<RouteEvent<typeof contract.hosts.stream>, { event: 'exec' }>['data'];
 
-/** What the executor works with. */
+/** Options of the executor. */
 interface ExecutorOptions {
   policy: PolicySource;
   reporter: Reporter;

@@ -1,4 +1,4 @@
-// What Node.js 20 lacks of what the daemon uses. The pinned version has all of it.
+// Functions that the daemon uses and Node.js 20 lacks. The pinned version has all of them.
 type Loose = Record<string, unknown>;
 
 const missing: [object: object, name: string, value: unknown][] = [

@@ -9,7 +9,7 @@ import { writePrivate } from './state.ts';
 const runKinds = ['shell', 'http', 'agent'] as const;
 const defaultParallel = 4;
 
-/** What the policy says of an operation; only `shell` can be asked about. */
+/** The policy's decision on an operation; only `shell` can be asked about. */
 type Decision = 'allow' | 'ask' | 'refuse';
 
 const decisionOn = (op: HostOp): z.ZodOptional<z.ZodType<Decision>> =>
@@ -35,7 +35,7 @@ const policyFile = z.strictObject({
     .optional(),
 });
 
-/** What runs an agent's prompt, which it gets on standard input. */
+/** The command that runs an agent's prompt, which it reads from standard input. */
 interface AgentPolicy {
   command: string[];
   cwd?: string | undefined;
@@ -44,7 +44,7 @@ interface AgentPolicy {
   ask: boolean;
 }
 
-/** What this host lets others do. */
+/** The policy of this host for others. */
 export interface Policy {
   readonly decisions: Readonly<Record<HostOp, Decision>>;
   /** Real paths (symlinks followed) of the directories that operations reach; the first is where relative paths start. */
@@ -97,7 +97,7 @@ export async function allowShell(path: string): Promise<void> {
     await writePrivate(path, `${JSON.stringify({ ...file, ops: { ...file.ops, shell: 'allow' } }, null, 2)}\n`, false);
 }
 
-/** What a policy file decides on commands. */
+/** A policy file's decision on commands. */
 export const shellDecision = async (path: string): Promise<Decision> =>
   decisionsOf(parseFile(await readPolicy(path), path).ops).shell;
 

@@ -25,7 +25,7 @@ const all: KnownRoute[] = Object.entries(contract).flatMap(([feature, verbs]) =>
 /** Whole words before parameters: `stream` is no id. */
 const routes = all.toSorted((a, b) => Number(a.path.source.includes('[^')) - Number(b.path.source.includes('[^')));
 
-/** What this machine cannot do without a route, where its name does not say it. */
+/** Use of a route for this machine, where the route's name does not say it. */
 const uses: Readonly<Record<string, string>> = {
   'hosts.stream': 'be a host',
   'hosts.result': 'answer operations',

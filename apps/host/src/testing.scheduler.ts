@@ -23,19 +23,19 @@ export interface FakeScheduler {
   readonly approved: Body[];
   readonly native: Body[];
   readonly results: Map<string, PostedResult[]>;
-  /** What came of the log of each attempt, `<run>.<attempt>`. */
+  /** The received log of each attempt, `<run>.<attempt>`. */
   readonly logs: Map<string, string>;
   /** Status that refuses a piece of a log, or 200. */
   onLog: (run: string) => number;
   /** Runs that were claimed, with the time. */
   readonly claimed: ClaimedRun[];
-  /** What a heartbeat is answered: a body, or a status that refuses it. */
+  /** The answer to a heartbeat: a body, or a status that refuses it. */
   onHeartbeat: (run: string) => Body | number;
   /** Status that refuses a result, or 200. */
   onResult: (run: string, body: PostedResult) => number;
   onNative: (body: Body) => number;
   onApprove: (body: Body) => number;
-  /** What `schedules.list` answers. */
+  /** The answer of `schedules.list`. */
   schedules: Body[];
   pause: Body;
   /** Tells everyone who follows the schedules. */

@@ -24,7 +24,7 @@ export async function resultOf<N extends HostOp>(name: N, args: unknown, context
   return hostOps[name].result.strict().parse(await ops[name](args, context)) as HostOpResult<N>;
 }
 
-/** What an operation works with when `root` is all it may touch. */
+/** The context of an operation that may touch only `root`. */
 export function contextOf(root: string, changes: Partial<OpContext> = {}): OpContext {
   const decisions = Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])) as OpContext['policy']['decisions'];
   return {

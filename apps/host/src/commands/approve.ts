@@ -42,7 +42,7 @@ export async function approve(named: string | undefined, options: ApproveOptions
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
-  // Whoever runs a command here from afar must not approve with it what runs later.
+  // A person who runs a command here from afar must not approve with it what runs later.
   if (options.yes) throw new CommandError('--yes is no more: approvals are given at a terminal of this machine');
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);

@@ -18,7 +18,7 @@ export interface ExecOptions extends CommonOptions {
 const timedOutCode = 124;
 /** Exit code of everything that is not the command's own: told apart from what the command may answer. */
 export const relayFailedCode = 125;
-/** What the relay waits beyond the command's own timeout, so that what it wrote still arrives. */
+/** The relay waits so long beyond the command's own timeout, so that late output still arrives. */
 const relayMarginMs = 5000;
 const maxRelayMs = 300_000;
 

@@ -55,7 +55,7 @@ async function approveIn(stateDir: string, schedule: Native): Promise<void> {
   await openApprovals(join(stateDir, 'approvals.json')).add(approval);
 }
 
-/** Starts a daemon on a machine that has a fake `crontab`, so that the real one of whoever tests stays as it is. */
+/** Starts a daemon on a machine that has a fake `crontab`, so that the tester's real one stays as it is. */
 async function startNative(t: TestContext, gateway: FakeGateway, stateDir: string, root: string) {
   const tools = await temporaryDirectory(t);
   const table = join(tools, 'table');

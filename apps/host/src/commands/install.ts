@@ -163,7 +163,7 @@ function runCommand(
   return [...ownCommand(program), 'run', ...where, ...givenOf(options)];
 }
 
-/** What was said of the daemon's runs. */
+/** Options that were given for the daemon's runs. */
 const givenOf = ({ roots, tags }: InstallOptions): string[] => [
   ...(roots === undefined ? [] : ['--roots', roots]),
   ...(tags === undefined ? [] : ['--tags', tags]),

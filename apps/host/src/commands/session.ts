@@ -147,7 +147,7 @@ function idOf(text: string): string {
   return id.data;
 }
 
-/** What a call answers; its failure in one line. */
+/** The answer of a call; throws its failure in one line. */
 const told = <T>(call: Promise<T>): Promise<T> =>
   call.catch((error: unknown) => {
     throw new CommandError(describeWithTrace(error));

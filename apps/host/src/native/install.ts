@@ -14,12 +14,12 @@ interface Installer {
   sync(ids: readonly string[]): Promise<void>;
 }
 
-/** What entries are made of. */
+/** Options of the entries. */
 export interface InstallOptions {
   /** Tells our entries from those of another daemon of the same user. */
   stateDir: string;
   command: (id: string) => readonly string[];
-  /** What the system's commands inherit: no child gets the key. */
+  /** Environment of the system's commands: no child gets the key. */
   environment: Readonly<Record<string, string>>;
   /** `$XDG_CONFIG_HOME`, where the user's systemd looks for units. */
   configDirectory: string;
@@ -121,7 +121,7 @@ export function cronInstaller({ stateDir, command, environment: env }: EntryOpti
   };
 }
 
-/** The user's crontab; empty when there is none. Any other failure throws: what cannot be read is not replaced. */
+/** The user's crontab; empty if there is no crontab. Throws if it cannot be read, so that it is never overwritten. */
 async function readCrontab(env: EntryOptions['environment']): Promise<string> {
   try {
     return (await execute('crontab', ['-l'], { env })).stdout;

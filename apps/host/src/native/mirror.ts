@@ -9,7 +9,7 @@ interface Mirror {
   update(list: RouteOutput<typeof contract.schedules.list>, policy: Policy): Promise<number>;
 }
 
-/** What a mirror works with. */
+/** Options of a mirror. */
 interface MirrorOptions extends InstallOptions {
   deviceId: string;
   log: (text: string) => void;

@@ -23,7 +23,7 @@ interface Parts {
 
 /** Longer than any of the one-line files that say where a repository is. */
 const mostPointer = 16_384;
-/** What git finds in the common directory beside its configuration. */
+/** Entries of the common directory that are linked beside git's configuration. */
 const shared = ['HEAD', 'objects', 'refs', 'packed-refs', 'info', 'shallow', 'worktrees', 'reftable'];
 /** Settings that are only data: none names a program, and none of those that do is copied. */
 const harmless =
@@ -126,7 +126,7 @@ async function gitDirOf(workTree: string): Promise<string | undefined> {
   return pointer === undefined ? undefined : resolve(workTree, pointer);
 }
 
-/** The line of a small file; undefined when there is none. */
+/** The line of a small file; undefined when it cannot be read. */
 async function readPointer(path: string): Promise<string | undefined> {
   try {
     // Without waiting for a writer, should it be a FIFO.

@@ -4,7 +4,7 @@ import { hostOpNames } from '@svc/contract';
 import { ownVersion } from '../self.ts';
 import { defineOp } from './op.ts';
 
-/** What kind of device a host is to the gateway; prompts run by themselves on the freshest of this kind. */
+/** Platform of a host as the gateway knows it; prompts run by themselves on the freshest device of this kind. */
 export const devicePlatform = 'desktop';
 
 /** `info`. */

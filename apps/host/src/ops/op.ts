@@ -4,7 +4,7 @@ import type { ProcessGroups } from '../groups.ts';
 import type { Places } from '../places.ts';
 import type { Policy } from '../policy.ts';
 
-/** What every operation may use. */
+/** Context of every operation. */
 export interface OpContext {
   /** Aborts when nobody waits any longer; its reason is `timeout`, `cancelled` or `host_stopped`. */
   readonly signal: AbortSignal;
@@ -13,7 +13,7 @@ export interface OpContext {
   readonly groups: ProcessGroups;
   /** A directory that no operation reaches, for what an operation needs while it runs. */
   readonly scratch: string;
-  /** What child processes inherit. */
+  /** Environment of child processes. */
   readonly environment: Readonly<Record<string, string>>;
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly killAfterMs: number;

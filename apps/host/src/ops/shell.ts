@@ -54,7 +54,7 @@ function shellAnswer(result: GroupResult): HostOpResult<'shell'> {
   };
 }
 
-/** What one stream may take: half of the whole, more when the other is so short that it cannot need its half. */
+/** Room for one stream: half of the whole, more when the other is so short that it cannot need its half. */
 function roomBeside(other: Kept): number {
   return Math.max(maxJson / 2, maxJson - other.bytes.length * 6);
 }

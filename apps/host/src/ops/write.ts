@@ -37,7 +37,7 @@ function toBytes(content: string, as: HostOpArgs<'write_file'>['encoding']): Buf
   return bytes;
 }
 
-/** What is to be replaced: a plain file or nothing. */
+/** The file that is replaced: a plain file or nothing. */
 async function fileAt(path: string): Promise<Stats | undefined> {
   try {
     const stats = await lstat(path);

@@ -24,9 +24,9 @@ const approvalsFile = z.object({
 /** A command, or a prompt, that a person at this machine approved. */
 type Approval = z.output<typeof approvalsFile>['approvals'][number];
 
-/** What an agent run does, as the contract says. */
+/** An agent run's spec, as the contract defines it. */
 export type AgentSpec = z.output<typeof agentSpec>;
-/** What a shell run does, as the contract says. */
+/** A shell run's spec, as the contract defines it. */
 export type ShellSpec = z.output<typeof shellSpec>;
 
 /** The approvals of this machine: the truth about what it runs, whatever the gateway says. */

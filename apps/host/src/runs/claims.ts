@@ -83,7 +83,7 @@ async function claim(
   return (await client.scheduler.claim({ body }, call)).run;
 }
 
-/** What this machine can run: agents only when there is a command for them; phone actions never. */
+/** Kinds of runs for this machine: agents only when it has a command for them; phone actions never. */
 export function kindsOf({ kinds, agent }: Policy): Policy['kinds'] {
   return kinds.filter((kind) => kind !== 'agent' || agent !== undefined);
 }

@@ -9,10 +9,10 @@ import type { OutputTail } from './tail.ts';
 /** A run that was claimed. */
 export type ClaimedRun = NonNullable<RouteOutput<typeof contract.scheduler.claim>['run']>;
 
-/** What a run has to do: the fields of a claimed run that an execution needs. */
+/** The task of a run: the fields of a claimed run that an execution needs. */
 export type RunTask = Pick<ClaimedRun, 'id' | 'attempt' | 'schedule_id' | 'kind' | 'spec' | 'command_hash'>;
 
-/** What every execution on this machine works with. */
+/** Shared parts of every execution on this machine. */
 export interface Machine extends EnvironmentOptions {
   approvals: Approvals;
   groups: ProcessGroups;
@@ -24,7 +24,7 @@ export interface Machine extends EnvironmentOptions {
   killAfterMs: number;
 }
 
-/** What one execution works with. */
+/** Context of one execution. */
 export interface Execution {
   machine: Machine;
   policy: Policy;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { withoutKey } from '../config.ts';
 import { errnoOf, OpError } from '../failure.ts';
 
-/** What a run's processes get, and what must not be seen of it. */
+/** Environment of a run's processes, and the secrets to keep out of its output. */
 interface RunEnvironment {
   env: Record<string, string>;
   /** Values by name: those that the run asked for. */
@@ -19,7 +19,7 @@ export interface EnvironmentOptions {
   key: string;
 }
 
-/** What every run gets: where programs, files and language are. All else it has to name. */
+/** Variables that every run gets: paths, files and language. A run has to name all others. */
 const plainNames = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'XDG_RUNTIME_DIR'];
 const secretsFile = z.record(z.string(), z.string().regex(/^[^\0]*$/, 'must not hold NUL'));
 

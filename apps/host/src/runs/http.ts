@@ -15,7 +15,7 @@ const mostBytes = 1_048_576;
  */
 export async function runHttp(task: RunTask, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
   const spec = httpSpec.parse(task.spec);
-  // A server that echoes what it was sent must not have it stored where whoever reads runs can read it.
+  // A server that echoes the request must not put its secrets where readers of runs can see them.
   const tail = createTail(createScrubber(new Map([...secretsOf(spec.headers ?? {}), ['key', machine.key]])));
   onTail(tail);
   try {
@@ -43,7 +43,7 @@ export async function runHttp(task: RunTask, { machine, signal, onTail }: Execut
   }
 }
 
-/** What many have, and nobody hides: an answer may hold it by chance. */
+/** Headers without secrets: an answer may hold their values by chance. */
 const plainHeaders = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
 
 /** Header values by the names they are shown under: whole, and without a scheme such as `Bearer`. */

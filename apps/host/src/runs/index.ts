@@ -19,7 +19,7 @@ import type { ScheduleList } from '../schedules.ts';
 import { ownCommand } from '../self.ts';
 import { watchSchedules } from './watch.ts';
 
-/** What the scheduler's part of a host is started with. */
+/** Options of the host's scheduler part. */
 interface RunsOptions {
   client: Client;
   config: Config;
@@ -37,13 +37,13 @@ interface RunsOptions {
 
 /** The scheduler's part of the daemon. */
 interface Runs {
-  /** What runs on this machine are made of. */
+  /** Shared parts of the runs on this machine. */
   machine: Machine;
   /** Claims no more, ends what runs and reports it, within `mostStopMs`. */
   stop(): Promise<void>;
 }
 
-/** What is not reported by then is in the journal: the next daemon reports it. */
+/** A stop takes at most this long; the next daemon reports the rest from the journal. */
 const mostStopMs = 3500;
 const spoolMs = 60_000;
 
@@ -121,7 +121,7 @@ export function createRunnerOf(
   return createRunner({ client, journal, machine, policy, timing: runTiming, log, ranNatively }, end);
 }
 
-/** What is done with the account's schedules whenever they may have changed. */
+/** Makes the function that handles a change of the account's schedules. */
 function createLook(options: RunsOptions, machine: Machine, send: () => Promise<void>) {
   const { config, deviceId, log, policy } = options;
   const common = ['--url', config.url, '--state-dir', config.stateDir, ...options.words];
@@ -160,7 +160,7 @@ async function unapproved(list: ScheduleList, deviceId: string, { approvals }: M
   return waiting;
 }
 
-/** What of a schedule a person at this machine has to approve, and its hash; undefined for what needs no approval. */
+/** The part of a schedule that a person at this machine has to approve, and its hash; undefined if no approval is needed. */
 export function asksFor(kind: string, spec: unknown, agentAsks: boolean) {
   const shell = kind === 'shell' ? shellSpec.safeParse(spec) : undefined;
   if (shell?.success) return { what: 'command' as const, spec: shell.data, hash: hashCommand(shell.data) };

@@ -29,7 +29,7 @@ const recordFile = z.object({
   settled: z.boolean().optional(),
 });
 
-/** What the journal knows of an attempt. */
+/** An attempt as the journal stores it. */
 type JournalRecord = z.output<typeof recordFile>;
 
 /** An attempt in the journal, for the one that works on it. */
@@ -45,18 +45,18 @@ export interface JournalEntry {
   close(): Promise<void>;
 }
 
-/** What more there is to write of a slot. */
+/** Further fields of a slot's record. */
 type SlotDetails = Pick<JournalRecord, 'run_id' | 'native'>;
 
 /** Every attempt that was begun and not settled, one file each: on disk before anything is started. */
 export interface Journal {
   /** Writes an attempt down; undefined when it is there already, and must not be started. */
   begin(id: string, attempt: number, scheduleId: string, slot?: SlotDetails): Promise<JournalEntry | undefined>;
-  /** What stands there about an attempt. */
+  /** The entry of an attempt. */
   find(id: string, attempt: number): Promise<JournalEntry | undefined>;
   /** Everything that stands there. */
   entries(): Promise<JournalEntry[]>;
-  /** What is not settled and whose owner is gone; processes of it that are left are killed. */
+  /** Unsettled attempts whose owner is gone; kills their remaining processes. */
   abandoned(): Promise<JournalEntry[]>;
 }
 

@@ -30,12 +30,12 @@ export const cancelled = 'cancelled';
 /** Reasons for which nothing is reported: the attempt is not this host's any more. */
 export const silentReasons = ['lease_held', 'lease_lost'];
 
-/** What keeping a lease needs to know. */
+/** Options for keeping a lease. */
 interface LeaseOptions {
   client: Client;
   timing: RunTiming;
   run: { id: string; attempt: number };
-  /** What the heartbeat tells. */
+  /** Fields that the heartbeat reports. */
   progress: () => Promise<Pick<RunOutcome, 'log_tail' | 'cost_micro_usd'>>;
   /** Ends the run; `controller.signal` ends the keeping. */
   controller: AbortController;
@@ -138,7 +138,7 @@ function isFinalRefusal(error: unknown): boolean {
   return error instanceof SvcError && (error.status === 404 || error.status === 409);
 }
 
-/** What is left to do with an outcome. */
+/** Result of posting an outcome; `later`: post it again. */
 type Delivery = 'taken' | 'refused' | 'later';
 
 /** Posts an outcome once. */

@@ -4,7 +4,7 @@ import { createBackoff } from '../backoff.ts';
 import { describeFailure } from '../report.ts';
 import type { RunTiming } from './lease.ts';
 
-/** What the sender of a log works with. */
+/** Options of a log sender. */
 interface LogOptions {
   client: Client;
   run: { id: string; attempt: number };
@@ -14,11 +14,11 @@ interface LogOptions {
   signal: AbortSignal;
 }
 
-/** What the gateway keeps of a run: no more waits here than that. */
+/** The gateway keeps so much of a run: no more waits here. */
 const mostBytes = 10 * 2 ** 20;
 /** Of one call; the route takes 1 MiB. */
 const pieceBytes = 512 * 1024;
-/** What comes within this goes in one call. */
+/** Output within this time goes in one call. */
 const gatherMs = 500;
 /** After its end: a gateway that is away for longer gets no more of it. */
 const lateMs = 60_000;

@@ -52,7 +52,7 @@ export async function runGuarded(command: GuardedCommand): Promise<GuardedResult
   });
   const output = child.stdout as Readable;
   const line = child.stdio[3] as Duplex;
-  // Whoever reads or writes on the other side may be killed at any time: what became of it is told by its exit.
+  // The process on the other side may be killed at any time: its exit tells how it ended.
   for (const stream of [output, line, child.stdin]) stream?.on('error', () => {});
   output.on('data', command.onOutput);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));

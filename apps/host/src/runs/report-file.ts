@@ -9,7 +9,7 @@ export const reportVariable = 'SVC_RUN_REPORT';
 const cost = z.number().nonnegative().max(1_000_000_000_000).transform(Math.round);
 const maxLength = 65_536;
 
-/** What a run says of itself. */
+/** A run's report on itself. */
 interface RunReport {
   cost_micro_usd?: number;
   session_id?: string;

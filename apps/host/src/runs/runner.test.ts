@@ -240,7 +240,7 @@ test('a command that was not approved here, or is not that of its hash, is not r
     b.runner.start(forged);
     assert.match((await b.gateway.scheduler.result(forged)).error ?? '', /^hash_mismatch/);
   }
-  // The approval of one schedule is none of another.
+  // The approval of one schedule does not count for another.
   const other = newRun({ kind: 'shell', spec: { command: 'echo approved' } });
   b.runner.start(other);
   assert.match((await b.gateway.scheduler.result(other)).error ?? '', /^command_not_approved/);
@@ -358,7 +358,7 @@ test('where prompts are asked about an agent gets the one that was approved, wit
   for (const change of [{ prompt: 'tidy up and more' }, { skill: 'other' }, { permissions: ['read', 'edit'] }]) {
     assert.equal(await resultOf(change), refused, JSON.stringify(change));
   }
-  // What allows a command allows no prompt.
+  // The approval of a command does not allow a prompt.
   await b.machine.approvals.add({ ...approval, command_hash: hashOf({ command: 'tidy up' }) });
   assert.equal(await resultOf({}), refused);
 });

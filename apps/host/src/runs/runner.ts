@@ -11,7 +11,7 @@ import { LogSender } from './log.ts';
 import { readReport, reportPath } from './report-file.ts';
 import type { OutputTail } from './tail.ts';
 
-/** What the runner works with. */
+/** Options of the runner. */
 interface RunnerOptions {
   client: Client;
   journal: Journal;

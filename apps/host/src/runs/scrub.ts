@@ -8,9 +8,9 @@ export interface Scrubber {
 
 /** Text in pieces, without secrets. */
 interface ScrubStream {
-  /** What can be shown so far; the beginning of a secret is held back. */
+  /** Text that can be shown so far; holds back the beginning of a secret. */
   push(piece: string): string;
-  /** What was held back, once nothing more comes. */
+  /** The text that was held back, once nothing more comes. */
   end(): string;
 }
 

@@ -16,7 +16,7 @@ export interface OutputTail {
   hash(): string | undefined;
 }
 
-/** What the contract takes as `log_tail`. */
+/** Longest `log_tail` of the contract. */
 const keepLength = 65_536;
 
 /** Makes the tail of one run. */

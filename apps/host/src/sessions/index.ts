@@ -12,7 +12,7 @@ interface SessionsPart {
   stop(): Promise<void>;
 }
 
-/** What is not reported by then is in the journal: the next daemon reports it. */
+/** A stop takes at most this long; the next daemon reports the rest from the journal. */
 const mostStopMs = 3_500;
 
 /** Starts to listen; first, what an earlier daemon left is reported, or run if it never started. */

@@ -16,12 +16,12 @@ const entryFile = z.object({
 /** A prompt that this machine took and whose turn is not reported yet. */
 export type Taken = z.output<typeof entryFile>;
 
-/** What was taken, a file for each, so that a daemon that is killed loses nothing and runs nothing twice. */
+/** Taken prompts, a file for each, so that a daemon that is killed loses nothing and runs nothing twice. */
 export interface TakenPrompts {
   /** Writes it down; whole or not at all. */
   keep(entry: Taken): Promise<void>;
   forget(id: string): Promise<void>;
-  /** What an earlier daemon left. Files that are damaged are passed over. */
+  /** Prompts of an earlier daemon. Skips damaged files. */
   list(): Promise<Taken[]>;
 }
 

@@ -12,7 +12,7 @@ import { TurnReport } from './turn.ts';
 import { SessionOver, SessionWriter } from './writer.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What prompts are run with. */
+/** Options for running prompts. */
 export interface PromptsOptions {
   client: Client;
   policy: PolicySource;
@@ -37,9 +37,9 @@ export class PromptRunner {
   readonly #lines = new Map<string, Promise<void>>();
   /** Controls that were seen: a stream that opens again tells them again. */
   readonly #seen = new Set<string>();
-  /** What ends those that run or wait, by session. */
+  /** Abort controllers of the prompts that run or wait, by session. */
   readonly #endings = new Map<string, Set<AbortController>>();
-  /** What ends those that have not begun, by control. */
+  /** Abort controllers of the prompts that have not begun, by control. */
   readonly #unbegun = new Map<string, AbortController>();
   readonly #running = new Set<AbortController>();
   /** Prompts that run, and those that wait for a place. */
@@ -176,7 +176,7 @@ export class PromptRunner {
   }
 
   async #run(entry: Taken, ending: AbortController): Promise<void> {
-    // What was taken and not begun is for the next daemon.
+    // The next daemon runs prompts that were taken and not begun.
     if (this.#isStopped) return;
     const { taken, policy } = this.#options;
     const writer = this.#writer(entry.session_id);

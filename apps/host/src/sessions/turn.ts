@@ -2,12 +2,12 @@ import { isSvcError } from '@svc/sdk';
 import type { OutputTail } from '../runs/tail.ts';
 import type { NewEvent, SessionWriter } from './writer.ts';
 
-/** What a turn says is sent after so long, or as soon as it is so much. */
+/** A turn's text is sent after this time, or at this length. */
 const flushMs = 500;
 const flushUnits = 16_000;
 /** Of one turn; the end of a run says that there was more. */
 const mostUnits = 1_000_000;
-/** A lease lasts 30 s; what says nothing hears by a renewal that its session was deleted. */
+/** A lease lasts 30 s; a silent turn learns from a renewal that its session was deleted. */
 const renewMs = 5_000;
 
 /** Reports what an agent says in one turn, as it comes, in the order in which it came. */
@@ -79,7 +79,7 @@ export class TurnReport {
     try {
       await this.#writer.renew();
     } catch (error) {
-      // What says nothing for long hears here that its session was deleted.
+      // A silent turn learns here that its session was deleted.
       if (isSvcError(error, 'not_found')) this.#onFailure();
     }
   }

@@ -83,7 +83,7 @@ export class SessionWriter {
   }
 }
 
-/** What no repeat makes better: it is gone, full, or not for this key. */
+/** Errors that no repeat fixes: the session is gone, full, or not for this key. */
 const isFinal = (error: unknown): boolean =>
   error instanceof SvcError &&
   error.status >= 400 &&
