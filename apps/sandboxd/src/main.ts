@@ -10,9 +10,9 @@ import { defaultPypiHosts, npmHosts, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
-/** What is left of the machine to the rest of it. */
+/** Memory that is left for the rest of the machine. */
 const reservedBytes = 1_073_741_824;
-/** What a running sandbox takes of the machine besides the memory of its user code. */
+/** Memory that a running sandbox takes besides that of its user code. */
 const aroundBytes = 536_870_912;
 const mostSlots = 64;
 /** Processes and threads of the host for one sandbox: gVisor has some of its own for each that runs inside. */
@@ -110,7 +110,7 @@ async function run(options: Options): Promise<void> {
   const stop = Promise.withResolvers<void>();
   if (options.tied) process.stdin.once('end', stop.resolve).once('error', stop.resolve).resume();
   const log = (message: string, details: object = {}): void => logger.info(details, message);
-  // Whoever started it would only start it again: it waits, to take over when the other ends.
+  // The starter would only start it again: it waits, to take over when the other ends.
   const lock = options.tied
     ? await Promise.race([
         lockNodeWhenFree(dir, (why) => logger.warn(`${why}; until it ends this one only waits`)),
@@ -148,7 +148,7 @@ async function run(options: Options): Promise<void> {
   await serving.close();
   await parts.scanner.close();
   await parts.workspaces.close();
-  // Whoever removes the directory afterwards should find nothing mounted in it.
+  // The directory may be removed afterwards: nothing should be mounted in it.
   if ((await parts.groups.list()).length === 0) await parts.workspaces.unmount().catch(() => {});
   await lock.release();
   process.exit(0);

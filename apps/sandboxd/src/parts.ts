@@ -19,7 +19,7 @@ export interface Images {
   /** The image, if it is ready now. */
   get(template: Template): Image | undefined;
   /**
-   * The image, once it is ready: starts its build when there is none and waits up to `waitMs`; then throws
+   * The image, once it is ready: starts a missing build and waits up to `waitMs`; then throws
    * `sandbox_capacity` that tells how far it is.
    */
   ready(template: Template, waitMs: number): Promise<Image>;
@@ -39,11 +39,11 @@ export interface Workspaces {
   clone(from: string, to: string): Promise<string>;
   /** Removes it with whatever is in it; nothing happens when it is gone. */
   remove(id: string): Promise<void>;
-  /** What it takes now, in bytes and in files. */
+  /** Its use now, in bytes and in files. */
   usage(id: string): Promise<{ bytes: number; inodes: number }>;
   /** Whether it is over 2 GiB (spec: `workspace_too_large`), or has too many files, after a command of `tookMs`. */
   isTooLarge(id: string, tookMs: number): Promise<boolean>;
-  /** What one may have. */
+  /** Limits of one workspace. */
   most: { bytes: number; inodes: number };
   /** Whether the file system stops a workspace at its limit of bytes. */
   limited: boolean;
@@ -55,7 +55,7 @@ export interface Workspaces {
   close(): Promise<void>;
 }
 
-/** What a sandbox may take of the machine. */
+/** Limits of one sandbox. */
 export interface Limits {
   memoryBytes: number;
   /** Processes and threads of the host. */
@@ -104,7 +104,10 @@ export interface Files {
       announce?: ((path: string, from?: string) => Promise<boolean>) | undefined;
     },
   ): Promise<WrittenFile>;
-  /** Opens a regular file for reading, behind links that stay inside too; throws `not_found` for what is none, `workspace_too_large` for what none can be. */
+  /**
+   * Opens a regular file for reading, also behind links that stay inside; throws `not_found` for anything else, and
+   * `workspace_too_large` for a file over the limit.
+   */
   read(root: string, path: string): Promise<{ bytes: number; body: Readable }>;
   list(root: string, path: string): Promise<FileEntry[]>;
   /** Every regular file below `path`, links not followed; `[]` when there is no such directory. */

@@ -2,10 +2,10 @@ import type { EgressPreset } from '@svc/sandboxd-api';
 import { runOk } from './run.ts';
 import type { EgressRules } from './shim/spec.ts';
 
-/** What the preset pypi reaches where the operator names nothing. */
+/** Hosts of the preset pypi if the operator names none. */
 export const defaultPypiHosts = 'pypi.org,files.pythonhosted.org';
 
-/** What the preset npm reaches where the operator names nothing: the registry that npm is set to on this machine. */
+/** Hosts of the preset npm if the operator names none: the registry that npm is set to on this machine. */
 export async function npmHosts(log: (message: string, details: object) => void): Promise<string[]> {
   try {
     const said = await runOk('npm', ['config', 'get', 'registry'], { timeoutMs: 20_000 });
@@ -19,7 +19,7 @@ export async function npmHosts(log: (message: string, details: object) => void):
   }
 }
 
-/** What a preset makes of the operator's setting. */
+/** The presets, as the operator's settings define them. */
 export interface Registries {
   /** Hosts that a preset reaches. */
   hosts: EgressRules['presets'];
@@ -29,7 +29,7 @@ export interface Registries {
 
 /**
  * Reads `--pypi-hosts` and `--npm-hosts`: the registry first, as a host or as its whole address, then the hosts that its
- * files come from. npm is told of it, pip when it is another than its own. Throws for an address that is none.
+ * files come from. npm is told of it, pip when it is another than its own. Throws for an invalid address.
  */
 export function registriesOf(given: Record<EgressPreset, readonly string[]>): Registries {
   const [pypi, npm] = [addressOf(given.pypi[0], 'simple/'), addressOf(given.npm[0], '')];

@@ -33,7 +33,7 @@ interface HttpAnswer<T> {
   body: T;
 }
 
-/** What an exec said, put together. */
+/** The output of an exec, put together. */
 export interface Executed {
   status: number;
   events: ExecEvent[];
@@ -65,7 +65,7 @@ export interface Daemon {
 /** Starts sandboxd on a directory of its own; `stop` ends it with every sandbox. */
 export async function startDaemon(words: readonly string[] = []): Promise<Daemon> {
   const dir = await mkdtemp(join(tmpdir(), 'svc-sb-'));
-  // What every node makes of the image first, and takes 10 s for.
+  // The golden snapshot, which every node makes of the image first, and takes 10 s for.
   const made = process.env['SVC_TEST_GOLDEN'];
   if (made) await cp(made, join(dir, 'golden'), { recursive: true });
   const socket = join(dir, 'sandboxd.sock');

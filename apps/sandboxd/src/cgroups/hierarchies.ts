@@ -10,11 +10,11 @@ export interface Hierarchy {
   version: 1 | 2;
   /** Directory of our own groups in it. */
   parent: string;
-  /** What its groups limit here; none in a version 2 tree whose controllers are all in version 1 trees. */
+  /** Controllers of its groups; none in a version 2 tree whose controllers are all in version 1 trees. */
   limits: Controller[];
 }
 
-/** What `openHierarchies` finds. */
+/** Result of `openHierarchies`. */
 interface Hierarchies {
   hierarchies: Hierarchy[];
   /** Why there are none. */
@@ -94,7 +94,7 @@ async function isContainerRoot(at: string): Promise<boolean> {
   return /^0::\/$/m.test(own) && (await stat(join(at, 'cgroup.type')).catch(() => undefined)) !== undefined;
 }
 
-/** Moves every process of a container into a group of their own, as whoever starts containers in a container does. */
+/** Moves every process of a container into a group of their own, as container engines inside containers do. */
 export async function moveDown(at: string): Promise<void> {
   const leaf = join(at, 'svc-container');
   await mkdir(leaf, { recursive: true });

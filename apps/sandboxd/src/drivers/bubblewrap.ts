@@ -121,7 +121,7 @@ function bwrap(
   ].flat();
 }
 
-/** What to do, in one line, from what bubblewrap said. */
+/** Advice in one line on an error of bubblewrap. */
 function adviceFor(output: string): string {
   if (/ENOENT|not found|failed to execute bwrap/.test(output))
     return 'bubblewrap is not installed: apt-get install bubblewrap';

@@ -8,7 +8,7 @@ export interface Instance {
   dir: string;
   rootfs: string;
   workspace: string;
-  /** What its user installs, at `~/.local` inside; one that an older release made has none. */
+  /** Packages that its user installs, at `~/.local` inside; absent in a sandbox of an older release. */
   local?: string;
   /** Content-addressed copy of the guest agent. */
   guest: string;
@@ -19,7 +19,7 @@ export interface Instance {
   enter: string;
 }
 
-/** What each backend does in its own way. What is the same for all, the shim and the agent do. */
+/** The part of a backend that differs. The shim and the agent do the rest, which is the same for all. */
 export interface Driver {
   /** Makes it ready to start; answers the command that runs it in the foreground with the agent on its stdio. */
   create(instance: Instance): Promise<string[]>;
@@ -31,13 +31,13 @@ export interface Driver {
   settled(id: string): Promise<void>;
   /** Removes what the driver itself keeps of it; its processes are gone by then. */
   destroy(instance: Pick<Instance, 'id' | 'dir'>): Promise<void>;
-  /** What of its snapshots other versions of the runtime cannot read. */
+  /** Version of the runtime: other versions cannot read its snapshots. */
   version(): Promise<string>;
   /** Throws `NodeError` that says what to do where it cannot run. */
   check(): Promise<void>;
 }
 
-/** What a command that was run says. */
+/** Result of a command. */
 export interface Ran {
   code: number | null;
   output: string;

@@ -5,7 +5,7 @@ import type { Instance } from './driver.ts';
 /** Processes and threads of user code at once (README). */
 export const mostProcesses = 512;
 
-/** What pip and others install for the user: on the volume of the workspace, not in it, where a clone wants nothing else. */
+/** Packages that pip and others install for the user: on the workspace's volume, not in it, so that no clone copies them. */
 export const localPath = '/home/user/.local';
 
 /** Writable places that are memory; each ends with "no space left" before the machine does. */

@@ -165,7 +165,7 @@ function assemble(architecture: 'x64' | 'arm64', refused: typeof denied, onClone
   return bytes;
 }
 
-/** What is asked of one call only; the number is loaded again for the next. */
+/** Instructions for one call only; the number is loaded again for the next. */
 function section(number: number, body: Instruction[]): Instruction[] {
   return [equal(number, body.length), ...body, load(0)];
 }

@@ -14,7 +14,7 @@ export async function hasChanged(root: string, sinceMs: number): Promise<boolean
   if (few !== undefined) return few;
   const since = `@${((sinceMs - 1) / 1000).toFixed(3)}`;
   const { code, output } = await run(['find', root, '-xdev', '-newerct', since, '-print', '-quit'], findMs);
-  // What could not be looked at may have changed.
+  // A tree that could not be searched may have changed.
   return code !== 0 || output !== '';
 }
 

@@ -140,7 +140,7 @@ async function walk(root: string, path: string): Promise<{ found: Found[]; isWho
   return { found: found.sort((a, b) => byPath(a.entry, b.entry)), isWhole: isWhole && left > 0 };
 }
 
-/** What is in an open directory; names that are no UTF-8 and paths that nobody could ask for are left out. */
+/** Entries of an open directory; leaves out names that are not UTF-8 and paths too long to ask for. */
 async function entriesOf(directory: FileHandle, at: string, most: number): Promise<Found[]> {
   const names: string[] = [];
   for await (const { name } of await opendir(itself(directory))) {

@@ -33,7 +33,7 @@ export function componentsOf(given: string): string[] {
   return components;
 }
 
-/** What is called `name` in an open directory. Linux goes on from the descriptor, wherever the directory is now. */
+/** Path of `name` in an open directory. Linux goes on from the descriptor, wherever the directory is now. */
 export function inside(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
 }
@@ -102,12 +102,12 @@ export async function openDirectory(
   }
 }
 
-/** The target of a symbolic link; undefined for what is none. */
+/** The target of a symbolic link; undefined for anything else. */
 export async function linkAt(at: FileHandle, name: string): Promise<string | undefined> {
   return await readlink(inside(at, name)).catch(() => undefined);
 }
 
-/** What a link's target stands for, step by step; throws `not_found` for one that begins elsewhere. */
+/** The steps of a link's target; throws `not_found` for one that begins elsewhere. */
 export function stepsOf(target: string): string[] {
   if (target.startsWith('/') && target !== mountedAt && !target.startsWith(`${mountedAt}/`)) throw notFound(target);
   const path = target.startsWith('/') ? target.slice(mountedAt.length) : target;

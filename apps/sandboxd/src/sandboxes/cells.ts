@@ -79,7 +79,7 @@ function shownOf({ result, error, images, duration_ms, execution_count, kernel_r
 export async function resetKernel(context: Context, id: string): Promise<void> {
   const entry = entryOf(context, id);
   const live = liveOf(entry);
-  // What runs goes on or ends by this; only a snapshot needs the sandbox for itself.
+  // A running command goes on, a running cell ends; only a snapshot needs the sandbox for itself.
   const isRunning = entry.busy === 'command' || entry.busy === 'cell';
   const release = isRunning ? () => {} : occupy(entry, 'reset');
   try {

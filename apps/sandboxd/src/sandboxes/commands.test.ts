@@ -210,7 +210,7 @@ while True: pass`;
         `import os\nfor fd in range(3, 64):\n  try: os.write(fd, ${text})\n  except OSError: pass`;
       const told = await daemon.code(id, say(`b'{"images": 5, "result": {"a": []}, "error": {"name": 1}}\\n'`));
       assert.deepEqual([told.images, told.result, told.error?.name], [[], null, '']);
-      // What the cell itself answered might come to the next one.
+      // The cell's own answer might come to the next one.
       assert.equal((await daemon.call('POST', `/v1/sandboxes/${id}/kernel/reset`)).status, 204);
       const deep = await daemon.code(id, say(`b'['*60_000 + b'\\n'`));
       assert.equal(deep.error?.name, 'KernelDied');

@@ -26,7 +26,7 @@ export const starvedMs = 15_000;
 const lookMs = 2_000;
 const restFactor = 10;
 
-/** What `guarded` gives up for: the caller, the time and the workspace of what runs. */
+/** Reasons for `guarded` to give up: the caller, the time and the workspace of a command. */
 interface Guard<T> {
   context: Context;
   instance: string;
@@ -63,7 +63,7 @@ export function guarded<T>(guard: Guard<T>, work: Promise<T>): Promise<T> {
 const sizeOf = (bytes: number): string =>
   bytes % 2 ** 30 === 0 ? `${bytes / 2 ** 30} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 
-/** What a command is told that leaves more than a workspace may have. */
+/** The error of a command that leaves more than a workspace may have. */
 export const tooLarge = ({ workspaces: { most } }: Context): NodeError =>
   new NodeError(
     'workspace_too_large',
@@ -139,7 +139,7 @@ async function command(
         else sink.event({ type: 'truncated', stream: what }, () => {});
       },
       close(end, lost) {
-        // What a stream ended in the middle of.
+        // Incomplete characters at the end of a stream.
         for (const stream of [1, 2] as const) {
           const data = decoders[stream].end();
           if (data !== '') sink.event({ type: stream === 1 ? 'stdout' : 'stderr', data }, () => {});

@@ -13,7 +13,7 @@ import type { Shims } from './shims.ts';
 export interface Entry {
   record: SandboxRecord;
   live: Live | undefined;
-  /** What runs in it now; only one thing at a time does. */
+  /** The command or cell that runs in it now, one at a time. */
   busy: string | undefined;
   /** When an upload changed its workspace last: of that its caller knows. */
   accountedAt?: number;
@@ -23,7 +23,7 @@ export interface Entry {
   queue: Promise<unknown>;
 }
 
-/** What every operation on sandboxes works with. */
+/** Shared parts of every operation on sandboxes. */
 export interface Context {
   /** Directory of the snapshots of paused sandboxes and of forks. */
   snapshots: string;
@@ -59,7 +59,7 @@ export function liveOf(entry: Entry): Live {
   return entry.live;
 }
 
-/** What user code of a sandbox finds in its environment besides what all have. */
+/** Environment of a sandbox's user code, besides the common variables. */
 export function environmentOf(context: Context, { record: { egress } }: Entry): Record<string, string> {
   return egress.mode === 'preset' ? context.presetEnv[egress.preset] : {};
 }

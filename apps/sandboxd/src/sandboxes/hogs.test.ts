@@ -51,7 +51,7 @@ for (const backend of ['v2', 'v1'] as const) {
         const calm = performance.now() - ended;
         t.diagnostic(`${Math.round(ended - began)} ms, then ${Math.round(calm)} ms; ${JSON.stringify(done.last)}`);
         assert.equal((await status())['status'], 'running');
-        // What had nothing to do with it lives on.
+        // Code that had nothing to do with it lives on.
         const cell = await daemon.code(id, 'kept');
         assert.deepEqual([cell.result, cell.kernel_restarted], ['1', false]);
       });

@@ -21,7 +21,7 @@ import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims, type Shims } from './shims.ts';
 
-/** What a node is made of; its starter chooses the parts. */
+/** The parts of a node; its starter chooses them. */
 export interface NodeParts {
   images: Images;
   workspaces: Workspaces;
@@ -94,7 +94,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await recover(context, groups);
   const guests = [...context.entries.values()].map(({ record }) => record.guest);
   await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
-  // What a shim loads late it may need for as long as it lives.
+  // A shim may load its modules late, for as long as it lives.
   await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
   const unwatch = workspaces.limited ? undefined : watchGrowth(context);
   shims.refill();
@@ -131,7 +131,7 @@ async function cagedShims(parts: NodeParts, { dir, spares }: NodeOptions): Promi
   return { shims: createShims(spares, { path: shim, dir, cage }), shim };
 }
 
-/** What the first create would wait for, in the background: the runtime, the image, the warm sandboxes. */
+/** Prepares in the background for the first create: the runtime, the image, the warm sandboxes. */
 async function warmUp(context: Context, build: boolean): Promise<void> {
   const { drivers, images, pool } = context;
   const v2 = await able(drivers.v2);

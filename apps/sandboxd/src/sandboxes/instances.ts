@@ -16,7 +16,7 @@ export interface Live {
   client: ShimClient;
 }
 
-/** What an instance is started with; its workspace is there. */
+/** Options of an instance's start; its workspace exists. */
 export interface Start {
   id: string;
   backend: Backend;

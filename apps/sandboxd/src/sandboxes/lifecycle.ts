@@ -129,7 +129,7 @@ export async function destroy(context: Context, id: string): Promise<void> {
   await context.creating.get(id)?.catch(() => {});
   const entry = context.entries.get(id);
   if (!entry) return;
-  // What runs inside is not waited for.
+  // Does not wait for the code that runs inside.
   const { live } = entry;
   if (live) {
     entry.live = undefined;

@@ -46,9 +46,9 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** What the Python kernel of a golden snapshot has imported, so that the first cell need not (4 s in gVisor, measured). */
+/** Modules that a golden snapshot's kernel has imported, so that the first cell need not (4 s in gVisor, measured). */
 const warmModules = ['numpy', 'pandas', 'matplotlib.pyplot'];
-/** What runs once before the golden snapshot of a template: the first conversion takes twice to three times as long as the next. */
+/** Commands run once before a template's golden snapshot: the first conversion takes two to three times as long as the next. */
 const firstCommands: Partial<Record<Template, string>> = {
   'office-acte': `cd /tmp
 set -e
@@ -69,7 +69,7 @@ interface PoolState {
   filling?: Promise<void>;
   /** Golden snapshots are made one after the other. */
   making: Promise<void>;
-  /** What the one under way is made from. */
+  /** The sandbox from which the snapshot under way is made. */
   model?: Live;
 }
 
@@ -104,7 +104,7 @@ export function createPool(parts: PoolParts): Pool {
     pool.refill();
   }
 
-  /** What works on the golden snapshots: one that is being made looks half-made. */
+  /** Runs work on the golden snapshots in turn: one that is being made looks half-made. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     state.making = state.making.catch(() => {}).then(work);
     return state.making;

@@ -30,7 +30,7 @@ export function openPort(context: Context, id: string, port: number): Promise<Du
           entry.ports.delete(stream);
           reject(new NodeError(lost ? 'sandbox_not_running' : 'not_found', 'nothing listens on this port'));
           if (error === undefined) stream.push(null);
-          // What was read before stays to be read; writing has nobody left.
+          // Bytes that came before stay readable; nobody is left to write to.
           if (stream.readableLength === 0) stream.destroy();
           else stream.once('end', () => stream.destroy());
         },

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Backend, Egress, EndedProcess, SandboxState, Template } from '@svc/sandboxd-api';
 
-/** What is kept of a sandbox on disk; written before anything is acknowledged. Only root can read it. */
+/** A sandbox as it is stored on disk, before anything is acknowledged. Only root can read it. */
 export interface SandboxRecord {
   id: string;
   /** Installation of the platform that it belongs to. */
@@ -67,7 +67,7 @@ export function createRecords(dir: string, log: (message: string, details?: obje
     async load() {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const all = await readdir(dir);
-      // What a process was about to say when it was killed.
+      // Remains of a process that was killed while it wrote.
       for (const name of all) if (name.endsWith('.new')) await rm(join(dir, name), { force: true });
       const names = all.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
       return (await Promise.all(names.map(read))).flat();

@@ -10,7 +10,7 @@ import { type Daemon, mainPath, processesOf, skip, startDaemon, until } from '..
 const run = promisify(execFile);
 const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 3);
 
-/** What is known of a sandbox from what was acknowledged; `undefined`: an answer did not come. */
+/** The acknowledged state of a sandbox; `undefined`: an answer did not come. */
 interface Known {
   value: number;
   status: 'running' | 'paused' | undefined;
@@ -140,7 +140,7 @@ async function work(daemon: Daemon, known: Map<string, Known>, stop: { asked: bo
   }
 }
 
-/** What was last done to a sandbox. */
+/** The last operation on each sandbox. */
 const op = new Map<string, string>();
 /** Sandboxes that one of the workers has. */
 const busyIds = new Set<string>();

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { NodeError } from '../error.ts';
 
 /**
- * What a snapshot leaves of the disk. The volume of the workspaces is a sparse file on it: a disk that is full when the
+ * A snapshot leaves this free on the disk. The volume of the workspaces is a sparse file on it: a disk that is full when the
  * volume has to grow is an input error below every workspace.
  */
 const leastBytes = 2 * 1024 ** 3;

@@ -3,7 +3,7 @@ import { inTime, type Live } from './instances.ts';
 
 const askMs = 10_000;
 
-/** What a caller gets whose sandbox goes on, since its memory cannot be saved. */
+/** The error for a sandbox that goes on, since its memory cannot be saved. */
 export const notSaved = (why: string, cause?: unknown): NodeError =>
   new NodeError('memory_not_saved', `memory and processes cannot be saved: ${why}`, { cause });
 

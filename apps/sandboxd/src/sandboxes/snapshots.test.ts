@@ -69,7 +69,7 @@ describe('pause, resume and fork', { skip }, () => {
     return body['restored'];
   };
 
-  /** What no snapshot can bring back, as a cell that makes it, what the refusal names, and a cell that lets go of it. */
+  /** State that no snapshot can restore: a cell that makes it, the text of the refusal, and a cell that lets go of it. */
   const lost: Record<string, [make: string, named: RegExp, letGo: string]> = {
     'a file that is open and deleted': [
       'g = open("gone", "w"); g.write("z"); g.flush(); os.unlink("gone")',
@@ -172,7 +172,7 @@ time.sleep(0.05)
       );
       const value = `('"after"', b'1', b'2', b'in the pipe', b'to the child', b'3', True, 'here')`;
       assert.equal(all.result, value, JSON.stringify(all));
-      // What ran on while its memory was written would have left lines that its memory does not know of.
+      // A program that ran on while its memory was written would have left lines that its memory does not know of.
       const lines = await daemon.exec(other, {
         language: 'python',
         code: 'n = [int(x) for x in open("out/lines").read().splitlines()[:-1]]\nprint(n == list(range(len(n))), len(n) > 2)',

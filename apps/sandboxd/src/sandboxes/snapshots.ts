@@ -90,7 +90,7 @@ export async function settle(
     // First of all: once it is written down the sandbox may end.
     await context.records.save(paused);
   } catch (error) {
-    // What ended is paused all the same; from why it ended the next sandboxd comes to that, too.
+    // A sandbox that ended is paused all the same; the next sandboxd sees it from the reason of its end.
     if (!live) Object.assign(entry, { record: paused, live: undefined });
     throw error;
   }
@@ -125,7 +125,7 @@ async function wake(context: Context, entry: Entry, expiresAt: number): Promise<
   const began = performance.now();
   const { snapshot: saved, ended: _told, ...record } = entry.record;
   const { instance, backend } = record;
-  // What a pause left there that could not be written down, or not be ended.
+  // Remains of a pause that could not be written down, or not be ended.
   if ((await context.instances.list()).includes(instance)) await context.instances.end(instance, backend);
   const snapshot = join(context.snapshots, instance);
   const { live, restored } = await revive(context, record, expiresAt, saved?.memory ? snapshot : undefined);
@@ -273,14 +273,14 @@ function needSnapshots({ backend }: SandboxRecord): void {
   if (backend === 'v1') throw new NodeError('not_supported_on_v1', 'v1 sandboxes have no memory snapshots');
 }
 
-/** What the memory images take on disk; undefined when there are none. */
+/** Size of the memory images on disk; undefined when there are none. */
 async function bytesOf(dir: string): Promise<number | undefined> {
   const names = await readdir(dir).catch(() => undefined);
   const sizes = names?.map(async (name) => (await stat(join(dir, name))).blocks * 512);
   return sizes && (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** What a workspace takes on disk; a sandbox whose files cannot be counted is paused all the same. */
+/** Size of a workspace on disk; a sandbox whose files cannot be counted is paused all the same. */
 async function filesOf(context: Context, instance: string): Promise<number> {
   try {
     return (await context.workspaces.usage(instance)).bytes;

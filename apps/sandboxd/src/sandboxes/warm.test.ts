@@ -17,7 +17,7 @@ describe('a sandbox of office-acte', { skip: whyNot('office-acte') }, () => {
     for (const id of ids) {
       const { status, body } = await daemon.create(id, { template: 'office-acte' });
       assert.deepEqual([status, body['restored']], [200, true], JSON.stringify(body));
-      // What LibreOffice writes when it runs for the first time; nothing else of that is left.
+      // The file that LibreOffice writes at its first run; nothing else of that run is left.
       const { stdout, stderr } = await daemon.exec(id, { shell: `ls ${profile}; ls -A /tmp /workspace ~/.local` });
       const there = '/home/user/.config/libreoffice/4/user/registrymodifications.xcu';
       assert.equal(stdout, `${there}\n/home/user/.local:\n\n/tmp:\n\n/workspace:\nout\n`, stderr);

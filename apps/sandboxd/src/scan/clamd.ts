@@ -76,7 +76,7 @@ export async function startClamd({ packages, databaseDir = '/var/lib/clamav' }: 
 }
 
 /**
- * What goes over a limit is reported, and is then no verdict: a file that was half looked at is not clean. ClamAV looks
+ * A file over a limit is reported, and gets no verdict: a file that was half scanned is not clean. ClamAV looks
  * at nothing from 2 GiB on; a workspace's largest file is just about that.
  */
 function settings(dir: string, socket: string, database: string): string {

@@ -5,13 +5,13 @@ import { shimFilter } from '../drivers/seccomp.ts';
 
 const probeMs = 10_000;
 
-/** What keeps a shim in. */
+/** The confinement of a shim. */
 export interface Cage {
   /** Words before its command. */
   words: string[];
   /** File of its system call filter, open as descriptor 3 when it starts. */
   filter: string;
-  /** What is missing of the whole, for the log. */
+  /** The missing part of the confinement, for the log. */
   missing: string | undefined;
 }
 

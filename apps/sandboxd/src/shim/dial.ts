@@ -13,10 +13,10 @@ import type { EgressRules } from './spec.ts';
 
 const connectMs = 5_000;
 
-/** What a host may look like: nothing in it can mean more in a URL than the host. */
+/** Form of a host: nothing in it can mean more in a URL than the host. */
 const nameForm = /^[a-z0-9._-]{1,253}$/;
 
-/** A connection, or why there is none; `failed`: it was allowed and did not come about. */
+/** A connection, or the reason why not; `failed`: it was allowed and did not come about. */
 export type Dialed = { socket: Socket } | { reason: string; failed: boolean };
 
 /** Whether a sandbox's own rules let it reach a host. */
@@ -46,7 +46,7 @@ export async function dial(name: string, port: number, egress: Egress, rules: Eg
   try {
     const outbound = { fetchAllowHosts: rules.allowHosts, fetchPorts: rules.ports };
     const target = checkUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}/`, outbound, ['http:']);
-    // What is reached is what was judged: a name that the URL class reads as another one is refused.
+    // The connection goes to the host that was judged: a name that the URL class reads as another one is refused.
     if (target.host !== (canonicalAddress(host) ?? host)) throw refused('host');
     const clock = {
       after(ms: number, work: () => void) {

@@ -32,11 +32,11 @@ interface Tunnel {
   credit: number;
   /** Bytes of the guest that have not gone on. */
   unread: number;
-  /** What came before the connection was there. */
+  /** Bytes that came before the connection was there. */
   early: Buffer[];
 }
 
-/** What the connections of one sandbox share. */
+/** Shared state of the connections of one sandbox. */
 interface Shared {
   spec: ShimSpec;
   toGuest(frame: Buffer): void;
@@ -145,7 +145,7 @@ function attach(shared: Shared, channel: number, tunnel: Tunnel, socket: Socket)
 function pass(shared: Shared, channel: number, tunnel: Tunnel, bytes: Buffer): void {
   const passed = tunnel.gate.pass(bytes);
   if (passed === undefined) return refuse(shared, channel, 'the name inside is another', false);
-  // What the gate holds back is bounded by itself; its credit is returned at once.
+  // The gate bounds the bytes that it holds back itself; their credit is returned at once.
   const credit = (): void => {
     tunnel.unread -= bytes.length;
     if (shared.tunnels.get(channel) === tunnel) shared.toGuest(encodeCredit(channel, bytes.length));

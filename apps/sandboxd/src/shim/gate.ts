@@ -1,5 +1,5 @@
 /**
- * What a connection says about whom it means must be the host it was opened to: the server name of a TLS ClientHello, or
+ * The host that a connection names must be the host it was opened to: the server name of a TLS ClientHello, or
  * the Host of a plain HTTP request. Without it an allowed front would lead to whatever lies behind it.
  */
 export interface Gate {

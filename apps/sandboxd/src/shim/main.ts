@@ -14,9 +14,9 @@ import type { ShimEnd, ShimSpec } from './spec.ts';
 /** A timer takes at most 2^31 - 1 ms; a sandbox may live for 7 days, which fits, but a test's clock may not. */
 const longestTimer = 2_000_000_000;
 
-/** What waits for a reader before nothing more is taken from the guest: it causes what is said to it, and to sandboxd. */
+/** Bytes that may wait for a reader, guest or sandboxd, before the guest's output, which causes them, is paused. */
 const mostWaiting = 1_048_576;
-/** What 128 tunnels and the connections to ports may have under way, and more: an agent that takes none of it is ended. */
+/** More than 128 tunnels and the connections to ports can have under way: an agent that takes none of it is ended. */
 const mostUntaken = 64 * 1_048_576;
 /** The log is emptied when it is longer; it is of use for what went wrong at the start. */
 const mostLog = 1_048_576;

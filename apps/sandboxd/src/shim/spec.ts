@@ -1,6 +1,6 @@
 import type { Egress, EgressPreset } from '@svc/sandboxd-api';
 
-/** What the machine's operator lets sandboxes reach at all. */
+/** The hosts and ports that the machine's operator lets sandboxes reach at all. */
 export interface EgressRules {
   /** Hosts whose addresses are not judged. */
   allowHosts: string[];
@@ -9,7 +9,7 @@ export interface EgressRules {
   presets: Record<EgressPreset, string[]>;
 }
 
-/** What a shim needs to hold its sandbox; one line of JSON on its standard input. */
+/** Parameters of a shim for its sandbox; one line of JSON on its standard input. */
 export interface ShimSpec {
   /** Socket that the shim listens on. */
   socket: string;

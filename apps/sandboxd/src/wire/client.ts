@@ -19,7 +19,7 @@ import {
   type ShimMessage,
 } from './messages.ts';
 
-/** What the owner of a channel hears of a request of kind `K`. */
+/** Handlers of the owner of a channel, for a request of kind `K`. */
 interface ChannelHandlers<K extends GuestKind> {
   /** Bytes of stream 1 or 2; `done` returns the credit, once they are passed on. */
   data?(bytes: Buffer, stream: 1 | 2, done: () => void): void;
@@ -61,7 +61,7 @@ interface Hearer {
   drain(): void;
 }
 
-/** What this end knows of a channel that is open. */
+/** The state of an open channel at this end. */
 interface OpenChannel {
   hearer: Hearer;
   credit: number;

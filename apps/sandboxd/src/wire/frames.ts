@@ -35,7 +35,7 @@ export function encodeCredit(channel: number, bytes: number): Buffer {
   return encodeFrame(channel, frameType.credit, payload);
 }
 
-/** Parses the JSON object of a frame; `{}` when it is none: the other end may be code that lies. */
+/** Parses the JSON object of a frame; `{}` for anything else: the other end may be code that lies. */
 export function parseJson(payload: Buffer): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(payload.toString());

@@ -14,7 +14,7 @@ import { codeResult, endedProcess } from '@svc/contract';
 import type { CodeRequest, Egress, ExecRequest } from '@svc/sandboxd-api';
 import { z } from 'zod';
 
-/** What sandboxd asks of the agent, by kind: the fields of the `open` frame beside `kind`. */
+/** Requests of sandboxd to the agent, by kind: the fields of the `open` frame beside `kind`. */
 interface GuestRequests {
   /** Run a command. With `stdin: true` its input follows as data, then `eof`. */
   exec: Omit<ExecRequest, 'stdin'> & { stdin?: true };
@@ -69,7 +69,7 @@ const toldProcess = endedProcess.extend({
   command: z.string().max(64),
   signal: z.string().max(16).optional(),
 });
-/** What the agent says in `close`, the end of a request. */
+/** The agent's `close`, the end of a request, by kind. */
 export const guestEnds = {
   exec: done.extend({
     /** 128 + n when signal n ended the command; null on timeout, and when it could not start. */
@@ -103,7 +103,7 @@ export const guestEnds = {
 export type GuestEnd<K extends GuestKind> = z.output<(typeof guestEnds)[K]>;
 
 const truncated = z.object({ truncated: stream });
-/** What the agent says in `event`, before the end of a request. */
+/** The agent's `event` before the end of a request, by kind. */
 export const guestEvents = {
   /** `start`: the command runs, or failed to start. `truncated`: a stream reached its limit, the rest is dropped. */
   exec: z.union([z.object({ start: z.literal(true) }), truncated]),
@@ -129,7 +129,7 @@ export function readEvent<K extends GuestKind>(kind: K, payload: Record<string, 
   return schemas[kind]?.safeParse(payload).data as GuestEvent<K> | undefined;
 }
 
-/** What the agent asks of the shim: a connection to the outside, for a client of its proxy. */
+/** A request of the agent to the shim: a connection to the outside, for a client of its proxy. */
 export interface EgressRequest {
   kind: 'egress';
   host: string;
@@ -147,7 +147,7 @@ export interface EgressEnd {
   failed?: boolean;
 }
 
-/** What sandboxd tells a running shim on channel 0; the shim answers each with `ShimReply`. */
+/** A message of sandboxd to a running shim on channel 0; the shim answers each with `ShimReply`. */
 export interface ShimMessage {
   /** Milliseconds since the epoch. */
   expires_at?: number;

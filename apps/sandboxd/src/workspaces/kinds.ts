@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat, statfs } from 'node:fs/promises';
 import { lastLine, run, runOk } from '../run.ts';
 
-/** What makes, copies and removes the directory of a workspace. Sizes are bytes. */
+/** Makes, copies and removes the directory of a workspace. Sizes are bytes. */
 export interface Holder {
   make(path: string): Promise<void>;
   /** With owners, modes, times, links and attributes; blocks are shared where the file system can. */
@@ -73,7 +73,7 @@ export function directoryHolder(
       await stat(from);
       const words = ['LC_ALL=C', 'cp', '-a', '-x', '-T', '--reflink=auto', from, to];
       const { code, stderr } = await run('env', words, { timeoutMs: 600_000 });
-      // What runs in the background goes on while its files are copied.
+      // Background processes go on while their files are copied.
       if (code !== 0 && !(code === 1 && onlyVanished(stderr, from))) throw new Error(`cp: ${lastLine(stderr) || code}`);
     },
     // `rm` of the system: any depth, any name, and no further than this file system.
@@ -144,7 +144,7 @@ export function btrfsHolder(limits: Usage): Holder {
     },
     async remove(path) {
       const { code } = await run('btrfs', ['subvolume', 'delete', path], { timeoutMs: 600_000 });
-      // What is no subvolume, or has one inside: every user may make them.
+      // It is not a subvolume, or has one inside: every user may make them.
       if (code !== 0) await runOk('rm', ['-rf', '--', path], { timeoutMs: 600_000 });
     },
     // Its own count is as old as the last commit, up to 30 s.

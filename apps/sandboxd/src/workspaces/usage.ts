@@ -8,7 +8,7 @@ const shortMs = 500;
 /** How old a count may be before it is made anew. */
 const freshMs = 2_000;
 
-/** What the sizes of workspaces are known to be, as far as the end of a command asks for them. */
+/** Known sizes of workspaces, as far as the end of a command asks for them. */
 interface Sizes {
   /** Whether it is over the limits at the end of a command that took so long. */
   isOver(id: string, tookMs: number): Promise<boolean>;

@@ -7,7 +7,7 @@ import { kindsOfThisKernel, type VolumeKind, volumes } from './kinds.ts';
 export interface VolumeOptions {
   /** How large the volume may grow; it takes what is in it. */
   sizeBytes: number;
-  /** What it leaves free of the disk it is on. */
+  /** Bytes that it leaves free of the disk it is on. */
   reserveBytes: number;
   /** File system, instead of the best that Linux has here. */
   kind?: VolumeKind;
@@ -28,8 +28,8 @@ const leastBytes = 320 * 1024 ** 2;
 const mostBytes = 1024 * gib - gib;
 
 /**
- * Mounts the volume of a state directory, one file: made when there is none, found when it is mounted already, repaired
- * when it cannot be mounted. Answers why not, and what to do, where it cannot.
+ * Mounts the volume of a state directory, one file: makes it when it is missing, finds it when it is mounted already, repairs
+ * it when it cannot be mounted. If it cannot be used, answers why, and how to fix it.
  */
 export async function mountVolume(options: {
   dir: string;
@@ -81,7 +81,7 @@ async function choose(
 }
 
 async function mountImage(image: string, path: string, kind: VolumeKind): Promise<void> {
-  // What is removed inside goes back to the disk by `discard`.
+  // `discard` gives removed files' space back to the disk.
   const options = `loop,nosuid,nodev,noatime,${volumes[kind].options}`;
   const attempts = kind === 'xfs' ? [`${options},prjquota`, options] : [options];
   let complaint = '';

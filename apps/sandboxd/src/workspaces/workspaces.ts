@@ -29,7 +29,7 @@ export interface WorkspaceOptions {
   volume?: Partial<VolumeOptions>;
   /** Hard limits of one workspace; the blocks' is a little above what is allowed, so that going over can be seen. */
   limits?: Usage;
-  /** What one may have, if it is not 2 GiB. */
+  /** The limit of one workspace, if it is not 2 GiB. */
   mostBytes?: number;
   /** Plain directories also where the volume could be mounted. */
   plain?: boolean;
@@ -37,7 +37,7 @@ export interface WorkspaceOptions {
   log?(message: string, details: object): void;
 }
 
-/** What a file system lets one take beyond that, so that going over can be seen. */
+/** A file system lets a workspace take this much beyond that, so that going over can be seen. */
 const margin = 64 * 1024 ** 2;
 const mostInodes = 200_000;
 
