@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { text } from './fields.ts';
 import { egress, template } from './sandboxes.shapes.ts';
 
-/** What a model can be taught to make in a sandbox (document 3, Chat tool and skills). */
+/** Skills for making files in a sandbox (document 3, Chat tool and skills). */
 export const skillNames = ['docx', 'xlsx', 'pdf', 'pptx'] as const;
 export type SkillName = (typeof skillNames)[number];
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What an error code stands for: its HTTP status and the `type` of the envelope (document 1, Errors). */
+/** Meaning of an error code: its HTTP status and the `type` of the envelope (document 1, Errors). */
 export interface ErrorKind {
   readonly status: number;
   readonly type:

@@ -22,7 +22,7 @@ export function jsonObject(max: number) {
     .refine((value) => !loneSurrogate.test(JSON.stringify(value)), 'must be well-formed text');
 }
 
-/** Headers of the connection: whoever makes the request sets them. */
+/** Headers of the connection: the HTTP client sets them. */
 export const headersOfConnection =
   /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
 

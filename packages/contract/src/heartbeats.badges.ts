@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime, nextCursor, page, uuid } from './fields.ts';
 import { bytes, json, route } from './route.ts';
 
-/** What every badge shares: a picture of a state for any page, and nothing else. */
+/** Common part of every badge: a picture of a state for any page, and nothing else. */
 const badge = {
   method: 'GET',
   auth: 'open',

@@ -26,7 +26,7 @@ export const heartbeat = z
   .meta({ id: 'Heartbeat' });
 
 const name = text(120).min(1);
-/** What a slug is, as in document 3. */
+/** Form of a slug (document 3). */
 export const slugPattern = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
 const slug = z
   .string()
@@ -50,7 +50,7 @@ function onePeriod(body: { period_s?: unknown; cron?: unknown }, context: z.Refi
   context.addIssue({ code: 'custom', path: ['cron'], message: 'stands in place of period_s: give one of them' });
 }
 
-/** What every ping route shares: anyone who has the token may call it, from any client. */
+/** Common part of every ping route: anyone who has the token may call it, from any client. */
 const ping = {
   method: 'GET',
   auth: 'open',

@@ -87,7 +87,7 @@ export const hostOps = {
       truncated: z.boolean(),
     }),
   },
-  /** What is at a path, symbolic links followed. */
+  /** The file or directory at a path, symbolic links followed. */
   stat: {
     args: z.object({ path }),
     result: z.object({

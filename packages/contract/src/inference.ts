@@ -8,7 +8,7 @@ export const inferenceErrors = {
   upstream_rejected: { status: 422, type: 'invalid_request_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-/** What any route that asks a model may answer besides. */
+/** Further error codes of any route that asks a model. */
 export const inferenceCodes = ['not_found', 'upstream_error', 'upstream_rejected', 'quota_exceeded'] as const;
 
 /** A model's name or an alias, as `GET /v1/models` lists them. */

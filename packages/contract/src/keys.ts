@@ -36,7 +36,7 @@ export const key = z
   .meta({ id: 'Key' });
 
 const name = text(120).min(1);
-/** What a key is called that is given no name. */
+/** Default name of a key. */
 export const defaultKeyName = 'API key';
 const scopes = z.array(scope).min(1).max(64);
 /** Any offset is taken; the rest of the server sees UTC. A year of five digits no RFC 3339 instant has. */

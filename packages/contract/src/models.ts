@@ -15,7 +15,7 @@ const model = z
   })
   .meta({ id: 'Model' });
 
-/** What models there are (document 1, Endpoints; design: inference, Routes). */
+/** The models (document 1, Endpoints; design: inference, Routes). */
 export const models = {
   list: route({
     method: 'GET',

@@ -13,7 +13,7 @@ import {
 import type { ErrorKind } from './errors.ts';
 import { json, route } from './route.ts';
 
-/** What stands in an answer in place of a value that is only written. In a change it keeps the stored value. */
+/** Answers show this in place of a value that is only written. In a change it keeps the stored value. */
 export const hiddenValue = '***';
 
 /** How a webhook is told, the default first: as Standard Webhooks says, as Slack takes it, or as an ntfy topic takes it. */

@@ -5,7 +5,7 @@ import { contract, Json, newSchedule, type Route, withoutNulls } from './index.t
 import { docOf } from './docs/index.ts';
 import { withNulls } from './nulls.testing.ts';
 
-/** What a value sets, nulls aside. */
+/** The value without its nulls. */
 const set = (value: unknown): unknown => JSON.parse(JSON.stringify(value, (_, part: unknown) => part ?? undefined));
 
 describe('null for an optional field of a request', () => {

@@ -30,7 +30,7 @@ const isUnsetBy = (field: z.ZodType): boolean => isOptional(field) && !field.saf
 /** Whether a field may be absent. */
 export const isOptional = (field: z.ZodType): boolean => field.safeParse(undefined).success;
 
-/** What describes a value: without its wrappers (optional, default, nullable, a transformation), of a union its form. */
+/** The schema of a value without wrappers (optional, default, nullable, a transformation), and for a union its form. */
 export function formOf(schema: z.ZodType, value: object): z.ZodType {
   const inner = innerOf(schema);
   if (!(inner instanceof z.ZodUnion)) return inner;

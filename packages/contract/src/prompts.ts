@@ -15,7 +15,7 @@ export const promptStates = [
   'superseded',
 ] as const;
 
-/** What a model found out about the work that a prompt asked for. */
+/** A model's report on the work that a prompt asked for. */
 export const promptReport = z
   .object({
     verdict: z.enum(['done', 'partial', 'not_started']),
@@ -25,7 +25,7 @@ export const promptReport = z
   })
   .meta({ id: 'PromptReport' });
 
-/** What a turn came to, as the `data` of its `turn_end` says (additive). */
+/** Outcome of a turn, in the `data` of its `turn_end` (additive). */
 export const turnOutcome = z
   .object({
     ok: z.boolean(),
@@ -88,7 +88,7 @@ const notBefore = z
   .describe('`YYYY-MM-DD`, which means 07:00 UTC of that day, or an ISO 8601 instant with its offset');
 
 const file = z.object({ path: text(1_000).min(1), content: text(200_000) });
-/** What a verdict may rest on besides the transcript of the session. */
+/** Evidence for a verdict, besides the transcript of the session. */
 const evidence = {
   diff: text(1_000_000).optional().describe('Such as the diff of a repository'),
   files: z.array(file).max(50).optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime, text } from './fields.ts';
 import { json, route } from './route.ts';
 
-/** What a finished request to a model took and cost (document 1, Events; design: inference, Settled). */
+/** Usage and cost of a finished request to a model (document 1, Events; design: inference, Settled). */
 export const receipt = {
   get: route({
     method: 'GET',

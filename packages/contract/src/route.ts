@@ -74,7 +74,7 @@ export const bytesOrEvents = <const E extends Readonly<Record<string, z.ZodType>
 /** A body of any content type, or none; the operation sees its first `kept` bytes, unparsed. */
 export const anything = (kept: number) => ({ kind: 'anything', kept }) as const;
 
-/** What an upstream says, passed on: JSON, or the stream of its protocol when the body asks for one; or bytes of a type. */
+/** An upstream's answer, passed on: JSON, or the stream of its protocol when the body asks for one; or bytes of a type. */
 export const relayed = <S extends z.ZodType>(schema: S, type = 'application/json') =>
   ({ kind: 'relayed', schema, type }) as const;
 
@@ -85,9 +85,9 @@ export const socket = { kind: 'socket' } as const;
 export const events = <const E extends Readonly<Record<string, z.ZodType>>>(schemas: E) =>
   ({ kind: 'events', schemas }) as const;
 
-/** What the body of a request may be. */
+/** Kinds of request body. */
 export type Takes = Json<z.ZodType, undefined> | ReturnType<typeof bytes> | ReturnType<typeof anything>;
-/** What a success may be. */
+/** Kinds of successful answer. */
 export type Answers =
   | Json
   | typeof nothing
@@ -104,7 +104,7 @@ export type Answers =
     }
   | { readonly kind: 'events'; readonly schemas: Readonly<Record<string, z.ZodType>> };
 
-/** What one operation of the HTTP API takes and answers. `operationId` is `<feature>.<verb>`. */
+/** Input and answers of one operation of the HTTP API. `operationId` is `<feature>.<verb>`. */
 export interface Route<Code extends string = string> {
   readonly method: Method;
   /** Path with `{name}` for parameters, as in OpenAPI; `{name*}` at its end takes the rest of the path, slashes too. */
@@ -200,9 +200,9 @@ type RouteParts<R extends Route, Side extends 'in' | 'out'> = Part<R, 'params', 
   Part<R, 'headers', 'headers', Side> &
   Body<R, Side>;
 
-/** What a caller passes, before defaults are applied. */
+/** Input of a caller, before defaults are applied. */
 export type RouteInput<R extends Route> = RouteParts<R, 'in'>;
-/** What an operation receives, after validation and defaults. Bytes come as `context.upload` or `context.anything`. */
+/** Input of an operation, after validation and defaults. Bytes come as `context.upload` or `context.anything`. */
 export type RouteParsed<R extends Route> = RouteParts<R, 'out'>;
 
 type Success<A, Side extends 'in' | 'out'> =
@@ -219,9 +219,9 @@ type Success<A, Side extends 'in' | 'out'> =
         : A extends { kind: 'bytes' }
           ? Uint8Array
           : undefined;
-/** What a caller gets back: the union of the success bodies. */
+/** Answer to a caller: the union of the success bodies. */
 export type RouteOutput<R extends Route> = Success<R['answers'], 'out'>;
-/** What an operation may return, before the response schema is applied. */
+/** Result of an operation, before the response schema is applied. */
 export type RouteResult<R extends Route> = Success<R['answers'], 'in'>;
 /** The frames of an event stream: `{ event, data }`, discriminated by `event`. */
 export type RouteEvent<R extends Route> = R['answers'] extends { schemas: infer E }

@@ -20,7 +20,7 @@ export const sandboxErrors = {
   sandbox_capacity: { status: 503, type: 'api_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-/** What every sandbox route shares (document 3, Authentication 1). */
+/** Common part of every sandbox route (document 3, Authentication 1). */
 export const onSandboxes = { auth: 'key', toolLevel: 'l3_sandbox' } as const;
 
 export const sandboxStates = ['running', 'paused', 'stopped', 'expired', 'destroyed'] as const;
@@ -33,7 +33,7 @@ export const templates = {
   desktop: { v1: false, warm: false },
 } as const satisfies Record<string, { v1: boolean; warm: boolean }>;
 export type Template = keyof typeof templates;
-/** What a sandbox is started from unless it says otherwise. */
+/** Default template of a sandbox. */
 export const defaultTemplate = 'svc-base' satisfies Template;
 /** Every template, in the order of the table. */
 export const templateNames = Object.keys(templates) as [Template, ...Template[]];
@@ -103,7 +103,7 @@ export const sandbox = z
 export const ttlSeconds = (minimum: number, maximum: number) => z.int().meta({ minimum, maximum });
 export const timeoutSeconds = z.int().min(1).max(900).default(120);
 
-/** What `code` of a command may be written in. */
+/** Languages of a command's `code`. */
 export const language = z.enum(['python', 'bash']);
 
 const envName = text(256)
@@ -165,7 +165,7 @@ function isInWorkspace(path: string): boolean {
 
 /** A file that a command wrote below `/workspace/out`; `path` is relative to `/workspace`. */
 export const outputFile = z.object({ path: z.string(), sha256: z.string(), bytes: z.int() });
-/** What ran, on what, and what came of it (document 3, Exec result). */
+/** Receipt of a run: its image, input, command and result (document 3, Exec result). */
 export const receipt = z
   .object({
     image_digest: z.string(),
@@ -188,7 +188,7 @@ export const receipt = z
 const stream = z.enum(['stdout', 'stderr']);
 const truncated = z.array(stream).describe('The outputs that were cut at 1 MiB');
 
-/** What the antivirus says of a file. */
+/** The antivirus' verdict on a file. */
 export const scanVerdict = z.enum(['clean', 'infected', 'error']);
 /** A file of `/workspace/out`, scanned and stored (document 3, Artifact). */
 export const artifact = z
@@ -252,7 +252,7 @@ export function framesOf(result: z.output<typeof execResult>): z.input<typeof ex
   ];
 }
 
-/** What a cell of the Python kernel did. */
+/** Result of a cell of the Python kernel. */
 export const codeResult = z
   .object({
     stdout: z.string(),

@@ -82,20 +82,20 @@ export const policy = z
 const permission = z.enum(['read', 'edit', 'pr']);
 const deviceText = text(2_000);
 
-/** What an agent run does. */
+/** Spec of an agent run. */
 export const agentSpec = z.object({
   prompt: text(100_000).min(1),
   skill: text(200).optional(),
   permissions: z.union([permission, z.array(permission).max(3)]).optional(),
 });
-/** What a shell run does; only names of environment variables are stored, never values. */
+/** Spec of a shell run; only names of environment variables are stored, never values. */
 export const shellSpec = z.object({
   command: text(65_536).min(1),
   cwd: text(4_096).optional(),
   env_names: z.array(envName).max(100).optional(),
   shell: text(256).min(1).optional(),
 });
-/** What an http run sends. */
+/** Request of an http run. */
 export const httpSpec = z.object({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
   url: text(4_096).pipe(z.url({ protocol: /^https$/, error: 'must be an https URL' })),
@@ -120,7 +120,7 @@ export const chainSpec = z.object({
     .max(20),
   stop_on_failure: z.boolean().default(true),
 });
-/** What one phone does. */
+/** Action of one phone. */
 const phoneSpec = z.discriminatedUnion('action', [
   z.object({ action: z.literal('notify'), params: z.object({ title: text(200).min(1), body: deviceText.optional() }) }),
   z.object({ action: z.literal('start_agent'), params: z.object({ prompt: text(100_000).min(1) }) }),
@@ -145,7 +145,7 @@ export const specs = {
 export const kinds = ['agent', 'shell', 'http', 'chain', 'phone_action'] as const;
 
 /**
- * What `command_hash` is the SHA-256 of, as UTF-8: shell, cwd, command and the sorted env names, each with its length in
+ * Input of `command_hash`, a SHA-256, as UTF-8: shell, cwd, command and the sorted env names, each with its length in
  * UTF-16 units before it, so that no two commands give one text. Absent is empty.
  */
 export function commandHashInput(spec: z.output<typeof shellSpec>): string {

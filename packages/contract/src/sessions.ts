@@ -77,7 +77,7 @@ export const sessionErrors = {
 } as const satisfies Record<string, ErrorKind>;
 
 const byId = z.object({ id: uuid });
-/** What says which device calls. */
+/** The header that names the calling device. */
 const asDevice = z.object({ 'x-svc-device': uuid });
 const serving = ['sessions', 'sessions:serve'] as const;
 const after = z

@@ -8,7 +8,7 @@ export const toolErrors = {
   search_unavailable: { status: 503, type: 'api_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-/** What a search is about, by rules (design: tools, Search). */
+/** Topics of a search, found by rules (design: tools, Search). */
 export const searchIntents = ['currency', 'weather', 'news', 'docs', 'code', 'general'] as const;
 
 /** How old a page may be. */
@@ -50,7 +50,7 @@ export const searchResult = z
   })
   .meta({ id: 'SearchResult' });
 
-/** What a search found, and how (document 1, Search result). */
+/** Result of a search, and how it was found (document 1, Search result). */
 export const searchAnswer = z
   .object({
     results: z.array(searchResult),

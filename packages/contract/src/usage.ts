@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { json, route } from './route.ts';
 
-/** What the caller's account uses of what is bounded (additive). */
+/** The account's use of each quota (additive). */
 export const usage = {
   get: route({
     method: 'GET',

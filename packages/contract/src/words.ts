@@ -26,7 +26,7 @@ const formats: Record<string, string> = {
 };
 
 /**
- * What a person is told of a value that a schema refuses, in the house's words: the field's name stands before it. A
+ * The message for a person about a value that a schema refuses, in the house's words: the field's name stands before it. A
  * schema's own message wins.
  */
 export function wordsFor(issue: Issue): string | undefined {
