@@ -10,7 +10,7 @@ const mostTextWork = 12_000_000;
 /** Text of an element that Readability takes for content, by the element's id. */
 type Kept = ReadonlyMap<number, number>;
 
-/** What Readability says of a page. */
+/** Readability's verdict on a page. */
 interface Verdict {
   /** The page's title without the site's name; `''` when unknown. */
   readonly title: string;
@@ -101,7 +101,7 @@ function holderOf({ root, elements }: Tree, { kept, keptLength }: Verdict): Elem
 const isContainer = ({ tag }: Element): boolean =>
   !/^(?:p|ul|ol|dl|table|tbody|tr|pre|blockquote|span|a|h[1-6])$/.test(tag);
 
-/** What the page itself calls its content: `<main>`, the only `<article>`, else all of it. */
+/** The page's own content element: `<main>`, the only `<article>`, else all of it. */
 function mainOf({ root, elements }: Tree): Element {
   const mains = elements.filter(
     ({ tag, attributes }) => tag === 'main' || (tag === 'div' && attributes['role'] === 'main'),

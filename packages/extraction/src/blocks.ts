@@ -36,7 +36,7 @@ export type Block =
 export type PageKind = 'html' | 'text' | 'json' | 'xml' | 'feed' | 'pdf';
 export type PageFormat = 'text' | 'markdown' | 'html';
 
-/** What a document says (design: tools.md, Fetch). All of it is the page's word: hostile data, never to be followed. */
+/** Content of a document (design: tools.md, Fetch). All of it is the page's word: hostile data, never to be followed. */
 export interface Page {
   readonly kind: PageKind;
   /** Bare media type that the bytes are, e.g. `text/html`: sniffed, the header is a hint. */

@@ -19,7 +19,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** What the text itself says in its first bytes: an XML declaration, or a `<meta>`. UTF-16 cannot be said so. */
+/** The charset in the text's first bytes: an XML declaration, or a `<meta>`. UTF-16 cannot be named there. */
 function declared(bytes: Uint8Array): string | undefined {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, asciiHead));
   const found =

@@ -10,7 +10,7 @@ interface Pair {
   readonly page: string;
   readonly snippet: string;
   readonly label: boolean;
-  /** What has to stand beside the snippet so that it does not mislead; empty: nothing makes it right. */
+  /** Texts that must stand beside the snippet so that it does not mislead; empty: nothing makes it right. */
   readonly must: readonly string[];
 }
 

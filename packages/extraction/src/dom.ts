@@ -15,7 +15,7 @@ export interface Element {
   linkLength: number;
 }
 
-/** What is used of the parser's nodes. Typed here: its types need those of a browser. */
+/** The used part of the parser's nodes. Typed here: its types need those of a browser. */
 export interface DomNode {
   readonly nodeType: number;
   readonly nodeName: string;

@@ -14,7 +14,7 @@ const mostNodes = 50_000;
 /** Data of these names is for programs. */
 const technical = /css|style|svg|script|token|hash|url|href|class|query|locale|messages|translations|cookie|consent/i;
 
-/** What a page has besides what is seen. */
+/** Content of a page that is not visible. */
 interface Unseen {
   readonly jsonLd: readonly string[];
   /** Texts of `application/json` scripts, from which a page's script draws it. */
@@ -24,7 +24,7 @@ interface Unseen {
 
 /**
  * The content of a page that shows nearly nothing without its script: the text in its JSON-LD, else the long texts in its
- * data. `needsScript`: there is none of it either. `readHtml` reads HTML that stands in data.
+ * data. `needsScript`: neither has text. `readHtml` reads HTML that stands in data.
  */
 export function contentOf(
   blocks: readonly Block[],

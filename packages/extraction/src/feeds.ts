@@ -5,7 +5,7 @@ import { cut, oneLine, resolveEntities, safeUrl } from './text.ts';
 import { tidy } from './tidy.ts';
 import { visibleText } from './visible.ts';
 
-/** What a feed says. */
+/** Content of a feed. */
 export interface Feed {
   readonly title: string;
   readonly byline: string;
@@ -121,7 +121,7 @@ function entryOf(part: string, url: string): Entry {
   };
 }
 
-/** Content of the first element of a name, its CDATA or entities resolved; `''` when there is none. */
+/** Content of the first element of a name, its CDATA or entities resolved; `''` when it is missing. */
 function element(part: string, name: string): string {
   const open = new RegExp(`<${name}(?:\\s[^>]{0,300})?>`, 'i').exec(part);
   if (open === null) return '';

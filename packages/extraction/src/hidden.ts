@@ -2,7 +2,7 @@
 export const mostStyle = 200_000;
 const mostRules = 2_000;
 
-/** What a page's own style sheets hide. */
+/** Rules of a page's own style sheets that hide elements. */
 export interface Sheet {
   readonly classes: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
@@ -56,7 +56,7 @@ function declarationsOf(style: string): Map<string, string> {
 }
 
 const named: Readonly<Record<string, string>> = { white: '#ffffff', black: '#000000' };
-/** A colour in one spelling; empty for what is none that can be compared. */
+/** A colour in one spelling; empty for one that cannot be compared. */
 function colourOf(value: string): string {
   const colour = named[value] ?? value;
   if (/^#[0-9a-f]{3}$/.test(colour)) return colour.replace(/[0-9a-f]/g, '$&$&');

@@ -1,7 +1,7 @@
 import { ExtractionError, type PageKind } from './blocks.ts';
 import { decode, isUtf16 } from './charset.ts';
 
-/** What a document is. */
+/** Kind of a document. */
 export interface Sniffed {
   readonly kind: PageKind;
   readonly contentType: string;
@@ -120,7 +120,7 @@ function byHeader(text: string, type: string): Omit<Sniffed, 'text'> {
 }
 
 /**
- * What bytes are: magic numbers first, then the header, then the text's look if the header says nothing. Throws
+ * The kind of bytes: magic numbers first, then the header, then the text's look if the header says nothing. Throws
  * `ExtractionError` `unsupported` for everything without text.
  */
 export function sniff(bytes: Uint8Array, contentType: string): Sniffed {

@@ -1,6 +1,6 @@
 import { resolveEntities } from './text.ts';
 
-/** What of a page's JSON-LD is used; `''` for what it does not say. */
+/** The used part of a page's JSON-LD; `''` for a missing value. */
 export interface LinkedData {
   headline: string;
   author: string;

@@ -3,7 +3,7 @@ import { type LinkedData, linkedData } from './metadata.jsonld.ts';
 import { dateOf, languageTag } from './metadata.values.ts';
 import { collapse, oneLine, safeUrl } from './text.ts';
 
-/** What a page says of itself. */
+/** Metadata of a page. */
 interface Metadata {
   readonly title: string;
   readonly byline: string;
@@ -109,7 +109,7 @@ function textOf(element: Element | undefined): string {
   return element.children.map((child) => (typeof child === 'string' ? child : textOf(child))).join(' ');
 }
 
-/** A name; a URL in its place (Open Graph asks for one) is none. */
+/** The byline; a URL in its place (Open Graph asks for one) does not count. */
 function bylineOf(candidates: readonly string[]): string {
   for (const candidate of candidates) {
     const line = oneLine(candidate, 200).replace(/^(?:by|de|written by|autor:?)\s+/i, '');

@@ -1,5 +1,5 @@
 /**
- * What stands between two figures where a tag raises, lowers or strikes one of them: `10<sup>6</sup>` is 10^6 to a reader,
+ * Separators of two figures where a tag raises, lowers or strikes one of them: `10<sup>6</sup>` is 10^6 to a reader,
  * and never 106.
  */
 const partings: Readonly<Record<string, string>> = {

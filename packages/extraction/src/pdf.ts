@@ -5,7 +5,7 @@ import { clean } from './text.ts';
 
 const mostPages = 300;
 
-/** What a PDF says. */
+/** Text and metadata of a PDF. */
 interface PdfText {
   readonly title: string;
   readonly author: string;

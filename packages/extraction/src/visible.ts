@@ -12,7 +12,7 @@ export const blockTags = new Set(
   ).split(' '),
 );
 const cells = new Set(['td', 'th']);
-/** What a heading inside of it is for ends with it. */
+/** Elements that end the scope of a heading inside them. */
 const sections = new Set('article aside footer header main nav section details blockquote table'.split(' '));
 
 /** All that a reader of a page sees. */
@@ -233,7 +233,7 @@ function visitTerms(list: Element, lines: Lines): void {
   group(list);
 }
 
-/** What a person opens stands below its summary. */
+/** The content of `<details>` stands below its summary. */
 function visitDetails(details: Element, lines: Lines): void {
   const summary = elementsOf(details).find(({ tag }) => tag === 'summary');
   if (summary) visitBlock(summary, lines, false);

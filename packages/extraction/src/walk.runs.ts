@@ -8,7 +8,7 @@ export type Marks = Omit<Run, 'text'>;
 export class RunBuffer {
   private runs: { text: string; marks: Marks }[] = [];
   private images: string[] = [];
-  /** The text so far ends with white space, or there is none. */
+  /** The text so far ends with white space, or is empty. */
   private isSpaced = true;
   private parting = '';
 
@@ -41,7 +41,7 @@ export class RunBuffer {
     if (alt !== '' && alt.length <= 1000 && this.images.length < 100) this.images.push(alt);
   }
 
-  /** What was collected; the buffer is empty again. */
+  /** The collected runs; the buffer is empty again. */
   take(): { runs: Run[]; images: string[] } {
     this.trimEnd();
     const taken = { runs: this.runs.map(({ text, marks }) => ({ text, ...marks })), images: this.images };

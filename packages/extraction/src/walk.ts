@@ -9,7 +9,7 @@ import { type Marks, RunBuffer } from './walk.runs.ts';
 
 /** How a walk goes about. */
 interface Course {
-  /** What links are relative to. */
+  /** Base URL of links. */
   readonly base: string;
   /** Whether an element is no content; it is left out with all in it. */
   readonly drops: (element: Element) => boolean;

@@ -47,7 +47,7 @@ export const writeChatUsage = (usage: Usage): Value => ({
   completion_tokens_details: { reasoning_tokens: usage.reasoning },
 });
 
-/** What a model thought, by whichever name its server tells it. */
+/** A model's thinking, by whichever name its server tells it. */
 const thoughtOf = (message: Value): string =>
   textOf(message['reasoning_content']) ?? textOf(message['reasoning']) ?? '';
 
@@ -122,7 +122,7 @@ export class ChatReader {
   #isStarted = false;
   /** The block of text, thinking or refusal that is open. */
   #open: { type: string; index: number } | undefined;
-  /** What is open is thinking that has its signature: more of it is another thought. */
+  /** The open block is thinking that has its signature: more of it is another thought. */
   #isSigned = false;
   readonly #calls = new Map<number, number>();
   /** Choices that have begun and not finished. */

@@ -1,6 +1,6 @@
 import type { Protocol } from './protocol.ts';
 
-/** What a model takes of its protocol: models of one protocol differ, and refuse with 400 what they do not take. */
+/** Features of a protocol that a model takes: models of one protocol differ, and refuse with 400 what they do not take. */
 export interface Dialect {
   /**
    * How it thinks. `budget`: so many tokens as it is given; `adaptive`: as hard as it is told; `always`: the same, and it
@@ -25,7 +25,7 @@ export interface Dialect {
 
 /** How a request is written. */
 export interface WriteOptions {
-  /** What the model takes; undefined: by its name. */
+  /** The model's dialect; undefined: by its name. */
   dialect?: Dialect;
   /** Stands in where a client says none and the protocol wants it. */
   maxTokens?: number;
@@ -64,7 +64,7 @@ const known: Readonly<Record<'claude' | 'openai', readonly (readonly [RegExp, Pa
   ],
 };
 
-/** What a model of a protocol takes, by its name. */
+/** The dialect of a model of a protocol, by its name. */
 export function dialectOf(protocol: Protocol, model: string): Dialect {
   const rows = protocol === 'messages' ? known.claude : known.openai;
   // Resellers put the maker before the name.

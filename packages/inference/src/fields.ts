@@ -1,7 +1,7 @@
 import type { Protocol } from './protocol.ts';
 import { Untranslatable, type Value } from './values.ts';
 
-/** What becomes of a field when its request goes to a lane of another protocol. */
+/** Fields of a request by their fate on a lane of another protocol. */
 interface Fields {
   /** Another protocol says it too. */
   kept: readonly string[];

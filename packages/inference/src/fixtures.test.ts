@@ -41,7 +41,7 @@ function rewritten(protocol: Protocol, events: readonly Event[]): Reply {
 }
 
 const usageOf = ({ usage }: Reply) => usage && { input: usage.input, output: usage.output, cached: usage.cached };
-/** What every protocol has a word for: text, refusals as text, calls, addresses that text refers to. Documents have none. */
+/** Parts that every protocol can express: text, refusals as text, calls, addresses that text refers to. Documents have none. */
 const said = (blocks: readonly Block[]) => ({
   text: blocks.map((block) => (block.type === 'text' || block.type === 'refusal' ? block.text : '')).join(''),
   calls: blocks.filter(({ type }) => type === 'call'),

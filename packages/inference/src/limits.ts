@@ -43,11 +43,11 @@ export interface Bounds {
   input: number | undefined;
   /** Uses of tools at the provider, each of which reads anew. */
   uses: number;
-  /** What another protocol's effort comes to, over the limit. */
+  /** Tokens of thinking over the limit, for another protocol's effort. */
   thinking: number;
 }
 
-/** The largest limit that a request names; undefined for none. Zero is none. */
+/** The largest limit that a request names; undefined for none. Zero does not count. */
 export function limitOf(body: Value): number | undefined {
   const given = limitNames.flatMap((name) => numberOf(body[name]) ?? []).filter((one) => one > 0);
   return given.length === 0 ? undefined : Math.ceil(Math.min(Math.max(...given), mostLimit));

@@ -25,7 +25,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** What a request of messages has to say and most other protocols leave open. */
+/** Default of a field that a request of messages must set and most other protocols leave open. */
 const usualMaxTokens = 8_192;
 
 /** Reads a request of messages. Throws `Untranslatable` for what only a lane of its own protocol can do. */
@@ -147,7 +147,7 @@ function readChoice({ type, name }: Value): Conversation['choice'] {
   return type === 'tool' ? { name: textOf(name) ?? '' } : undefined;
 }
 
-/** What stands in for a format that this protocol cannot be asked for. */
+/** System text in place of a format that this protocol cannot be asked for. */
 const jsonOnly = 'Answer with one JSON object and nothing else.';
 
 /** Writes a conversation as a request of messages. `maxTokens` stands in where the client says none; default 8,192. */
@@ -163,7 +163,7 @@ export function writeMessagesRequest(conversation: Conversation, model: string, 
   };
   return {
     model,
-    // What a client asks for is its answer; thinking comes on top.
+    // The client's limit is for the answer; thinking comes on top.
     max_tokens: (conversation.maxTokens ?? maxTokens) + tokens,
     messages: messages.map(writeMessage).filter(({ content }) => (content as unknown[]).length > 0),
     ...(system !== '' && { system }),

@@ -77,7 +77,7 @@ export class MessagesWriter {
     return events.flatMap((event) => this.#step(event as Step));
   }
 
-  /** What an upstream forgot to close. */
+  /** Closes the blocks that an upstream left open. */
   #rest(): string[] {
     const frames: string[] = [];
     while (this.#current !== undefined) frames.push(...this.#step({ type: 'close', index: this.#current }));

@@ -4,7 +4,7 @@ import type { Source, Value } from './values.ts';
 export interface Citation {
   url?: string;
   title?: string;
-  /** What stands there. */
+  /** The quoted text. */
   quote?: string;
   /** Characters of the text that refer to it. */
   start?: number;
@@ -47,9 +47,9 @@ export interface Tool {
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 export type Effort = (typeof efforts)[number];
 
-/** What a client asks a model, in no protocol's own words. */
+/** A client's request to a model, in no protocol's own words. */
 export interface Conversation {
-  /** What the system says before the first turn. */
+  /** The system prompt, before the first turn. */
   system: string;
   messages: Message[];
   tools: Tool[];
@@ -105,12 +105,12 @@ export interface Reply {
   extra?: Value;
 }
 
-/** What a stream opens a block with. */
+/** The start of a block in a stream. */
 export type Opening =
   | { type: 'text' | 'thinking' | 'refusal' }
   | { type: 'call'; id: string; name: string }
   | { type: 'redacted'; data: string }
-  /** What no other protocol has a word for. */
+  /** A block that no other protocol has a word for. */
   | { type: 'other' };
 
 /** A step of a streamed answer. `index` counts blocks; blocks may be open side by side. */

@@ -54,7 +54,7 @@ export class ReplyReader {
     }
   }
 
-  /** What came so far, as one answer. */
+  /** The answer so far. */
   get reply(): Reply {
     const blocks = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => block);
     for (const block of blocks) if (block.type === 'call' && block.input === '') block.input = '{}';

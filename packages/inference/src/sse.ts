@@ -18,7 +18,7 @@ const cr = 13;
 export class SseReader {
   #parts: Buffer[] = [];
   #kept = 0;
-  /** What the scan knows: the line so far is empty, the last byte was a CR. */
+  /** State of the scan: the line so far is empty, the last byte was a CR. */
   #isEmptyLine = true;
   #isAfterCr = false;
   /** The frame was ended by a CR: an LF that follows belongs to it. */

@@ -12,7 +12,7 @@ export interface Translated {
   dropped: string[];
 }
 
-/** What a lane is asked with. */
+/** The lane that a request goes to. */
 export interface Target {
   protocol: Protocol;
   model: string;
@@ -23,7 +23,7 @@ export interface Target {
 
 type Field = 'temperature' | 'topP' | 'topK' | 'seed' | 'stop' | 'effort' | 'thinkingTokens' | 'choice';
 
-/** What the client calls what a lane does not take. */
+/** The client's names of fields that a lane may not take. */
 const names: Readonly<Record<Protocol, Readonly<Record<Field, string>>>> = {
   chat: namesWith({ stop: 'stop', effort: 'reasoning_effort' }),
   messages: namesWith({ stop: 'stop_sequences', effort: 'thinking' }),

@@ -4,13 +4,13 @@ export type Value = Readonly<Record<string, unknown>>;
 /** True for an object that is neither null nor an array. */
 export const isObject = (value: unknown): value is Value =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** The value as an object; what is none is empty. */
+/** The value as an object; empty for anything else. */
 export const objectOf = (value: unknown): Value => (isObject(value) ? value : {});
-/** The value as a list of objects; what is none of them is left out. */
+/** The objects of a list; leaves out other entries. */
 export const objectsOf = (value: unknown): Value[] => (Array.isArray(value) ? value.filter(isObject) : []);
 /** The value as text; undefined for anything else. */
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-/** What a value calls its own type, for a message. */
+/** The name of a value's own type, for a message. */
 export const typeName = (value: unknown): string => textOf(value)?.slice(0, 60) ?? 'unknown';
 /** The value as a number; undefined for anything else. */
 export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
@@ -20,7 +20,7 @@ const mostCount = 1_000_000_000;
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.round(value), mostCount) : 0;
 
-/** What a request asks for and the protocol of the lane cannot say. `field` is the path in the client's request. */
+/** A request asks for something that the lane's protocol cannot express. `field` is the path in the client's request. */
 export class Untranslatable extends Error {
   override name = 'Untranslatable';
   readonly field: string;
@@ -46,7 +46,7 @@ export function sourceOf(url: string): Source {
 export const urlOf = (source: Source): string =>
   'url' in source ? source.url : `data:${source.mime};base64,${source.data}`;
 
-/** JSON text as a value; undefined for what is none. */
+/** JSON text as a value; undefined for invalid JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

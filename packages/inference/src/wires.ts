@@ -35,7 +35,7 @@ export interface Wire {
   writeRequest(conversation: Conversation, model: string, options?: WriteOptions): Value;
   readReply(body: Value): Reply;
   writeReply(reply: Reply, created: number): Value;
-  /** What a whole answer says that it took. */
+  /** Usage that a whole answer reports. */
   readUsage(body: Value): Usage | undefined;
   reader(): StreamReader;
   writer(options: { created: number; tellsUsage: boolean }): StreamWriter;

@@ -4,7 +4,7 @@ import { sketchOf } from './sketch.ts';
 import { textHash, textPrefix } from './text.ts';
 import { overlap, pairsOf, wordsOf } from './words.ts';
 
-/** What a text is found again by. */
+/** Index entry that finds a text again. */
 export interface Description {
   /** SHA-256 of the normalized text. */
   textHash: Uint8Array;
@@ -17,7 +17,7 @@ export interface Description {
   hashes: Uint8Array;
 }
 
-/** What is done off the main thread. */
+/** Functions that run off the main thread. */
 export const work = {
   describe(text: string): Description {
     const words = wordsOf(text);

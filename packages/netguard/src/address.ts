@@ -17,7 +17,7 @@ const denied = [
 /** The only part of IPv6 that is routed in public; ipaddr.js calls more than it `unicast`. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** An address in its one spelling; undefined when the text is none. IPv4 in IPv6 stays IPv6. */
+/** An address in its one spelling; undefined for other text. IPv4 in IPv6 stays IPv6. */
 export function canonicalAddress(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : ipaddr.parse(text).toString();
 }

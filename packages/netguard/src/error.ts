@@ -10,7 +10,7 @@ const messages: Record<OutboundFailure, string> = {
   timeout: 'the server did not answer in time',
 };
 
-/** For whoever looks for the fault: which part of the way there it is. */
+/** Tells a person who looks for the fault which stage failed. */
 const stages: Record<OutboundStage, Record<Exclude<OutboundFailure, 'refused'>, string>> = {
   name: { failed: "the server's name was not found", timeout: "the server's name was not found in time" },
   connect: { failed: 'the server took no connection', timeout: 'the server took no connection in time' },

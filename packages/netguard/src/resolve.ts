@@ -8,7 +8,7 @@ export interface Timer {
   after(ms: number, work: () => void): () => void;
 }
 
-/** Answers every address of a name; throws when there is none. */
+/** Answers every address of a name; throws when it has none. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 const dnsMs = 2_000;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { isPublicAddress } from './address.ts';
 import { refused } from './error.ts';
 
-/** What the operator allows (settings `SVC_FETCH_ALLOW_HOSTS` and `SVC_FETCH_PORTS`). */
+/** Rules of the operator (settings `SVC_FETCH_ALLOW_HOSTS` and `SVC_FETCH_PORTS`). */
 export interface OutboundRules {
   readonly fetchAllowHosts: readonly string[];
   readonly fetchPorts: readonly number[];

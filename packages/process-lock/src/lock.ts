@@ -10,7 +10,7 @@ export interface Lock {
   release(): void;
 }
 
-/** What came of taking a lock: the lock, or the pid of the process that holds it, where the file names one. */
+/** Result of taking a lock: the lock, or the pid of the process that holds it, where the file names one. */
 export type Taken = { lock: Lock; holder?: undefined } | { lock?: undefined; holder: number | undefined };
 
 interface Holder {

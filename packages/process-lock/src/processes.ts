@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** A process, told apart from a later one of the same number. */
 export interface ProcessId {
   pid: number;
-  /** What `processStart` answers for it. */
+  /** The answer of `processStart` for it. */
   started: string;
 }
 

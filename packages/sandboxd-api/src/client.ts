@@ -57,14 +57,14 @@ interface Call {
 
 /** A request that gets no answer for this long has none: a create may wait for an image for two minutes. */
 const silenceMs = 180_000;
-/** What a node knows at once. */
+/** Timeout of a call that a node answers at once. */
 const askMs = 3_000;
 const endMs = 30_000;
-/** Beyond a command's own time: what ends it, and its outputs' hashes. */
+/** Beyond a command's own time: its end, and its outputs' hashes. */
 const aroundMs = 60_000;
 const connectMs = 10_000;
 
-/** What sandboxd of one machine does, by its socket. Every call throws `NodeFailure`. */
+/** Client of one machine's sandboxd, over its socket. Every call throws `NodeFailure`. */
 export class NodeClient {
   readonly socketPath: string;
   readonly #agent = new Agent({ keepAlive: true });
@@ -180,7 +180,7 @@ export class NodeClient {
     request.setTimeout(call.silenceMs ?? silenceMs, () => request.destroy(new Error('no answer in time')));
     let sendFailure: unknown;
     if (call.body) {
-      // What the source fails with is what the caller must hear, not the broken connection that follows.
+      // The caller must hear the source's error, not that of the broken connection that follows.
       pipeline(call.body, request).catch((error: unknown) => {
         sendFailure = error;
       });

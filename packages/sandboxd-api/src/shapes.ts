@@ -1,5 +1,5 @@
 /**
- * What the gateway and sandboxd, the node agent that holds the sandboxes of one machine, say to each other: JSON over
+ * The API between the gateway and sandboxd, the node agent that holds the sandboxes of one machine: JSON over
  * HTTP on a Unix socket. The table of routes stands in `apps/sandboxd/README.md`.
  */
 import {
@@ -93,7 +93,7 @@ export type ExecEvent =
 export const codeRequest = z.object({ code: z.string(), timeout_ms: z.int() });
 export type CodeRequest = z.infer<typeof codeRequest>;
 
-/** What a cell of the Python kernel did, and whether the workspace changed; one of the version before says less. */
+/** Result of a cell, and whether the workspace changed; a node of the version before answers fewer fields. */
 export type CodeResult = Omit<z.infer<typeof codeResult>, 'truncated'> & {
   truncated?: ('stdout' | 'stderr')[];
   changed?: boolean;
@@ -143,7 +143,7 @@ export interface ImageStatus {
   state: 'absent' | 'building' | 'ready' | 'failed';
   /** 0 to 1 while it is built. */
   progress: number;
-  /** What is being done, or why it failed, in one line. */
+  /** The current step, or why the build failed, in one line. */
   step: string;
   digest?: string;
   bytes?: number;
@@ -153,7 +153,7 @@ export interface ImageStatus {
 export interface NodeStatus {
   /** Stays the same over restarts. */
   id: string;
-  /** What each backend can do here; `reason` says what to do where it cannot run. */
+  /** State of each backend here; `reason` says what to do where it cannot run. */
   backends: Record<Backend, { available: boolean; reason?: string }>;
   images: ImageStatus[];
   /** Sandboxes that may run at once, and how many do, the warm ones that wait not among them. */

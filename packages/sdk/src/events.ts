@@ -48,7 +48,7 @@ async function* parse(body: ReadableStream<Uint8Array>, onActivity?: () => void)
   }
 }
 
-/** What a stream brings; not every browser iterates it by itself. Who stops reading ends it. */
+/** The chunks of a stream; not every browser iterates it by itself. A caller that stops reading ends it. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   try {

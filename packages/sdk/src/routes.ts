@@ -1,6 +1,6 @@
 import rows from './routes.json' with { type: 'json' };
 
-/** What a call needs to know of a route; written from the contract by `npm run generate`. */
+/** The properties of a route that a call needs; written from the contract by `npm run generate`. */
 export interface RouteRow {
   method: string;
   /** As in the contract: `{name}`, and `{name*}` for the rest of a path. */

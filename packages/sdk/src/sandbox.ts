@@ -7,11 +7,11 @@ type Sandboxes = Client['sandboxes'];
 type SandboxRecord = Awaited<ReturnType<Sandboxes['get']>>;
 type Body<V extends 'create' | 'exec' | 'runCode'> = RouteInput<Contract['sandboxes'][V]>['body'];
 
-/** What a sandbox is made with; every field has a default. */
+/** Options of a new sandbox; every field has a default. */
 export type SandboxOptions = Body<'create'>;
-/** What a command ran into: exit code, output, and the receipt. */
+/** Result of a command: exit code, output, and the receipt. */
 export type ExecResult = Awaited<ReturnType<Sandboxes['exec']>>;
-/** What a cell of the Python kernel did. */
+/** Result of a cell of the Python kernel. */
 export type CodeResult = Awaited<ReturnType<Sandboxes['runCode']>>;
 /** How a command runs. */
 export type CommandOptions = Omit<Body<'exec'>, 'cmd' | 'shell' | 'language' | 'code'> & {

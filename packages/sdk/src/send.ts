@@ -19,7 +19,7 @@ export interface CallOptions {
   onActivity?: () => void;
 }
 
-/** What a call gives. */
+/** Input of a call. */
 export interface Input {
   params?: Record<string, string | number>;
   query?: Record<string, unknown>;
@@ -30,7 +30,7 @@ export interface Input {
 interface Answer {
   response: Response;
   readonly done: () => void;
-  /** What a failed reading of the body was. */
+  /** The error for a failed reading of the body. */
   readonly failure: (cause: unknown) => unknown;
 }
 

@@ -58,11 +58,11 @@ const longest = 200;
 const everyWeek = 0b111110;
 const lastWeek = 0b1000000;
 
-/** What is wrong with an expression, for the caller who wrote it. */
+/** An error in an expression, for the caller who wrote it. */
 class CronFault extends Error {}
 
 /**
- * What is wrong with a cron expression, or undefined when nothing is. Five fields, six with seconds first, or a macro
+ * The error in a cron expression; undefined for a valid one. Five fields, six with seconds first, or a macro
  * such as `@daily`; one that never fires is wrong too. Never throws.
  */
 export function cronError(expr: string): string | undefined {

@@ -3,7 +3,7 @@ import { type Pattern, patternOf } from './pattern.ts';
 import type { SkipDays, TimedTrigger } from './types.ts';
 import { defaultZone, type Span, spanAfter, spanAt } from './zone.ts';
 
-/** What bears on a schedule's slots besides its trigger; instants are milliseconds since the epoch. */
+/** Options of a schedule's slots besides its trigger; instants are milliseconds since the epoch. */
 export interface SlotOptions {
   /** An interval's slots are whole intervals after this instant. */
   anchor: number;
@@ -65,7 +65,7 @@ export function missedSlots(trigger: TimedTrigger, options: SlotOptions & { from
   }
 }
 
-/** What `hasClockChange` needs to see slots that a clock change took away. */
+/** Options that let `hasClockChange` see slots that a clock change took away. */
 export interface LostSlotOptions {
   /** Where the search of the slots began; their first one when absent. */
   after?: number | undefined;

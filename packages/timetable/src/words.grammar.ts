@@ -2,7 +2,7 @@ import { inPeriod, isNumeric, Reader, type Time } from './words.clock.ts';
 import type { Period, Token, Unit } from './words.lexicon.ts';
 import { range } from './words.tokens.ts';
 
-/** What a phrase says; each part at most once. */
+/** Meaning of a phrase; each part at most once. */
 export interface Meaning {
   every?: { count: number; unit: Unit };
   weekdays?: readonly number[];

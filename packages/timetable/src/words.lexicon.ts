@@ -1,4 +1,4 @@
-/** What a word of either language means. */
+/** Meaning of a word of either language. */
 export type Token =
   | { is: 'number'; value: number }
   | { is: 'ordinal'; value: number }
@@ -183,6 +183,6 @@ for (const [language, numbers] of small.entries()) {
   }
 }
 
-/** What phrases of up to `longestPhrase` words mean. */
+/** Meaning of phrases of up to `longestPhrase` words. */
 export const lexicon: ReadonlyMap<string, Token> = words;
 export const longestPhrase = 4;

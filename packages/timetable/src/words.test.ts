@@ -110,7 +110,7 @@ const phrases: Record<string, string | number | null> = {
   'în weekend la 11': '0 11 * * 0,6',
   lunar: '0 0 1 * *',
 
-  // What no trigger says exactly, or what contradicts itself.
+  // Phrases that no trigger can say exactly, or that contradict themselves.
   'every other friday': null,
   'every second friday': null,
   'every 2 weeks on friday': null,

@@ -15,7 +15,7 @@ function normalize(text: string): string {
 const piece =
   /(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)|(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)|(\d{1,2})[:.h](\d{2})(?!\d)\s?(?:([ap])\.?m\.?(?![a-z]))?|(\d{1,2})\s?([ap])\.?m\.?(?![a-z])|(\d{1,2})(?:st|nd|rd|th)(?![a-z])|(\d{1,6})(?![a-z\d])|([a-z]+(?:-(?:amiaza|masa|[a-z]+))?(?:'[a-z]+)?|@|&|-)|([,.;!?])/y;
 
-/** Parts of a normalised text; undefined when it holds anything that is none. Words are still text. */
+/** Parts of a normalised text; undefined when it holds anything else. Words are still text. */
 function pieces(text: string): (Token | string)[] | undefined {
   const found: (Token | string)[] = [];
   for (let at = 0; at < text.length; ) {

@@ -29,7 +29,7 @@ interface WordOptions {
   tz: string;
 }
 
-/** What words mean; `isMoved`: the clock of that day does not show their time, and the trigger is at the end of its gap. */
+/** Meaning of words; `isMoved`: the clock of that day skips their time, and the trigger is at the end of its gap. */
 interface Read {
   trigger: TimedTrigger;
   isMoved: boolean;

@@ -78,7 +78,7 @@ function fitting(page: PageIndex, block: Span, asked: Span, room: number): Span 
   if (length(from, to) > room)
     return clauses(page, { start: sentences[from]?.start ?? 0, end: sentences[to]?.end ?? 0 }, asked, room);
   const own = to;
-  // What follows may deny it, so it comes first.
+  // The following text may deny it, so it comes first.
   while (to + 1 < sentences.length && length(from, to + 1) <= room) to += 1;
   while (from > 0 && length(from - 1, to) <= room) from -= 1;
   const next = sentences[to + 1];

@@ -7,7 +7,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** What stands on its own on a page: a line, or some that were wrapped. */
+/** A block of a page: a line, or some that were wrapped. */
 interface Block extends Span {
   /** Blocks that say what it is: headings, the sentence before a list, the head of a table. */
   readonly above: readonly number[];

@@ -23,7 +23,7 @@ export function sentenceEnds(block: string): number[] {
 }
 
 function isEnd(block: string, at: number, end: number, sign: string): boolean {
-  // What goes on in lower case is the same sentence, whatever the sign: "Yahoo! was".
+  // Text that goes on in lower case is the same sentence, whatever the sign: "Yahoo! was".
   if (/^\s+["“„‘«([]*\p{Ll}/u.test(block.slice(end, end + 8))) return false;
   if (!sign.startsWith('.') || sign.startsWith('..')) return true;
   const word = /[\p{L}\p{N}.-]*$/u.exec(block.slice(Math.max(0, at - 12), at))?.[0] ?? '';

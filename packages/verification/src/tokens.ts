@@ -9,7 +9,7 @@ export interface Token {
 
 /** Characters that show nothing: the soft hyphen, joiners, marks of order. */
 const invisible = '\\u00ad\\u200b-\\u200f\\u2060\\ufeff';
-/** What stays inside of a word or number when more of it follows: 3.14, 12:30, it's, example.org. */
+/** Signs that stay inside of a word or number when more of it follows: 3.14, 12:30, it's, example.org. */
 const inner = `[.,:'’](?=[${invisible}]*[\\p{L}\\p{N}])`;
 const word = `[\\p{L}\\p{N}](?:[\\p{L}\\p{N}\\p{M}${invisible}]|${inner})*`;
 /** A sign before a number, where no word stands before it: -5, but not 2010-2014. */

@@ -2,7 +2,7 @@ import { type Answer, answerAt } from './answers.ts';
 import { blockAt, indexPage, type Outline, type PageIndex, sentencesIn, type Span } from './page.ts';
 import { isMultiplier, isNumeric, isSign, type Token, tokensOf } from './tokens.ts';
 
-/** A longer snippet is none; engines send 300 characters or so. */
+/** A longer snippet does not count; engines send 300 characters or so. */
 const mostSnippetChars = 2_000;
 /** A shorter snippet is found anywhere, and says nothing. */
 const leastTokens = 3;
@@ -12,7 +12,7 @@ const leastAlone = 8;
 const leastFragment = 3;
 
 /**
- * What a page says where a snippet stands on it: whole sentences, with what belongs to them. Each fragment between ellipses
+ * The text of a page where a snippet stands: whole sentences, with what belongs to them. Each fragment between ellipses
  * must stand there token by token, in the page's order and in one block, so no number, date, currency or negation can differ.
  * Undefined: it does not stand there, or is too short to tell (design: tools, Search).
  */
@@ -48,7 +48,7 @@ function answerTo(page: PageIndex, fragments: readonly Fragment[], isShort: bool
 export const standsOn = (pageText: string, snippet: string, outline?: Outline): boolean =>
   verifySnippet(indexPage(pageText, outline), snippet) !== undefined;
 
-/** What stands between two ellipses or bars. */
+/** The text between two ellipses or bars. */
 interface Fragment {
   readonly tokens: readonly Token[];
   /** A title, a site's name or a date that an engine puts beside a snippet. */

@@ -51,7 +51,7 @@ function done(parts: readonly string[], truncated: boolean): Rendered {
   return { content, chars: content.length, truncated };
 }
 
-/** What of a block fits into `room` units. */
+/** The part of a block that fits into `room` units. */
 function part(block: Block, text: string, format: PageFormat, room: number): string {
   if (room <= 0) return '';
   if (format !== 'html') return cut(text, room);
