@@ -6,7 +6,7 @@ import { freePort } from './lib/processes.ts';
 import { type DearCall, dearestCalls, type Document } from '../e2e/attacks/dearest.ts';
 
 const askedMs = 50;
-/** What the delay shows of a thread that does nothing: its timer's own resolution. */
+/** Delay of an idle thread: its timer's own resolution. */
 const restMs = 10;
 const shownMost = 15;
 

@@ -34,7 +34,7 @@ await bench('files', { writes: 200, requests: 300 }, async ({ writes, requests }
     const call = caller(platform);
     const { id } = (await (await call('POST', '', JSON.stringify({ backend }))).json()) as { id: string };
     say(`${backend}: ${writes} small files`);
-    // What runs for the first time is compiled first, and clamd is started: neither is what is measured.
+    // The first run compiles the code and starts clamd: the figures leave both out.
     await durations(writes, (n) => call('PUT', `/${id}/files/out/first-${n % 2}`, randomBytes(1024)));
     await once(() => call('GET', `/${id}/artifacts`));
     const small = await durations(writes, (n) => call('PUT', `/${id}/files/small/${n}`, randomBytes(1024)));

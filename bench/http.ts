@@ -12,7 +12,7 @@ interface Server {
   readonly port: number;
 }
 
-/** What all rounds of one server saw: the median of each figure, failures added up. */
+/** Result of all rounds of one server: the median of each figure, failures added up. */
 type Summary = Pick<Load, 'perSecond' | 'p50' | 'p99' | 'failed'> & { readonly rounds: readonly Load[] };
 
 const paths = { 'authenticated GET': '/v1/devices', '/health': '/health' };

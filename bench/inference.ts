@@ -1,4 +1,4 @@
-// What the gateway adds to a request of a model: latency and requests a second beside @portkey-ai/gateway, with the same
+// The gateway's overhead on a model request: latency and requests a second beside @portkey-ai/gateway, with the same
 // provider behind both; many streams at once, their memory; the cost of a translation.
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -81,7 +81,7 @@ await bench('inference', { seconds: 4, rounds: 5, streams: 1_000, chunks: 200, l
   return { rows, targets };
 });
 
-/** What streams cost, and how fast one ends whose client left. */
+/** Measures the cost of streams, and how fast one ends whose client left. */
 async function streamed(
   svc: Server,
   {

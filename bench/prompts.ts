@@ -156,7 +156,7 @@ async function matchLong(sql: Sql, random: () => number): Promise<{ latencies: n
   return { latencies, heldMs: Math.round(delay.max / 1e6) };
 }
 
-/** What there would be without a search: every open prompt is read and compared. */
+/** The alternative without a search: every open prompt is read and compared. */
 async function scan(sql: Sql, account: string, turns: readonly Turn[]): Promise<number[]> {
   const latencies: number[] = [];
   for (const { text } of turns) {

@@ -10,7 +10,7 @@ import { densityOf, imageOf, images, nodeIn, waitForPool, warm } from './lib/san
 import { median, percentile } from './lib/stats.ts';
 
 const run = promisify(execFile);
-/** What the design asks of a fork of `count`, ms. */
+/** Limit of the design for a fork of `count`, ms. */
 const forkLimit = (count: number): number => 300 + 160 * count;
 
 /** Durations of what succeeded, ms, and how many did not. */

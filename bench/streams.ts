@@ -45,7 +45,7 @@ async function measure(server: Server, streams: number, settle: number) {
   return { before, after, closed, openMs, failed, each: ((after - before) * 1.024) / open.length };
 }
 
-/** What the process holds after `seconds`, KiB: the least of the last five, as garbage waits for a collection. */
+/** Memory of the process after `seconds`, KiB: the least of the last five, as garbage waits for a collection. */
 async function settled(pid: number, seconds: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   await delay(Math.max(0, seconds - 5) * 1_000);

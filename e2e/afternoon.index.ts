@@ -33,7 +33,7 @@ export interface PackageIndex extends AsyncDisposable {
   readonly host: string;
   readonly pypi: string;
   readonly npm: string;
-  /** What the platform has to allow for it. */
+  /** Settings that let the platform reach it. */
   readonly settings: Record<string, string>;
 }
 
@@ -75,7 +75,7 @@ export async function openIndex(): Promise<PackageIndex> {
   };
 }
 
-/** What the registry answers; packages are fetched through here too. */
+/** Passes on the registry's answer; packages are fetched through here too. */
 async function mirror(path: string, own: string, response: ServerResponse): Promise<void> {
   try {
     const answer = await fetch(`${registry}${path}`);

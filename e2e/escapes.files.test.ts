@@ -12,7 +12,7 @@ import {
 } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
 
 const skip = process.env['SVC_TEST_SANDBOXD'] === undefined ? 'no sandboxes on this machine' : false;
-/** What guards the files is the same for both; on gVisor it takes twice as long. */
+/** Both backends guard files in the same way; gVisor takes twice as long. */
 const backends = process.env['SVC_TEST_ESCAPES'] === 'all' ? ['v1', 'v2'] : ['v1'];
 /** Rounds of a race; more of them find no more (each is a few openings of a path that changes meanwhile). */
 const rounds = 60;

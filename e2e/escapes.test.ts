@@ -17,7 +17,7 @@ interface Attempt {
   name: string;
   shell?: string;
   python?: string;
-  /** What is run afterwards, when the try is over, to see what it left. */
+  /** A command run after the try, to see what it left. */
   then?: string;
   egress?: 'allowlist';
   /** Its own sandbox may end of it; nobody else's may. */
@@ -109,7 +109,7 @@ describe('what code in a sandbox tries', { skip }, () => {
       async function attack(attempt: Attempt): Promise<void> {
         const mode = attempt.egress ?? 'none';
         const box = await attackerOf(mode);
-        // What an attempt before this one is to blame for.
+        // Drops the hits of earlier attempts.
         world.hits();
         const values = { ...world.values, socket: node.socket };
         const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (all, name) => (values as Json)[name] ?? all);

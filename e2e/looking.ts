@@ -48,7 +48,7 @@ export function filesOf(dataDir: string): Record<string, string> {
   return found;
 }
 
-/** What commands could change in the database: its migrations and facts. */
+/** The migrations of the database, which commands could change. */
 export async function schemaOf(dataDir: string): Promise<unknown[]> {
   return asked(dataDir, 'select name, applied_at from kernel.migrations order by name');
 }

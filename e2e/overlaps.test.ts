@@ -169,7 +169,7 @@ while :; do sleep 0.02; done`;
       const next = await runNow(id);
       if (stalls === 1) line.stall();
       if (stalls === 0) {
-        // The other machine took a run that was due later: the successor was not to be had.
+        // The other machine took a run that was due later: the successor was unavailable to it.
         const other = markers[1 - at] ?? assert.fail('no marker');
         const marker = await runNow(other);
         await until(async () => (await runOf(other, marker)).state === 'succeeded', `round ${round}: the marker`);

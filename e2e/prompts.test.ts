@@ -24,7 +24,7 @@ import {
   temporaryFolder,
 } from './platform.ts';
 
-/** The command line of a process; empty when there is none. */
+/** The command line of a process; empty when the process is gone. */
 function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -100,7 +100,7 @@ describe('a prompt over two gateways and a daemon', () => {
       device: { id: phone, name: 'phone', platform: 'phone' },
     });
   const phone = randomUUID();
-  /** What a test waits for survives a gateway that is killed meanwhile. */
+  /** Waits for a condition even across a gateway that is killed meanwhile. */
   const eventually = (ready: () => Promise<boolean>) => until(() => ready().catch(() => false));
 
   const startDaemon = async (at: number): Promise<Running> => {
@@ -255,7 +255,7 @@ describe('a prompt over two gateways and a daemon', () => {
       events.flatMap(({ turn_id, type }) => (turn_id === waits ? [type] : [])),
       ['message', 'turn_end'],
     );
-    // What runs when the account is suspended ends at once, and is told of when it may run again.
+    // A prompt that runs when the account is suspended ends at once, and is reported when it may run again.
     await client.sessions.sendControl({ params, body: { type: 'send', text: 'Hangs last', target_device_id: box } });
     await eventually(async () => readFileSync(join(project, 'prompt.txt'), 'utf8') === 'Hangs last');
     const admin = async (act: string): Promise<void> => {

@@ -25,7 +25,7 @@ class Page(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(('127.0.0.1', 3000), Page).serve_forever()`;
 
 /**
- * What a page tries against another preview, whose addresses it knows: to fetch it, to look into it in a frame, to find its
+ * The attack of a page on another preview, whose addresses it knows: to fetch it, to look into it in a frame, to find its
  * cookies and storage in its own, and to plant a cookie there.
  */
 const attack = (own: string, path: string): string => `(async () => {

@@ -73,7 +73,7 @@ describe('the skills of sandboxes', { skip: withoutSandboxes }, () => {
     }
     return left;
   };
-  /** What `check` says of a file that it finds a problem in. */
+  /** Output of `check` on a file with a problem. */
   const problemOf = async (box: { id: string }, file: string): Promise<string> => {
     const { exit_code, stdout } = await p.exec(box, { shell: `${checker} ${file}`, timeout_seconds: 300 });
     assert.equal(exit_code, 1, stdout);

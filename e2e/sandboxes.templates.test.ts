@@ -114,7 +114,7 @@ describe('the templates', { skip: withoutSandboxes }, () => {
         .waitForSelector('.noVNC_connected canvas', { timeout: 60_000 })
         .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
       const picture = await painted(page);
-      // What is typed there arrives in the sandbox.
+      // Keys typed there arrive in the sandbox.
       await page.locator('canvas').click({ position: { x: 640, y: 300 } });
       await page.keyboard.type('echo typed > /workspace/typed\n', { delay: 20 });
       const typed = await p.exec(box, 'for i in $(seq 100); do [ -s typed ] && break; sleep 0.1; done; cat typed');

@@ -110,7 +110,7 @@ describe('schedules on real machines', () => {
   });
 
   test('a native slot that comes while the platform is away is run by the machine, once, and stands in the history', async () => {
-    // The crontab of whoever runs this test stays as it is.
+    // The tester's crontab stays as it is.
     const tools = join(folder.path, 'tools');
     mkdirSync(tools, { recursive: true });
     const table = join(tools, 'table');

@@ -8,7 +8,7 @@ import { recipes } from '../apps/sandboxd/src/images/recipes.ts';
 
 const keptMs = 24 * 3_600_000;
 
-/** Where an image with further packages of Debian is, or why there is none here. */
+/** The place of an image with further packages of Debian, or the reason why it is missing. */
 export type TestImage = { images: string } | { missing: string };
 
 /**

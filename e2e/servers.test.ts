@@ -196,7 +196,7 @@ describe('servers of Debian as they are shipped, by preview in a browser', { ski
       await page.keyboard.press('Control+s');
       await page.waitForFunction('window.Jupyter.notebook.dirty === false');
       assert.match(await sh(box, 'cat nb/tide.ipynb'), /it is 42/);
-      // What is not installed, as on any machine.
+      // The widgets are not installed, as on any machine.
       assert.deepEqual(
         failures.filter((line) => !line.includes('/nbextensions/widgets/')),
         [],

@@ -12,7 +12,7 @@ const steps = Number(process.env['SVC_TEST_STEPS'] ?? 4);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
 const sandboxd = withoutSandboxes ? undefined : testSandboxes();
 
-/** What the model knows of an account; the platform has to agree, on both gateways. */
+/** The model's state of an account; the platform has to agree, on both gateways. */
 interface Person {
   id: string;
   email: string;
@@ -81,7 +81,7 @@ describe(`standing of accounts over two gateways that are killed, seed ${seed}`,
 
   const runsOf = async ({ id }: Person): Promise<number> =>
     (await asked(dataDir, `select 1 from scheduler.runs where account_id = '${id}' and state <> 'skipped'`)).length;
-  /** What costs or runs of an account now. */
+  /** Active or billed resources of an account now. */
   const lively = async ({ id }: Person): Promise<string[]> => {
     const found = await asked(
       dataDir,

@@ -9,7 +9,7 @@ import { until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
 import { freePort, killAll, noSandboxes, run, startPlatform, temporaryFolder } from './platform.ts';
 
-/** What makes a start fail, at one point of it after the other. */
+/** Faults that make a start fail, at one point of it after the other. */
 const faults: Record<string, (dataDir: string) => Promise<Record<string, string>>> = {
   'a port that is in use': async () => ({ SVC_PORT: '1', SVC_HOST: '203.0.113.1' }),
   'a schema of a newer version': async (dataDir) => {

@@ -6,7 +6,7 @@ import { openDatabase, type Sql } from '../apps/server/src/kernel/db/db.ts';
 import { migrate } from '../apps/server/src/kernel/db/migrate.ts';
 import { http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../apps/server/src/testing.ts';
 
-/** What a platform of an earlier version kept: `upgrade/README.md` says how it was made. */
+/** Data that a platform of an earlier version kept: `upgrade/README.md` says how it was made. */
 interface Kept {
   commit: string;
   master_key: string;
@@ -25,7 +25,7 @@ interface Kept {
 
 const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'upgrade/before-hardening.json'), 'utf8')) as Kept;
 const migrationsDir = join(import.meta.dirname, '../apps/server/migrations');
-/** What an upgrade forgets on purpose: answers that were shown once. */
+/** Rows that an upgrade drops on purpose: answers that were shown once. */
 const forgotten = (table: string, row: Record<string, unknown>): boolean =>
   table === 'kernel.idempotency' && ['keys.create', 'heartbeats.create'].includes(String(row['route']));
 

@@ -61,7 +61,7 @@ Generated from the contract by \`npm run generate\`.
 ${scopes.join('\n')}
 `;
 
-/** What the SDK has to know of a route at run time: the schemas stay here. */
+/** The properties of a route that the SDK needs at run time: the schemas stay here. */
 function routeRow({ method, path, takes, answers, query, idempotent }: Route): RouteRow {
   const statuses = answers.kind === 'json' ? Object.keys(answers.statuses).map(Number) : [];
   const records = statuses.filter((status) => status >= 300);

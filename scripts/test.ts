@@ -32,7 +32,7 @@ const { values: options, positionals: named } = parseArgs({
 const { root } = options;
 /** How long the run's own node and database may take to end. */
 const ownEndMs = 60_000;
-/** What a test may take, unless it says otherwise: of whole programs more, on a busy machine too. */
+/** Timeout of a test, unless it says otherwise: longer for whole programs, on a busy machine too. */
 const insideMs = Number(options['test-ms'] ?? 120_000);
 const outsideMs = Number(options['test-ms'] ?? 300_000);
 /** Ends what is open after the last test of a lane; with the time to name it, less than 10 s. */
@@ -47,7 +47,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 const files = tracked
   .toString()
   .split('\n')
-  // What a test makes a feature of is run there.
+  // A test makes a feature of these files and runs them there.
   .filter((file) => file !== '' && !file.startsWith('scripts/example/files/'))
   .filter((file) => named.length === 0 || named.some((name) => file.includes(name)))
   .sort();

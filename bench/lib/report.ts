@@ -13,7 +13,7 @@ export interface Target {
   readonly met: boolean;
 }
 
-/** What a benchmark found. */
+/** Result of a benchmark. */
 export interface Findings {
   readonly rows: readonly Row[];
   readonly targets: readonly Target[];

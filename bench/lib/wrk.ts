@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What one run of wrk saw; latencies in milliseconds. */
+/** Result of one run of wrk; latencies in milliseconds. */
 export interface Load {
   readonly perSecond: number;
   readonly p50: number;
@@ -19,7 +19,7 @@ export interface LoadOptions {
   readonly headers?: Record<string, string>;
   /** Requests a second over all connections, at random distances; undefined: as many as are answered. */
   readonly rate?: number;
-  /** What is sent by POST; undefined: GET. */
+  /** Body of a POST; undefined: GET. */
   readonly body?: string;
 }
 

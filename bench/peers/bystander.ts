@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, fetch } from 'undici';
 import { percentile } from '../lib/stats.ts';
 
-/** What a bystander met, milliseconds. */
+/** Result of a bystander; times in milliseconds. */
 export interface Met {
   chatP99: number;
   writeP99: number;

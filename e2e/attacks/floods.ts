@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { World } from './world.ts';
 
-/** What a flood attacks: the platform, by a person who has a key. */
+/** Target of a flood: the platform, as a person with a key reaches it. */
 type Target = Pick<World, 'url' | 'keys' | 'slow'>;
 type FloodWork = (target: Target, stop: AbortSignal) => Promise<void>;
 

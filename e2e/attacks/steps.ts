@@ -190,7 +190,7 @@ async function open(world: World, step: Extract<Step, { open: string }>, kept: R
   return { status: 200, stream: { ended: read(), close: () => abort.abort() } };
 }
 
-/** What Postgres does every five minutes, and cannot when it is shut out of its folder. */
+/** Postgres does this every five minutes, and cannot when it is shut out of its folder. */
 async function checkpoint({ dataDir }: World): Promise<void> {
   const embedded = findRunning(dataDir);
   assert.ok(embedded, 'the database runs');
@@ -226,7 +226,7 @@ async function withFlood(world: World, name: Flood): Promise<void> {
     stop.abort();
     await flood;
   }
-  // What the flood held is let go: the one who made it is served again.
+  // The flood has let go: the one who made it is served again.
   await until(async () => {
     const headers = { authorization: `Bearer ${world.keys.thief}` };
     const answer = await fetch(`${world.url}/v1/keys?limit=1`, { headers });

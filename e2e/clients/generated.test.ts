@@ -16,7 +16,7 @@ const tool = (path: string): string => {
 };
 const node = (...args: string[]) => run(process.execPath, args, { cwd: here, maxBuffer: 16 * 1024 * 1024 });
 
-/** What a person writes with the types of openapi-typescript; it must compile as it stands. */
+/** A program with the types of openapi-typescript; it must compile as it stands. */
 const typed = `import type { components, paths } from './schema.d.ts';
 type NewSchedule = paths['/v1/schedules']['post']['requestBody']['content']['application/json'];
 export const wanted: NewSchedule = {
@@ -29,7 +29,7 @@ export const codeOf = ({ error }: components['schemas']['Error']): string => err
 export const shown = (box: components['schemas']['Sandbox']): 'v1' | 'v2' => box.backend;
 `;
 
-/** What a person writes with the functions of oazapfts; it is compiled, and then run against the platform. */
+/** A program with the functions of oazapfts; it is compiled, and then run against the platform. */
 const story = `import { defaults, schedulesCreate, schedulesGet, sandboxesCreate, sandboxesRemove } from './client.ts';
 const [baseUrl = '', key = '', withSandboxes = ''] = process.argv.slice(2);
 defaults.baseUrl = baseUrl;

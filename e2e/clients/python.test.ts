@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const python = spawnSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' }).stdout.trim();
 const source = resolve(import.meta.dirname, '../../packages/sdk-python/src');
 
-/** What a person does with the package, as its README says. */
+/** A program with the package, as its README says. */
 const story = `
 import json
 from svc_sdk import CallOptions, Client, Host, Sandbox, SvcError

@@ -15,7 +15,7 @@ const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8
 /** The Node.js of the machine, which is older than the pinned one. */
 const olderNode = spawnSync('sh', ['-c', 'command -v node'], { encoding: 'utf8' }).stdout.trim();
 
-/** What a person does with the package, as its README says; the same words in Node.js and in a page. */
+/** A program with the package, as its README says; the same words in Node.js and in a page. */
 const story = `
   const names: string[] = [];
   const { id } = await client.schedules.create({
@@ -62,7 +62,7 @@ const compilerOptions = {
   module: 'nodenext',
   lib: ['esnext', 'dom', 'dom.iterable', 'dom.asynciterable'],
   strict: true,
-  // What is published has to be right by itself.
+  // The published types must be right by themselves.
   skipLibCheck: false,
   types: [],
 };

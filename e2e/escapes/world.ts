@@ -9,13 +9,13 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What stands around the sandboxes of a test, for code inside to reach for. */
+/** The surroundings of the sandboxes of a test, for code inside to reach for. */
 export interface World {
-  /** What the placeholders of an attempt stand for. */
+  /** Values for the placeholders of an attempt. */
   values: Readonly<Record<string, string>>;
   /** Port of the canary servers, and of the server behind `allowed.example`. */
   port: number;
-  /** What came to a place that nothing may reach; emptied by the call. */
+  /** Requests to places that nothing may reach; emptied by the call. */
   hits(): string[];
   /** Fails when anything of the host is not as it was. */
   unchanged(): void;
@@ -70,7 +70,7 @@ async function openServers(seen: string[]): Promise<{ port: number; servers: { c
   const udp = createSocket('udp4', (message) => seen.push(`datagram ${message.toString('latin1')}`));
   udp.bind(port, '127.0.0.1');
   await once(udp, 'listening');
-  // What may be reached by its own name, and by no other.
+  // A server that may be reached by its own name, and by no other.
   const allowed = createHttp((request, response) => {
     const { host } = request.headers;
     if (host === `allowed.example:${port}` && !request.url?.includes('canary')) return response.end('front');
@@ -145,7 +145,7 @@ const kept = [
   '/etc/shadow',
 ];
 
-/** What code inside could want to change; what other tests on this machine change is left out. */
+/** State that code inside could want to change; leaves out what other tests on this machine change. */
 function hostState(canary: string) {
   const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')

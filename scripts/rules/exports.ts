@@ -4,7 +4,7 @@ const exported = /^export\s+(?:async\s+|abstract\s+)*(?:function\*?|const|class|
 const exportedType = /^export\s+(?:interface|type)\s+(\w+)/gm;
 const named = /(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'([^']+)'/g;
 
-/** What other files take from each file, by name; `*` where all of it is taken. */
+/** The names that other files import from each file; `*` where all of it is taken. */
 function readersOf(sources: readonly Source[]): Map<string, Set<string>> {
   const read = new Map<string, Set<string>>();
   const note = (path: string, name: string) => read.set(path, (read.get(path) ?? new Set()).add(name));

@@ -3,7 +3,7 @@ import { featureOf, isTest, type Source, type Violation } from './source.ts';
 /** Lines of a room, tests aside: a feature's folder, or a folder below it, which holds one part of the feature. */
 const mostLines = 2_500;
 const mostReadmeLines = 20;
-/** What `npm run generate` writes into a README: tables of moves. It does not count. */
+/** The block that `npm run generate` writes into a README: tables of moves. It does not count. */
 export const generatedBlock = /<!-- generated: [^>]*-->\n[\s\S]*?<!-- end -->/g;
 
 /**

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Family, type Member } from './family.ts';
 
-/** What a lane's process tells. */
+/** A message of a lane's process. */
 export type Message =
   /** It lives: no test blocks it. */
   | { type: 'alive' }
@@ -15,10 +15,10 @@ export type Message =
   | { type: 'skip'; text: string }
   /** The last test is over. */
   | { type: 'over' }
-  /** What was still open some time later; the processes among it. */
+  /** The things that were still open some time later; the processes among them. */
   | { type: 'open'; things: string[]; pids: number[] };
 
-/** What came of some test files. */
+/** Result of some test files. */
 export interface Outcome {
   passed: number;
   failed: number;

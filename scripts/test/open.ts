@@ -11,7 +11,7 @@ interface TestName {
 export interface Open {
   /** The test or suite that opened it. */
   by: TestName | undefined;
-  /** What it is, in words. */
+  /** Its description. */
   what: string;
   /** Of a child process. */
   pid: number | undefined;

@@ -3,7 +3,7 @@ import { notesCommands } from './notes.commands.ts';
 import { noteMachine } from './notes.moves.ts';
 import { notesQuota } from './notes.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature's parts that need no running platform. */
 export const notesManifest: Manifest = {
   name: 'notes',
   data: { tables: ['notes.notes'] },
