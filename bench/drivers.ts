@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Pool, types } from 'pg';
 import { listDevices } from '../apps/server/src/features/devices/devices.sql.ts';
-import { claimForHost } from '../apps/server/src/features/scheduler/claim.sql.ts';
+import { claimForHost } from '../apps/server/src/features/scheduler/claims/claims.sql.ts';
 import { type Db, openDatabase } from '../apps/server/src/kernel/db/db.ts';
 import { writeUsage } from '../apps/server/src/kernel/records/usage.ts';
 import { startPlatform, temporaryDataDir } from './lib/platform.ts';
