@@ -3,7 +3,7 @@ import { CommandError } from './base/errors.ts';
 import type { Kernel } from './kernel.ts';
 import { printable, printableJson } from './base/text.ts';
 
-/** What an admin command works with: the database, blobs, and a way to tell the gateways. */
+/** The parts of the kernel that an admin command uses: the database, blobs, and a way to tell the gateways. */
 export type Admin = Pick<Kernel, 'config' | 'sql' | 'bus' | 'gateways' | 'keyring' | 'clock' | 'log' | 'blobs'>;
 
 /** Turns a command's work into a commander action: opens what it needs, prints its result, closes. */

@@ -1,7 +1,7 @@
 import type { Db } from './db/db.ts';
 import type { Kernel } from './kernel.ts';
 
-/** What a deletion works with: a command has no more. */
+/** The parts of the kernel that a deletion uses: a command has no more. */
 export type Deleting = Pick<Kernel, 'sql' | 'blobs' | 'clock' | 'log' | 'config'>;
 
 /** An account that is deleted. */
@@ -14,7 +14,7 @@ export interface Leaving {
 /** How much of each kind was deleted, or could not be reached from here. */
 export type Counts = Record<string, number>;
 
-/** What a feature keeps of an account, and how it goes. Every part of it may be repeated. */
+/** The data that a feature keeps of an account, and how it is deleted. Every step may be repeated. */
 export interface AccountData {
   /** Its tables with a column `account_id`, in the order in which they are emptied; other rows go with these by a key. */
   readonly tables: readonly string[];
@@ -57,7 +57,7 @@ export function addCounts(counts: Counts, more: Readonly<Counts>): void {
   for (const [kind, count] of Object.entries(more)) if (count > 0) counts[kind] = (counts[kind] ?? 0) + count;
 }
 
-/** What the kernel itself keeps of an account. */
+/** The kernel's own data of an account. */
 const data: AccountData = {
   tables: [
     'kernel.usage_records',

@@ -29,7 +29,7 @@ export interface Operation {
   readonly run: (context: Context, input: never) => Promise<unknown>;
 }
 
-/** What `run` returns: a stream for bytes, nothing for events, sockets and what is relayed (it opens them itself), else the body. */
+/** The result of `run`: a stream for bytes, nothing for events, sockets and relayed answers (`run` opens them), else the body. */
 type Returned<R extends Route> = R['answers']['kind'] extends 'bytes'
   ? Readable
   : R['answers']['kind'] extends 'events' | 'relayed' | 'socket'
@@ -50,7 +50,7 @@ export function operation<R extends Route>(
 /** Work of a feature that happens later, is retried, or recurs. */
 export type JobDefinition = Job<Kernel>;
 
-/** What a process does of the platform; both, unless it was started for one part. */
+/** The parts of the platform that a process runs; both, unless it was started for one part. */
 export interface Role {
   /** Answers requests and holds streams. */
   readonly serves: boolean;
@@ -77,7 +77,7 @@ export interface Feature extends Manifest {
   readonly operations: Readonly<Record<string, Operation>>;
   /** On every answer of its routes, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What stands beside `error` in every failure of its routes. */
+  /** Fields beside `error` in every failure of its routes. */
   readonly errorsBeside?: Readonly<Record<string, unknown>>;
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;

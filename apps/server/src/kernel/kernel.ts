@@ -15,7 +15,7 @@ import type { EventStreams } from './streams/sse.ts';
 import type { Upstream } from './outside/upstream.ts';
 import type { UsageRecorder } from './records/usage.ts';
 
-/** What the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
+/** Parts that the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
 export interface Kernel {
   readonly config: Config;
   /** Where files of this machine are kept. */

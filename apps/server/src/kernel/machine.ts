@@ -4,7 +4,7 @@ import { fragmentOf } from './db/statement.ts';
 
 /** A state, in the words of its feature's README. */
 interface StateLines<Group extends string> {
-  /** What is true of a row that is in it. */
+  /** The fact that holds for a row in this state. */
   readonly means: string;
   /** Who leaves it, and when; null: nobody, it is final. */
   readonly left: string | null;
@@ -57,7 +57,7 @@ export const listText = (states: readonly string[]): string =>
 /** Where a move goes that deletes the row. */
 export type Gone = 'gone';
 
-/** What stands in the README for a guard or an effect. */
+/** The README's text for a guard or an effect. */
 export interface Said {
   readonly says: string;
 }
@@ -76,7 +76,7 @@ interface Move<S extends string = string, Q extends Said = Said, E extends Said 
   readonly from: readonly S[];
   /** All of them must hold. */
   readonly guards?: readonly Q[];
-  /** What is asked besides by the one who calls, such as the statement that claims. */
+  /** A condition that the caller checks itself, such as the statement that claims. */
   readonly checkedThere?: string;
   readonly outcomes: readonly Outcome<S, Q, E>[];
   /** Of every outcome. */
@@ -122,7 +122,7 @@ interface Effect<R, G, C> extends Said {
 /** A move of a row that its caller has locked. */
 export interface RowMove<S extends string, R, G, C> extends Move<S, Guard<R, G>, Effect<R, G, C>> {}
 
-/** What a row move is given. */
+/** The input of a row move. */
 export type GivenOf<M> = M extends RowMove<infer _S, infer _R, infer G, infer _C> ? G : never;
 
 /** Makers of a machine's parts, typed by its rows. */

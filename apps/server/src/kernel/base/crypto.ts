@@ -34,8 +34,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * What is kept for good and cannot be made again under another master key: hashes of API keys, and of tokens
- * and keys by which monitors are pinged and shown, whose texts nobody has. A rotation keeps the key that they were made with, sealed.
+ * Purposes of hashes that are kept for good and cannot be made again under another master key: those of API keys, and of the
+ * tokens and keys that ping and show monitors. Their texts are stored nowhere. A rotation keeps the key that made them, sealed.
  */
 const lasting = new Set(['mac:api-key', 'mac:ping-token', 'mac:ping-key', 'mac:badge-token']);
 

@@ -3,7 +3,7 @@ import { type ErrorCode, errorCodes } from '@svc/contract';
 /** The envelope that every failure is answered with (document 1, Errors). */
 interface Envelope {
   error: { message: string; type: string; code: string; details?: Record<string, unknown> };
-  /** What a code's documentation puts beside `error`. */
+  /** Fields that the documentation of a code puts beside `error`. */
   [beside: string]: unknown;
 }
 

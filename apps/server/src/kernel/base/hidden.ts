@@ -4,8 +4,8 @@ import { hiddenValue } from '@svc/contract';
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * Headers as they are after a change: those given, a hidden value (`***`) being that of the stored header of its name.
- * Throws what `refuse` makes when there is none.
+ * The headers after a change: those given, with the stored value for each hidden one (`***`) of the same name. Throws `refuse`'s
+ * error when no value is stored.
  */
 export function keepHidden(given: Headers, stored: Headers, refuse: (message: string) => Error): Headers {
   const byName = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));

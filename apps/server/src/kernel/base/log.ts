@@ -32,7 +32,7 @@ export function createLog(
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      // What others wrote must not move the cursor of who reads it.
+      // Text from outside must not move the cursor of a terminal.
       destination.write(isTerminal ? printableLines(redact(line)) : redact(line));
       done();
     },

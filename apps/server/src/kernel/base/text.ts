@@ -1,4 +1,4 @@
-/** What moves a terminal's cursor, changes its colours or turns the direction of text: control and format characters. */
+/** Control and format characters: they move a terminal's cursor, change its colours or turn the direction of text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Shows a text as it is, with each unprintable character as its number: names are made by others. */

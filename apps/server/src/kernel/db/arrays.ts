@@ -1,6 +1,8 @@
 import { parse } from 'postgres-array';
 
-/** What our columns and parameters hold arrays of: type and array type by Postgres' fixed numbers, and how one is read. */
+/**
+ * Element types of the arrays in our columns and parameters: type and array type by Postgres' fixed numbers, and how one is read.
+ */
 const arrays: readonly [oid: number, arrayOid: number, parse: (text: string) => unknown][] = [
   [16, 1000, (text) => text === 't'],
   [20, 1016, String],

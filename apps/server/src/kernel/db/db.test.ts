@@ -193,7 +193,7 @@ describe('database', () => {
   });
 });
 
-/** What an answer is, or that none came. */
+/** The answer, or `no answer` when none comes in time. */
 async function within(answer: Promise<string>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(resolve, hangMs, 'no answer');

@@ -11,7 +11,7 @@ type Types = { bigint: number; instant: string };
 
 /** The pool. */
 export type Sql = postgres.Sql<Types>;
-/** What a query function takes first: the pool or a transaction. */
+/** The first argument of a query function: the pool or a transaction. */
 export type Db = postgres.ISql<Types>;
 
 /** How the database is reached: a URL, or the embedded server's socket, as its owner or as `user`. */
@@ -42,7 +42,7 @@ export const jsonType = {
   serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
 };
 
-/** What a statement may take before it fails with `unavailable`; unset: any time. */
+/** The time that a statement may take before it fails with `unavailable`; unset: no limit. */
 export interface Deadline {
   statementMs: number;
 }
@@ -123,7 +123,7 @@ export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): 
       const result = await work(transaction);
       return over ? await never : result;
     } catch (error) {
-      // What broke the query may have broken the connection, which is told in the same turn.
+      // The error may come from a broken connection, which is reported in the same turn.
       await new Promise(setImmediate);
       if (over) await never;
       throw error;

@@ -6,8 +6,8 @@ export async function readFact(sql: Db, name: string): Promise<Buffer | undefine
 }
 
 /**
- * A small fact about the installation, such as a key that it made for itself. `make` is asked when there is none; of
- * several processes that start at once one wins, and all get what it stored.
+ * A small fact about the installation, such as a key that it made for itself; `make` creates a missing one. When several
+ * processes start at once, one wins, and all get the value that it stored.
  */
 export async function readOrCreateFact(sql: Sql, name: string, make: () => Buffer): Promise<Buffer> {
   const known = await readFact(sql, name);

@@ -51,7 +51,7 @@ async function grantRows(db: Db): Promise<void> {
     alter default privileges grant usage on sequences to ${applicationRole}`);
 }
 
-/** What it only reads, or only adds to. Views too: who changes rows through one does so as its owner. */
+/** Makes some tables read-only or append-only. Views are read-only: a change through a view runs with the rights of its owner. */
 async function limitRows(db: Db): Promise<void> {
   const views = await db<{ name: string }[]>`
     select c.oid::regclass::text as name from pg_class c

@@ -10,7 +10,7 @@ export interface DatabaseTls {
   optional: boolean;
   /** TLS from the first byte, without asking. */
   direct: boolean;
-  /** What the server's certificate must be. */
+  /** Checks of the server's certificate. */
   check: Pick<ConnectionOptions, 'rejectUnauthorized' | 'ca' | 'checkServerIdentity'>;
 }
 
@@ -18,9 +18,9 @@ export interface DatabaseTls {
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /**
- * What a database URL asks for: `sslmode` as libpq has it (`ssl` is the same), `sslrootcert` (a file of authorities, or
- * `system`), `sslnegotiation=direct`. Answers the URL without these, since TLS is ours: what postgres.js would make of it
- * has neither the watchdog nor the work-arounds of `guarded`.
+ * Reads the TLS options of a database URL: `sslmode` as in libpq (`ssl` is the same), `sslrootcert` (a file of authorities, or
+ * `system`), `sslnegotiation=direct`. Answers the URL without them, since we open TLS ourselves: that of postgres.js has neither
+ * the watchdog nor the work-arounds of `guarded`.
  */
 export function splitTls(url: string): { url: string; tls: DatabaseTls | undefined } {
   const at = url.indexOf('?');

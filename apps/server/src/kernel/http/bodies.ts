@@ -35,9 +35,9 @@ interface BodyLimits {
 interface Coming {
   readonly owner: string;
   since: number;
-  /** What has come. */
+  /** Bytes received. */
   bytes: number;
-  /** What is counted for it: what has come of a small body, all of a large one. */
+  /** Bytes counted for it: those received of a small body, all of a large one. */
   held: number;
   /** Ends the reading of it. */
   readonly refuse: (failure: ApiError) => void;
@@ -53,7 +53,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** What is held of bodies in this process, the bodies that are on their way, and those that wait on disk. */
+/** The room that bodies take in this process, the bodies that are being read, and those that wait on disk. */
 export class Bodies {
   readonly spool: Spool;
   readonly #clock: Clock;

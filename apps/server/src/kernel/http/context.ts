@@ -117,8 +117,7 @@ export class Context {
   }
 
   /**
-   * Puts the body on disk while somebody else works on it, and lets it go from memory; undefined where it has to stay.
-   * Whoever asked for it drops it in the end.
+   * Moves the body from memory to disk while somebody else works on it; undefined if it has to stay. The caller drops the result.
    */
   async spoolBody(): Promise<SpooledBody | undefined> {
     const { spool } = this.#request.server.bodies;
@@ -127,7 +126,7 @@ export class Context {
     return spooled;
   }
 
-  /** The bytes of a body that was put on disk, with room in memory. Throws 429 or 503 when there is none for 10 s. */
+  /** The bytes of a body that was put on disk, with room in memory. Throws 429 or 503 when no room is free within 10 s. */
   async bodyAgain(spooled: SpooledBody): Promise<Buffer> {
     const { bodies } = this.#request.server;
     const owner = this.actor.accountId;

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { http, openTest, until } from '../../testing.ts';
 
-/** What a raw connection is answered. */
+/** The answer that a raw connection gets. */
 async function ask(url: string, text: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(url).port), '127.0.0.1');

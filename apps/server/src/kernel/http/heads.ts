@@ -55,8 +55,8 @@ function openFiles(): number | undefined {
 export type OwnNames = ReadonlySet<string> | undefined;
 
 /**
- * Throws 400 for two `Host` headers, of which proxies and servers take different ones, and 421 for a name that is not the
- * installation's: a page that lets its own name lead here would read the answers. Addresses are nobody's to point.
+ * Throws 400 for two `Host` headers, since proxies and servers may take different ones, and 421 for a name that is not the
+ * installation's: a page that points its own name here would read the answers. No page can point an IP address.
  */
 export function checkHost({ rawHeaders, headers: { host } }: IncomingMessage, names: OwnNames): void {
   let hosts = 0;

@@ -24,7 +24,7 @@ export function readJson(bodies: Bodies, request: FastifyRequest, payload: Incom
   else readLong(bodies, request, payload, declared).then((body) => done(null, body), done);
 }
 
-/** What ends with a connection: one listener for all of its requests. */
+/** Handlers to call when a connection closes: one listener serves all of its requests. */
 const endings = new WeakMap<Socket, Set<() => void>>();
 function endingsOf(socket: Socket): Set<() => void> {
   const known = endings.get(socket);
@@ -49,7 +49,7 @@ function readSmall(bodies: Bodies, request: FastifyRequest, payload: IncomingMes
     if (isOver) return;
     isOver = true;
     payload.off('data', onData);
-    // What is left of it is read past.
+    // The rest of the body is read and dropped.
     payload.resume();
     done(error);
   };
@@ -141,7 +141,7 @@ async function readLong(
   return parseBody(scanner, bytes);
 }
 
-/** What stands in a body that `scanner` has seen. Throws 400. */
+/** The value of a body that `scanner` has seen. Throws 400. */
 export async function parseBody(scanner: JsonScanner, bytes: Buffer): Promise<unknown> {
   try {
     return await scanner.parse(bytes);
@@ -188,7 +188,7 @@ function collect(
   const end = (error: unknown): void => {
     chunks.length = 0;
     payload.off('data', onData);
-    // What is left of it is read past.
+    // The rest of the body is read and dropped.
     payload.resume();
     reject(error);
   };

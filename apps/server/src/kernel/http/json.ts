@@ -7,7 +7,7 @@ export const deepest = 100;
 export const mostValues = 250_000;
 /** Numbers of one body that stand in lists of nothing else, such as tokens: each costs 8 bytes, and no time to speak of. */
 export const mostNumbers = 2_000_000;
-/** What is parsed in one go: about 1 ms. */
+/** The size of text that is parsed in one go: about 1 ms. */
 const usualSliceBytes = 64 * 1024;
 
 /** An array or object that is longer than a slice, and where it is cut. */
@@ -177,7 +177,7 @@ async function parseContainer(bytes: Buffer, { isArray, cuts, large }: Container
     const [from, to] = [(cuts[i - 1] as number) + 1, cuts[i] as number];
     if (next && next.start < to) {
       const value = await parseContainer(bytes, next);
-      // What stands around it is `"key":`, or nothing.
+      // The text around it is `"key":`, or nothing.
       const around = `${bytes.toString('utf8', from, next.start)}null${bytes.toString('utf8', next.end + 1, to)}`;
       if (isArray) {
         parseSlice(`[${around}]`);

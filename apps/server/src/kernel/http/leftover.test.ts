@@ -27,7 +27,7 @@ describe('bodies of refused requests', () => {
       socket.once('error', reject);
       socket.write(Buffer.alloc(bytes, 0x20), () => resolve());
     });
-  /** What comes, until `isWhole` says so. */
+  /** The text received until `isWhole` accepts it. */
   async function read(socket: Socket, isWhole: (text: string) => boolean): Promise<string> {
     let text = '';
     socket.on('data', (chunk) => {

@@ -5,7 +5,7 @@ import { ApiError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { checkHost, headsWithin, type OwnNames } from './heads.ts';
 
-/** What else stands on the listener, by path: a process that serves no API has its health there. */
+/** Further probes of the listener, by path: a process that serves no API has its health there. */
 export type Probes = Readonly<Record<string, () => Promise<Probe>>>;
 
 /** An answer to a probe. */

@@ -261,7 +261,7 @@ describe('errors over HTTP', () => {
     await updateAccount(own.kernel.sql, customer.id, { subscription: 'active' });
     await own.kernel.gateways.announce('credentials.changed', null);
     for (let i = 0; i < 4; i++) isRefusal(await send('/v1/keys', 'POST'), 403, 'forbidden');
-    // What is refused before the rate is counted uses up nothing.
+    // A refusal before the rate is counted costs nothing of it.
     const exec = `/v1/hosts/not-a-uuid/exec`;
     isRefusal(await send(exec, 'POST'), 400, 'bad_request');
     isRefusal(await send(exec, 'POST'), 400, 'bad_request');

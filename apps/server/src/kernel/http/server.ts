@@ -170,7 +170,7 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
   keepContentType(scope);
 }
 
-/** A content type that is none is as good as any other. */
+/** Takes any content type, valid or not. */
 function keepContentType(scope: FastifyInstance): void {
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['content-type'] !== undefined) {
@@ -209,7 +209,7 @@ export function acceptUploads(scope: FastifyInstance, most: number): void {
     );
     done(null, payload.pipe(limited));
   });
-  // What an answer left unread would stand before the connection's next request.
+  // An unread rest of a body would be read as the connection's next request.
   scope.addHook('onResponse', ({ raw }, _reply, done) => {
     if (!raw.complete) raw.unpipe().resume();
     done();
@@ -225,7 +225,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.writeHead(400, headers).end(body);
 }
 
-/** What Node's parser refuses never reaches a route: the envelope is written by hand. */
+/** Answers requests that Node's parser refuses: they reach no route, so the envelope is written by hand. */
 function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -255,7 +255,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     operationId?: string;
-    /** What stands beside `error` in every failure. */
+    /** Fields beside `error` in every failure. */
     errorsBeside?: Readonly<Record<string, unknown>>;
     /** The operation needs the bytes of its body. */
     keepsBody?: boolean;

@@ -14,7 +14,7 @@ const isOver = ({ destroyed, socket }: ServerResponse): boolean => destroyed || 
 
 interface Unread {
   bytes: number;
-  /** What its socket had sent, and when that was last more than before. */
+  /** Bytes that its socket had sent, and when that count last grew. */
   sent: number;
   at: number;
 }

@@ -12,7 +12,7 @@ export const credentialsChanged = 'credentials.changed';
 /** Whose keys are forgotten and whose open streams end, because rights may have shrunk; null: all keys, no streams. */
 export type CredentialChange = { keyId: string } | { accountId: string } | null;
 
-/** What a caller's `Authorization` header holds. */
+/** The form of a caller's `Authorization` header. */
 const bearer = /^Bearer +(\S+) *$/i;
 /** The shape of a key anywhere in a query string. */
 const keyInText = /svc_[0-9A-Za-z]{38}/;

@@ -99,7 +99,10 @@ async function answerEvents(exchange: Exchange, context: Context, input: unknown
   return reply;
 }
 
-/** What an upstream says, by HTTP or a WebSocket. A refusal before the head is an ordinary one; the operation ends what it has begun. */
+/**
+ * Relays an upstream's answer, by HTTP or a WebSocket. A refusal before the head is answered as usual; later the operation ends
+ * the answer that it began.
+ */
 async function answerRelayed(exchange: Exchange, context: Context, input: unknown): Promise<FastifyReply> {
   const { kernel, operation, reply } = exchange;
   try {

@@ -32,7 +32,7 @@ const longestKey = 255;
 export const sealedAnswers: Sealed = { purpose: 'idempotency', table: 'kernel.idempotency', column: 'response' };
 /** A longer answer is not kept: it is read again by its own route. */
 const mostBytes = 1024 * 1024;
-/** What an account may have kept in a day: more than a client that numbers each of its requests comes to. */
+/** Limits of the answers kept for one account in a day: more than a client needs that numbers each of its requests. */
 const mostAnswersOfDay = 200_000;
 const mostBytesOfDay = 64 * 1024 * 1024;
 

@@ -5,7 +5,7 @@ import { Answer, type Feature, type Operation } from '../feature.ts';
 import { Json, wordsFor } from '@svc/contract';
 import type { z } from 'zod';
 
-/** What an operation is given besides its context. */
+/** The input of an operation besides its context. */
 export interface Invocation {
   params?: Record<string, unknown>;
   query?: Record<string, unknown>;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 /** Methods of a path that some protocol wants refused in words of its own: 405, where the router would say 404. */
 export interface RefusedMethods {
   url: string;
-  /** What the path takes. */
+  /** The methods that the path takes. */
   allow: string;
   methods: readonly ('GET' | 'DELETE')[];
   body: object;

@@ -12,7 +12,7 @@ import { keyInProtocols, mountSockets } from '../http/sockets.ts';
 import { Strangers } from './strangers.ts';
 import { type RateState, rateHeaders, rateLimitExceeded, requestsOf, requestsOfAccount } from '../share/limits.ts';
 
-/** What the kernel asks of features on every authenticated request. */
+/** The questions that the kernel asks features on every authenticated request. */
 export interface Gate {
   /** The caller behind the text of a key, or of a token where the route takes tokens; undefined when it is not valid now. */
   authenticate(text: string, tokenScope?: TokenScope): Actor | undefined | Promise<Actor | undefined>;

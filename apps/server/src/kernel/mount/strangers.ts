@@ -8,7 +8,7 @@ const mostFailures = 100;
 const mostAddresses = 20_000;
 const windowMs = 60_000;
 
-/** Counts the wrong keys of each address. Whoever has a valid one never waits; who shows none guesses nothing. */
+/** Counts the wrong keys of each address. A caller with a valid key never waits; one without any key guesses nothing. */
 export class Strangers {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -25,7 +25,7 @@ export class Strangers {
     clock.every(windowMs, () => this.#endWindow());
   }
 
-  /** What a request with a wrong key is answered: `refusal`, or 429 once its address had a hundred of them. */
+  /** The refusal of a request with a wrong key: `refusal`, or 429 after a hundred of them from its address. */
   refuse(address: string | undefined, refusal: ApiError): ApiError {
     const source = networkOf(address);
     const count = (this.#failures.get(source) ?? 0) + 1;

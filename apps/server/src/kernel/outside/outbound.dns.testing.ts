@@ -2,10 +2,10 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 
-/** What a name is asked for. */
+/** The type of a question. */
 type RecordType = 'A' | 'AAAA';
 
-/** What a name answers: addresses, or names that it stands for (CNAME); `nth` counts its questions of a type from 1. */
+/** The answers for a name: addresses, or names that it stands for (CNAME); `nth` counts the questions of a type from 1. */
 export type DnsAnswers = readonly string[] | ((nth: number, type: RecordType) => readonly string[]);
 
 /** A name server of a test. */

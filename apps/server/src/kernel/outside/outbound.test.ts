@@ -10,7 +10,7 @@ import { isPublicAddress } from '@svc/netguard';
 import { namesOfCorpus, refusedUrls } from './outbound.testing.ts';
 import { createOutbound, type Outbound, OutboundError } from './outbound.ts';
 
-/** What names answer in these tests; `rebind.test` is public at first and this machine ever after. */
+/** The names of these tests and their answers; `rebind.test` is public at first and this machine ever after. */
 const names: Readonly<Record<string, readonly string[]>> = {
   ...namesOfCorpus,
   'zone.test': ['fe80::1%lo'],

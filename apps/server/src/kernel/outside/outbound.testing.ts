@@ -151,7 +151,7 @@ export const refusedUrls = [
   '',
 ];
 
-/** What names of the corpus answer; a text that is no address is a name that stands for it. */
+/** The names of the corpus and their answers; a text that is no address is a name (CNAME). */
 export const namesOfCorpus: Readonly<Record<string, readonly string[]>> = {
   'public.test': ['198.41.0.4'],
   'mixed.test': ['198.41.0.4', '10.0.0.1'],

@@ -18,7 +18,7 @@ import { openClient } from './outbound.connect.ts';
 
 export { OutboundError, type OutboundFailure } from '@svc/netguard';
 
-/** What a request asks for, and how much of an answer it takes. */
+/** A request, and the limits of its answer. */
 export interface OutboundRequest {
   /** Default GET. */
   method?: string;
@@ -35,7 +35,7 @@ export interface OutboundRequest {
   redirects?: number;
   /** Decoded bytes kept of the body, default 3 MiB; there it is cut. */
   maxBytes?: number;
-  /** What becomes of an answer's body. `ignore`: status and headers are the answer, and the body is not waited for. */
+  /** How the answer's body is treated. `ignore`: status and headers are the answer, and nobody waits for the body. */
   answerBody?: 'read' | 'ignore';
   /** Takes the body of a 200 as it comes; the answer's `body` is empty then. It is waited for. */
   sink?: (chunk: Buffer) => Promise<void>;
@@ -77,7 +77,7 @@ const defaults = {
 const redirectStatus = new Set([301, 302, 303, 307, 308]);
 const ofTheConnection =
   /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
-/** What another origin may be told: no value of the caller's own, whatever its name. */
+/** Headers that another origin may get: they carry no value of the caller's own. */
 const harmless = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
 
 /** One hop of a request: what redirects may change. */
@@ -88,7 +88,7 @@ interface Hop {
   readonly body: string | Buffer | undefined;
 }
 
-/** What stays the same over all hops. */
+/** The settings that are the same for all hops. */
 interface Limits {
   readonly protocols: readonly string[];
   readonly headersTimeoutMs: number;
@@ -99,7 +99,7 @@ interface Limits {
   readonly judge?: (url: URL) => void;
 }
 
-/** What a caller's `judge` threw: it reaches the caller unchanged. */
+/** An error of the caller's `judge`: it reaches the caller unchanged. */
 class Judged extends Error {
   override name = 'Judged';
 }
@@ -162,7 +162,7 @@ export function createOutbound(
         throw toOutboundError(error, limit.signal);
       } finally {
         cancel();
-        // Whatever still runs of it has nobody left to answer.
+        // Ends the parts that still run: nobody waits for them.
         limit.abort();
       }
     },
@@ -240,7 +240,7 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   return body.pipe(decoder);
 }
 
-/** What is kept of an answer's body. */
+/** The part of an answer's body that is kept. */
 interface TakenBody {
   body: Buffer;
   truncated: boolean;

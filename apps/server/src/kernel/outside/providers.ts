@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 
-/** What says where the providers file is. */
+/** Settings that say where the providers file is. */
 export interface ProvidersPlace {
   readonly config: Pick<Config, 'providersFile'>;
   readonly dataDir: string;
@@ -14,7 +14,7 @@ export interface ProvidersPlace {
 export const providersPath = ({ config, dataDir }: ProvidersPlace): string =>
   config.providersFile ?? join(dataDir, 'providers.json');
 
-/** The file's text; undefined when nobody named one and there is none. Throws when it cannot be read. */
+/** The file's text; undefined when no setting names a file and the default one does not exist. Throws when it cannot be read. */
 export function readProvidersText(place: ProvidersPlace): string | undefined {
   try {
     return readFileSync(providersPath(place), 'utf8');
@@ -51,7 +51,7 @@ export function followProviders(
   return kernel.clock.every(lookEveryMs, look);
 }
 
-/** When a file was last written, in milliseconds since the epoch; 0 when there is none. */
+/** When a file was last written, in milliseconds since the epoch; 0 when it does not exist. */
 export function changeOf(path: string): number {
   try {
     return statSync(path).mtimeMs;

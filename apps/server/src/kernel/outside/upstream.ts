@@ -96,7 +96,7 @@ export function createUpstream(): Upstream {
         body: isLong ? Readable.from(body.pieces(), { objectMode: false }) : (body ?? null),
         signal,
       });
-      // Whoever stops reading destroys it, which says so once more.
+      // A reader that stops destroys the body, which then reports an error again.
       answer.body.on('error', () => {});
       const { statusCode: status, headers: said } = answer;
       return { status, headers: said, body: decoded(answer.body, said['content-encoding']) };

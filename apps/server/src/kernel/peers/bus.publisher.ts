@@ -3,7 +3,7 @@ import { type DatabaseTarget, openDatabase, type Sql } from '../db/db.ts';
 
 /** Channels of ours in a database that others may use too. */
 export const channelPrefix = 'svc:';
-/** What Postgres carries in one message, less its closing NUL and what tells equal ones apart. */
+/** The largest message of Postgres, less its closing NUL and the bytes that make equal messages different. */
 const mostBytes = 7_980;
 /** Messages that wait while one statement is under way; a database that hangs must not fill the memory. */
 const mostWaitingBytes = 4 * 1024 * 1024;

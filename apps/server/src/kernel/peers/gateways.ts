@@ -27,7 +27,7 @@ interface Announcement {
   payload: unknown;
 }
 
-/** What gateways need of the process. */
+/** The parts of the process that gateways use. */
 interface Resources {
   sql: Sql;
   bus: Bus;
@@ -115,8 +115,8 @@ export class Gateways {
   }
 
   /**
-   * Waits for a renewal when the last one is long ago. Throws 503 when there is none: a process that was frozen must not
-   * act on what it remembers.
+   * Waits for a renewal when the last one is long ago. Throws 503 when it fails: a process that was frozen must not trust its
+   * memory.
    */
   async prove(): Promise<void> {
     if (this.isProven()) return;
@@ -152,7 +152,7 @@ export class Gateways {
   /** Tells every gateway, this one included, and waits for all live ones; at most 1 s. */
   async announce(topic: string, payload: unknown): Promise<void> {
     const { sql, bus, clock, log } = this.#resources;
-    // Joining tells the others of a peer; this gateway is none of its own.
+    // `joined` tells other gateways of a new peer; a gateway is not its own peer.
     if (topic !== joined) this.#announced.get(topic)?.(payload);
     const missing = new Set(await liveGateways(sql, this.id));
     if (missing.size === 0) return;
@@ -215,7 +215,7 @@ export class Gateways {
     bus.onRestored(() => {
       this.#onMissed();
       this.#onLost(clock.monotonic());
-      // Whatever happened meanwhile: is this process still one of the installation?
+      // Much may have happened meanwhile: checks that this process still belongs to the installation.
       if (this.#provenAt > -Infinity) this.#renewOnce();
     });
     this.onMessage('echo', () => {
@@ -284,7 +284,7 @@ export class Gateways {
   }
 }
 
-/** What a request of an unproven gateway is told. */
+/** The refusal of a request at an unproven gateway. */
 export const notProven = (): ApiError =>
   new ApiError('unavailable', 'this gateway has lost touch with its database; try again shortly', {
     headers: { 'retry-after': '1' },

@@ -117,7 +117,7 @@ export function createAuditRecorder(sql: Sql, clock: Clock, log: Log, metrics?: 
       most,
       atOnce,
       async write(held) {
-        // What is being written is no longer added to.
+        // Lines that are being written take no more counts.
         alike = new Map();
         const missed = lost;
         const lines = missed === 0 ? held : [...held, lineOfLost(missed, clock.monotonic())];

@@ -3,10 +3,10 @@ import type { QuotaName } from '../../config.quotas.ts';
 import type { Db } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 
-/** What an account has a bounded number of. Its feature counts it, and checks before it adds one. */
+/** A kind of thing of which an account has a bounded number. Its feature counts, and checks before it adds one. */
 export interface Quota {
   readonly name: QuotaName;
-  /** What is counted, in the words of a refusal, unless the name says it. */
+  /** The counted things in the words of a refusal, unless the name says it. */
   readonly what?: string;
   /** In the words of a refusal: what to do about it. */
   readonly remedy: string;
@@ -37,7 +37,7 @@ export async function lockQuota(db: Db, quota: Quota, accountId: string): Promis
   await db`select pg_advisory_xact_lock(hashtextextended(${`quota:${quota.name}:${accountId}`}, 0))`;
 }
 
-/** What the account uses of a quota: the limit is its own where it has one, else that of the installation. */
+/** How much of a quota the account uses: the limit is the account's own if it has one, else that of the installation. */
 export async function useOf(config: Config, db: Db, quota: Quota, accountId: string): Promise<QuotaUse> {
   const [own] = await db<{ most: number }[]>`
     select most from kernel.quotas where account_id = ${accountId} and name = ${quota.name}`;

@@ -53,7 +53,7 @@ export class UsageCounts {
     return true;
   }
 
-  /** What was counted since the last call. */
+  /** The counts since the last call. */
   drain(): UsageCount[] {
     const counts = [...this.#counts.values()];
     this.#counts = new Map();
@@ -64,7 +64,7 @@ export class UsageCounts {
     this.#minute = minute;
     this.#records.clear();
     this.#kinds.clear();
-    // What is left of the minute before stays apart under a name that no request has.
+    // Counts of the minute before stay apart, under names that no request has.
     this.#counts = new Map([...this.#counts.values()].map((count, at) => [String(at), count]));
   }
 

@@ -33,7 +33,7 @@ export interface UsageRecorder {
 const most = 200_000;
 /** One statement: its text keeps the thread for well under a millisecond. */
 const atOnce = 500;
-/** What the column holds: 24 days, less than a stream may last. One record that does not fit would hold up all. */
+/** The column's largest value: 24 days, less than a stream may last. One record that does not fit would hold up all. */
 const mostMs = 2_147_483_647;
 
 /** About 10 MB. */

@@ -6,9 +6,9 @@ export type JsonSchema = Record<string, unknown>;
 /** The schemas of a document: those with an id are components, the others stand where they are used. */
 export interface Schemas {
   readonly components: Readonly<Record<string, JsonSchema>>;
-  /** What a caller sends. */
+  /** The schema of a request. */
   input(type: z.ZodType): JsonSchema;
-  /** What is answered. */
+  /** The schema of an answer. */
   output(type: z.ZodType): JsonSchema;
 }
 
@@ -102,7 +102,7 @@ function takeNulls(schema: JsonSchema): void {
     for (const one of (schema[part] ?? []) as JsonSchema[]) takeNulls(one);
 }
 
-/** What is said of a property, and not of its value, stays outside of the alternative. */
+/** Keywords that describe a property and not its value: they stay outside of the alternative. */
 const outside = ['description', 'default', 'title', 'deprecated'];
 
 function orNull(property: JsonSchema): JsonSchema {

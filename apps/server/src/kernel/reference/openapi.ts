@@ -119,7 +119,7 @@ function describe(
   };
 }
 
-/** What a key needs to call a route. */
+/** The scopes that allow a key to call a route. */
 const scopesText = (scopes: readonly string[]): string =>
   `Needs a key with the scope ${['*', ...scopes].map((scope) => `\`${scope}\``).join(' or ')}.`;
 

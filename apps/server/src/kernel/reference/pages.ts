@@ -5,7 +5,7 @@ export const scriptType = 'text/javascript; charset=utf-8';
 export const textType = 'text/plain; charset=utf-8';
 export const styleType = 'text/css; charset=utf-8';
 
-/** What stands at an open URL: a text, or a file that is read when it is asked for. */
+/** The page at an open URL: a text, or a file that is read at each request. */
 interface Page {
   type: string;
   body: string | (() => Promise<Buffer | string>);

@@ -25,7 +25,7 @@ export const requestsOfAccount = (rates: { account: number }): RateLimit => ({
 export interface RateState {
   allowed: boolean;
   limit: number;
-  /** What this gateway knows to be left; never more than there is. */
+  /** How much is left as far as this gateway knows; never more than the truth. */
   remaining: number;
   /** Seconds until the window ends. */
   resetSeconds: number;
@@ -45,7 +45,7 @@ interface Window {
   endsAt: number;
   /** Permits leased from the database and not used. */
   permits: number;
-  /** What the database had left after the last lease. */
+  /** How much the database had left after the last lease. */
   left: number;
   leasing: Promise<void> | undefined;
 }

@@ -64,15 +64,15 @@ export class Share {
     this.#limits = limits;
   }
 
-  /** What may be dealt now. */
+  /** The places that may be dealt now. */
   open(): Deal {
     const { total, ofOne } = this.#limits;
     return { total: total - this.#all, ofOne, taken: new Map([...this.#places].map(([id, own]) => [id, own.size])) };
   }
 
   /**
-   * Takes a place for the account; undefined when there is none for it now. When all are taken, an account that has fewer
-   * than another gets the newest of that other's, if it can be ended.
+   * Takes a place for the account; undefined when none is free for it now. When all are taken, an account that has fewer than
+   * another gets that other's newest place, if it can be ended.
    */
   take(accountId: string, { of = {}, end }: Terms = {}): GiveBack | undefined {
     const keys = Object.entries(of).map(([kind, id]) => `${kind}:${id}`);

@@ -122,7 +122,7 @@ describe('event streams', () => {
     await until(() => text().includes('event: a'));
     await until(async () => {
       const back = stream.offer('d', '1');
-      // What is written in one turn goes out at its end.
+      // Frames of one turn are written at its end.
       await new Promise(setImmediate);
       return back !== undefined && !back();
     });

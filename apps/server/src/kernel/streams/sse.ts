@@ -3,14 +3,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Actor } from '../base/actor.ts';
 import { endWithClient } from '../base/half-closed.ts';
 
-/** What a stream may have unsent before its client is closed (kernel: Streams). */
+/** Limits of a stream's unsent frames, before its client is closed (kernel: Streams). */
 const mostFramesBehind = 1_000;
 const mostBytesBehind = 1024 * 1024;
-/** What clients of all streams, and of one account's, may be behind in large frames: each may be 12 MiB. */
+/** Limits of unsent large frames, of all streams and of one account's: each frame may be 12 MiB. */
 const mostBehindOfAll = 72 * 1024 * 1024;
 const mostBehindOfOne = 25 * 1024 * 1024;
 const largeBytes = 64 * 1024;
-/** What is written in one piece, and what is not held until the end of its turn. */
+/** Limits of one write; beyond them frames do not wait for the end of the turn. */
 const mostBytesAtOnce = 16 * 1024;
 const mostFramesAtOnce = 64;
 const pingEveryMs = 15_000;
@@ -31,7 +31,7 @@ export interface EventStream {
   hasRoom(bytes: number): boolean;
   /** Resolves when its client has taken what was written, or is gone. */
   drained(): Promise<void>;
-  /** Called once when the stream has ended, whoever ended it. */
+  /** Called once when the stream has ended, for any reason. */
   onClose(handler: () => void): void;
   /** Ends the stream cleanly. */
   end(): void;

@@ -78,7 +78,7 @@ class Timetable {
   readonly #parts: Parts;
   readonly #jobs: ReadonlyMap<string, AnyJob>;
   readonly #running = new Map<Taken, Promise<void>>();
-  /** What ended and is not written yet: the database may be away. */
+  /** Runs that ended and are not written yet: the database may be away. */
   readonly #released = new Set<Released>();
   #loop: Loop | undefined;
   #isAway = false;
