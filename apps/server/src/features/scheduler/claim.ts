@@ -103,7 +103,7 @@ export class Claims {
     }
   }
 
-  /** What a run that was taken does. One whose headers cannot be opened fails: it would stand in the way of all others. */
+  /** The spec of a run that was taken. A run whose headers cannot be opened fails: it would block all others. */
   async specOf(run: RunRow, deviceId: string): Promise<Record<string, unknown> | undefined> {
     try {
       return await openRunSpec(this.#parts.kernel, run);

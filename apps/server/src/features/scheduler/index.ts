@@ -26,7 +26,7 @@ import { endPause, tickSchedules } from './tickers/ticker.ts';
 
 export { sealedRunHeaders } from './work/headers.ts';
 
-/** What the feature `schedules` asks of this one, and what fires event triggers. */
+/** The operations that the feature `schedules` needs of this one, and the firing of event triggers. */
 export class Scheduler implements SchedulerOfSchedules {
   readonly parts: SchedulerParts;
 
@@ -107,7 +107,7 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const schedulerManifest: Manifest = {
   name: 'scheduler',
   data: {

@@ -19,7 +19,7 @@ const stalledMs = 60_000;
 /** Of the log in one event: far less than what a stream may be behind. */
 const eventBytes = 64 * 1024;
 
-/** What a run has written, or what it writes, as it comes. */
+/** Answers the log of a run as it is now, or streams it as it is written. */
 export const log = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.log, async (context, { params, query }) => {
     const { kernel, actor } = context;

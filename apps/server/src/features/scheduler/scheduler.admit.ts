@@ -19,7 +19,7 @@ import {
 } from './scheduler.sql.ts';
 import { columnsFor, move, type Overlaps, type Step } from './scheduler.moves.ts';
 
-/** What the scheduler's parts share. */
+/** The objects that the scheduler's parts share. */
 export interface SchedulerParts {
   readonly kernel: Kernel;
   readonly changes: Changes;
@@ -37,7 +37,7 @@ export interface RunCandidate {
   passedOver?: number | undefined;
 }
 
-/** What a run carries of its schedule. */
+/** The columns that a run copies from its schedule. */
 export function copyOf(schedule: ScheduleTerms): RunCopy {
   const { target, overlap, timeout_s, retries, retry_backoff_s } = effective(schedule);
   return {
@@ -225,7 +225,7 @@ async function isRefused(
   return true;
 }
 
-/** What becomes of a run whose schedule has active ones. Catch-ups are never skipped: they go one after the other. */
+/** How a run is treated whose schedule has active ones. Catch-ups are never skipped: they go one after the other. */
 function overlapOf(
   { schedule, origin }: RunCandidate,
   { running, waiting }: Counts,

@@ -76,7 +76,7 @@ export const leasesLeft = guard(
   (run) => run.leases_lost < mostLeasesLost,
 );
 
-/** What the run has cost with this attempt; a holder's figure never lowers it. */
+/** The cost of the run including this attempt; a holder's figure never lowers it. */
 const costWith = (run: RunRow, attemptCost = 0): number =>
   Math.max(run.cost_micro_usd, run.cost_before_micro_usd + attemptCost);
 

@@ -24,7 +24,7 @@ const actions = ['beat1', 'beat2', 'ok1', 'fail1', 'ok2', 'fail2', 'expire', 'ca
 type Action = (typeof actions)[number];
 const finals = ['succeeded', 'failed', 'timed_out', 'skipped', 'cancelled', 'expired'];
 
-/** What a run is, by the design's table and nothing else. */
+/** A run as the design's table alone describes it. */
 class Model {
   state = 'running';
   attempt = 1;

@@ -247,7 +247,7 @@ export const runs = machine({ table: 'scheduler.runs', states: runStates, moves 
 
 export type RunMove = keyof typeof moves;
 type Given<N extends RunMove> = GivenOf<(typeof moves)[N]>;
-/** What a move is given; nothing for most. */
+/** The input of a move; most take nothing. */
 type Arguments<N extends RunMove> = unknown extends Given<N> ? [] : [given: Given<N>];
 
 /** A move of a run: the columns that it changes, or undefined when the table does not allow it now. */
@@ -270,11 +270,11 @@ const firstOf =
     return undefined;
   };
 
-/** What time alone does to a run; `graceMs` is for the holder's own report of a timeout. */
+/** The moves of a run that time alone causes; `graceMs` gives the holder time to report a timeout itself. */
 export const byTime = (graceMs: number): Step =>
   firstOf(move('timeOut', { graceMs }), move('loseLease', {}), move('expireApproval'), move('expire'));
 
-/** What a run that is created, or claimed in one statement, is stored with. */
+/** The columns of a run that is created, or claimed in one statement. */
 export function columnsFor<N extends 'create' | 'claim'>(name: N, given: Given<N>, now: Instant): RunChange {
   return columnsWithout(moves[name] as RowMove<RunState, unknown, Given<N>, RunChange>, undefined, given, now);
 }

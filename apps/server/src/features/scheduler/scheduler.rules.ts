@@ -34,7 +34,7 @@ export function nextChainMove(
     : { do: 'finish', ok: false, error: `step ${failed + 1} ${ran.get(failed) ?? 'failed'}` };
 }
 
-/** What a pending run is judged by. */
+/** The facts that decide why a pending run waits. */
 interface Surroundings {
   now: number;
   mayRun: boolean;
@@ -46,7 +46,7 @@ interface Surroundings {
   approvedBy: ReadonlySet<string> | undefined;
 }
 
-/** What a pending run waits for. */
+/** The reason why a pending run waits. */
 export function waitingFor(run: RunRow, around: Surroundings): (typeof waitReasons)[number] {
   const { online, approvedBy } = around;
   if (!around.mayRun) return 'account_paused';

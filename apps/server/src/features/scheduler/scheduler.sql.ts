@@ -6,7 +6,7 @@ import { type RunState, runStates } from './scheduler.states.ts';
 
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
 
-/** What a run carries of its schedule. */
+/** The columns that a run copies from its schedule. */
 export interface RunCopy {
   name: string;
   kind: 'agent' | 'shell' | 'http' | 'chain' | 'phone_action';
@@ -90,7 +90,7 @@ export interface NewRun extends RunCopy {
   chain_step: number | null;
 }
 
-/** What is told of a run that was created; thousands are created at once. */
+/** The columns read back from a created run: few, since thousands are created at once. */
 export type CreatedRun = Pick<
   RunRow,
   'id' | 'account_id' | 'schedule_id' | 'scheduled_for' | 'state' | 'attempt' | 'name' | 'overlap' | 'parent_run_id'
@@ -220,7 +220,7 @@ export async function changeRun(db: Db, run: RunRow, change: RunChange): Promise
   return row as RunRow;
 }
 
-/** What there is to do for runs: the answer of an idle second is one query, not ten. */
+/** The kinds of work that are due for runs: an idle second costs one query, not ten. */
 export async function probeRuns(
   db: Db,
   clock: Clock,

@@ -29,7 +29,7 @@ import {
 } from './schedules.sql.ts';
 import { viewSchedule } from './schedules.view.ts';
 
-/** What the operations that make or change schedules need. */
+/** The features that creating and changing schedules needs. */
 export interface Parts {
   scheduler: Scheduler;
   rights: Rights;

@@ -26,7 +26,7 @@ export {
   tryLockSchedule,
 } from './schedules.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const schedulesManifest: Manifest = {
   name: 'schedules',
   data: {

@@ -48,7 +48,7 @@ function openedOf({ keyring, log }: Kernel, row: ScheduleRow): [string, Record<s
 const isMirroredBy = ({ native, target }: ScheduleRow, deviceId: string | undefined): boolean =>
   native === true && target?.type === 'host' && target.device_id === deviceId;
 
-/** A pause as it is answered; one that has run out is none. */
+/** A pause as it is answered; one that has run out counts as no pause. */
 export function viewPause(pause: PauseRow | undefined, now: number) {
   if (!pause || (pause.until !== null && Date.parse(pause.until) <= now)) return { paused: false };
   const { until, resume_policy } = pause;

@@ -46,8 +46,8 @@ async function lockDueOf(db: Db, accountId: string, now: string, limit: number):
 }
 
 /**
- * Locks schedules that are due at `now`: of one account in the order of their ids, after whoever holds them; else dealt by
- * account, those that no other ticker holds. An account that may not run anything counts as paused.
+ * Locks schedules that are due at `now`. For one account: in the order of their ids, waiting for other holders. Else: dealt by
+ * account, skipping those that another ticker holds. An account that may not run anything counts as paused.
  */
 export async function lockDue(db: Db, now: string, limit: number, filter: DueFilter): Promise<DueRow[]> {
   const { accountId } = filter;

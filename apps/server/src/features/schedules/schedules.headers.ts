@@ -11,7 +11,7 @@ export const sealedScheduleHeaders: Sealed = {
   column: 'sealed_headers',
 };
 
-/** What may have headers: a schedule, or a run. */
+/** A schedule or a run: both may have headers. */
 type WithHeaders = Pick<Definition, 'kind' | 'spec'> & { sealed_headers: Buffer | null };
 
 /** The headers that a spec names; undefined for another kind of work, or none. */
@@ -68,8 +68,8 @@ function keepsStored({ spec }: Record<string, unknown>): boolean {
 }
 
 /**
- * Throws 400 when stored header values would go to machines that they were not meant for: whoever may change where a
- * schedule runs, and not read its secrets, must not have them handed to a machine of theirs.
+ * Throws 400 when stored header values would go to machines that they were not meant for: a caller who may change where a
+ * schedule runs, but not read its secrets, must not have them handed to a machine of their own.
  */
 export function checkPlace(definition: Definition, stored: Definition, changes: Record<string, unknown>): void {
   if (!headersOf(definition) || Object.keys(headersOf(stored) ?? {}).length === 0 || !keepsStored(changes)) return;
@@ -89,8 +89,8 @@ function placeOf(definition: Definition): string | undefined {
 }
 
 /**
- * A definition whose hidden header values are those of the stored spec. Throws 400 where there is none, and for another
- * server: a value is not sent where it was not meant for.
+ * A definition with the stored spec's values for its hidden headers. Throws 400 when no value is stored, and for another server:
+ * a value is sent only where it was meant for.
  */
 export function keepHeaders(definition: Definition, stored: Pick<Definition, 'kind' | 'spec'> | undefined): Definition {
   const headers = headersOf(definition);

@@ -9,7 +9,7 @@ import type { Definition } from './schedules.sql.ts';
 /** The model that agents in the cloud ask. */
 const agentModel = 'svc';
 
-/** What runs, and where: enough to tell which rights it needs. */
+/** The kind of the work and where it runs: enough to tell which rights it needs. */
 export type LaterWork = Pick<Definition, 'kind'> & { inCloud: boolean };
 
 /** The keys behind a run: the one that asked for it, and the one that saved what it does. */

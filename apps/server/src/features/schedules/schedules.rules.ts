@@ -21,7 +21,7 @@ import type { Definition, NewSchedule, Policy, ScheduleRow, Trigger } from './sc
 export const defaultZone = 'Europe/Bucharest';
 const timeouts = { shell: 3_600, agent: 7_200, http: 60, phone_action: 120, chain: 86_400 } as const;
 
-/** What holds where a schedule says nothing (design: schedules, Defaults). */
+/** The definition with the defaults for unset fields (design: schedules, Defaults). */
 export function effective(definition: Definition) {
   const inCloud = definition.kind === 'http' || definition.kind === 'chain';
   return {
@@ -91,7 +91,7 @@ function commandHash(spec: z.output<typeof shellSpec>): string {
   return createHash('sha256').update(commandHashInput(spec)).digest('hex');
 }
 
-/** What runs and where, for its rights. */
+/** The kind of the work and where it runs, for its rights. */
 export const workOf = (definition: Pick<Definition, 'kind' | 'target'>): LaterWork => ({
   kind: definition.kind,
   inCloud: definition.target?.type === 'cloud',
@@ -132,7 +132,7 @@ export function checkDefinition(definition: Definition): void {
   if (first) throw badRequest(`${first[0]}: ${first[1][0] ?? ''}`, faults);
 }
 
-/** What is wrong with a trigger of the right shape, and where; undefined: nothing. */
+/** The error of a trigger of the right shape, and its field; undefined: valid. */
 export function triggerFault(trigger: Trigger): { field: 'tz' | 'expr'; message: string } | undefined {
   if (trigger.type !== 'cron') return undefined;
   if (trigger.tz !== undefined && !isZone(trigger.tz)) {
@@ -250,7 +250,7 @@ export function isSlot({ trigger, policy, anchor_at }: ScheduleRow, instant: num
   return slot !== undefined && Date.parse(slot) === instant;
 }
 
-/** What a tick makes of a due schedule. */
+/** The result of a tick for one due schedule. */
 interface Plan {
   /** Slots that become runs; a misfired one is a catch-up, and one row stands for those that were passed over. */
   due: { at: string; origin: 'slot' | 'catch_up'; passedOver?: number }[];

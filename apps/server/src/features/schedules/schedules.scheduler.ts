@@ -7,7 +7,7 @@ import type { ScheduleRow } from './schedules.sql.ts';
 /** One frame of `GET /v1/schedules/stream`. */
 export type ScheduleChange = RouteEvent<typeof contract.schedules.stream>['data'];
 
-/** What schedules ask of the feature that runs them, which implements it. Each takes the caller's transaction. */
+/** The interface that the feature which runs schedules implements. Each method takes the caller's transaction. */
 export interface Scheduler {
   /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
   runNow(db: Db, schedule: ScheduleRow, now: number, keyId: string): Promise<{ id: string } | undefined>;

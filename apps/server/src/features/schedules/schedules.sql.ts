@@ -8,7 +8,7 @@ export type NewSchedule = z.output<typeof newSchedule>;
 export type Trigger = z.output<typeof trigger>;
 export type Policy = z.output<typeof policy>;
 
-/** What a person says of a schedule; null where nothing was said and a default holds. */
+/** A schedule as its owner defined it; null where the owner gave nothing and a default holds. */
 export interface Definition {
   name: string;
   description: string | null;
@@ -42,7 +42,7 @@ export interface ScheduleRow extends Definition {
   /** The key that saved what runs; null: saved by an earlier version. */
   key_id: string | null;
   anchor_at: string;
-  /** What its timetable asks for (`ratePerMinute`). */
+  /** The rate that its timetable asks for (`ratePerMinute`). */
   slots_per_minute: number;
   /** Ascending; the first is `next_run_at`. */
   slots: string[];
@@ -100,7 +100,7 @@ export async function insertSchedule(
   return row as ScheduleRow;
 }
 
-/** What an account may have. */
+/** Limit of the schedules of an account. */
 export const schedulesQuota: Quota = {
   name: 'schedules',
   remedy: 'delete one that is not needed any more',
@@ -220,7 +220,7 @@ export async function lockSchedule(db: Db, id: string): Promise<ScheduleRow | un
   return row;
 }
 
-/** The same without waiting for whoever holds it. */
+/** The same without waiting for another holder of the lock. */
 export async function tryLockSchedule(db: Db, id: string): Promise<ScheduleRow | 'locked' | undefined> {
   const [row] = await db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s where s.id = ${id} for update skip locked`;

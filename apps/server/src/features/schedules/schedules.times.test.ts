@@ -97,7 +97,7 @@ describe('schedules: when they are due', () => {
     assert.equal(await t.runNow(every), false);
     await t.turn(10 * minute, async () => Date.parse((await t.get(every.id)).next_run_at) > t.clock.now());
     assert.equal(await count(every), 0);
-    // What waited before the pause may still be taken.
+    // A run that waited before the pause may still be taken.
     assert.equal((await t.claim(newDevice())).name, 'waits');
     const resumed = await t.call('POST', '/v1/schedules/resume', { backfill: true });
     assert.deepEqual(resumed.body, { paused: false, backfilled: 1 });

@@ -101,7 +101,7 @@ function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<st
     !isNew &&
     stored.enabled === definition.enabled &&
     JSON.stringify(stored.policy) === JSON.stringify(definition.policy);
-  // What is due and was not taken yet stays due.
+  // Slots that are due and not taken yet stay due.
   const due = stored.enabled && definition.enabled ? stored.slots.filter((slot) => Date.parse(slot) <= now) : [];
   const next = nextSlots(definition, { after: now, anchor });
   return {

@@ -30,7 +30,7 @@ const isNext = (now: string): string => `not exists (
   and not exists (
     select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
 
-/** What makes a run its holder's: the columns of the move `claim`, with which a test compares them. */
+/** The columns that make a run its holder's: those of the move `claim`, with which a test compares them. */
 const held = (holder: string, now: string, leaseUntil: string): string => `
   state = ${claimed}, holder_id = ${holder}, started_at = ${now}, lease_expires_at = ${leaseUntil},
   late_at = null, error = null, exit_code = null, log_tail = null`;

@@ -19,7 +19,7 @@ export interface HostRow {
   running: number;
 }
 
-/** What a machine says of itself when it claims. */
+/** A machine's report about itself when it claims. */
 export interface HostReport {
   accountId: string;
   deviceId: string;
@@ -28,7 +28,7 @@ export interface HostReport {
   tags: string[] | undefined;
 }
 
-/** What a claim needs to know of its machine. */
+/** The facts of a machine that a claim needs. */
 export interface Claimer {
   id: string;
   tags: string[];
@@ -141,7 +141,7 @@ export async function forgetRefusals(db: Db, scheduleId: string): Promise<void> 
     where schedule_id = ${scheduleId} and state in ${runStates.sql('waiting')(db)} and refused_by <> '{}'`;
 }
 
-/** Deletes a machine of the account, by its id or its device's; answers its device, undefined when there is none. */
+/** Deletes a machine of the account, by its id or its device's; answers its device, undefined when no machine matches. */
 export async function deleteHost(
   db: Db,
   accountId: string,

@@ -45,7 +45,7 @@ interface Ended {
 }
 const over: Ended = { ended: true };
 
-/** What runs are carried out with. */
+/** The features that carry out runs. */
 export interface CloudBackends {
   sandboxes: Sandboxes;
   agent: Pick<Agent, 'runTask'>;
@@ -155,7 +155,7 @@ export class CloudRunner {
       stopRenewing();
       await this.#report(run, result);
     } finally {
-      // What broke is another's once its lease is over.
+      // If this throws, nothing is reported: another gateway takes the run when its lease ends.
       stopRenewing();
     }
   }

@@ -14,7 +14,7 @@ export interface LogRow {
 
 const columns = (db: Db) => db`l.run_id, l.account_id, l.bytes, l.stored_bytes, l.attempt, l.attempt_at`;
 
-/** What logs of an account may take. */
+/** Limit of the logs of an account. */
 export const runLogBytesQuota: Quota = {
   name: 'run_log_bytes',
   what: 'bytes in the logs of its runs',

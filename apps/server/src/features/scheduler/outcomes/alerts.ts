@@ -6,7 +6,7 @@ import { deepLink, notify } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
 import type { CreatedRun, RunRow } from '../scheduler.sql.ts';
 
-/** What people are told of schedules and runs (document 2, Events). Each is said once: its key makes repeats vanish. */
+/** Alerts about schedules and runs (document 2, Events). Each is sent once: its key drops repeats. */
 type Severity = 'info' | 'warning' | 'critical';
 
 async function tellOfRun(

@@ -60,7 +60,7 @@ export async function endedProcess(parts: SchedulerParts, ended: EndedAttempt): 
   return run;
 }
 
-/** What the end of a run leads to: alerts, the count of failures, schedules that run after it. */
+/** Does what follows the end of a run: alerts, the count of failures, schedules that run after it. */
 async function settle(
   parts: SchedulerParts,
   db: Db,

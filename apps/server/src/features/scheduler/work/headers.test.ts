@@ -76,7 +76,7 @@ describe('scheduler: headers of webhooks are secrets', () => {
     assert.deepEqual((await patch(made, { spec })).body.spec.headers, { 'X-A': '***', 'x-c': '***' });
     const headers = await sent(made);
     assert.deepEqual([headers['x-a'], headers['x-b'], headers['x-c']], ['one', undefined, 'three']);
-    // Whoever may change a schedule and not read its secrets must not have them sent to a server of theirs.
+    // A caller who may change a schedule but not read its secrets must not have them sent to a server of their own.
     for (const change of [
       { url: 'https://evil.example/', headers: { 'x-a': '***' } },
       { url: urlOf(), headers: { 'x-b': '***' } },

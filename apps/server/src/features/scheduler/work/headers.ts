@@ -10,8 +10,8 @@ import type { RunRow } from '../scheduler.sql.ts';
 export const sealedRunHeaders: Sealed = { ...sealedScheduleHeaders, table: 'scheduler.runs' };
 
 /**
- * What a run does, its header values opened: for whoever makes the request, at the moment of it. A run that a gateway of
- * an earlier version made has no values of its own; those of its schedule count. Undefined when the run is over meanwhile.
+ * The spec of a run with its header values opened; call it right before the request. A run made by a gateway of an earlier
+ * version has no values of its own; those of its schedule count. Undefined when the run is over meanwhile.
  */
 export async function openRunSpec(
   { sql, keyring, gateways }: Pick<Kernel, 'sql' | 'keyring' | 'gateways'>,
@@ -26,14 +26,14 @@ export async function openRunSpec(
   return openSpec(keyring, { kind: run.kind, spec, sealed_headers: sealed });
 }
 
-/** What many have, and nobody hides: an answer may hold it by chance. */
+/** Common headers that hold no secret: an answer may contain their values by chance. */
 const plainHeaders = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
 /** Shorter values occur by chance. */
 const shortestSecret = 4;
 
 /**
- * An answer without the header values that were sent: a server that echoes them must not have them stored where whoever
- * reads runs can read them. Each is replaced by its name in brackets, alone and as it stands in JSON.
+ * An answer without the header values that were sent: if a server echoes them, readers of runs must not see them. Each value is
+ * replaced by its name in brackets, both as it is and as JSON spells it.
  */
 export function withoutValues({ body, truncated }: Answer, headers: Headers): Buffer {
   const values = Object.entries(headers)

@@ -56,8 +56,8 @@ function longOf(spec: Record<string, unknown>): { text: string; hash: string } |
 }
 
 /**
- * What a run does; undefined when it is over and forgot it. In a statement of its own: one that waits for the lock of a run
- * sees the run as an edit left it, and the specs as they were before.
+ * The spec of a run; undefined when the run is over and its spec forgotten. A statement of its own: one that waits for a run's
+ * lock sees the run after an edit, but the specs from before it.
  */
 export async function findSpec(db: Db, run: Carrier): Promise<Record<string, unknown> | undefined> {
   if (run.spec_hash === null) return run.spec;
