@@ -6,7 +6,7 @@ import { enqueueOld, sweepFailed, sweepHosts } from './pages.queue.sql.ts';
 import type { Pages } from './pages.reader.ts';
 import { sweepPages } from './pages.sql.ts';
 
-/** What accounts fetched is kept so long; what the operator indexed is looked at again after so many days. */
+/** Days after which a page that an account fetched is deleted, and one that the operator indexed is fetched again. */
 const keptDays = 30;
 const freshDays = 7;
 

@@ -6,7 +6,7 @@ export { isFaultOfServer, type PageRequest, Pages, PageStatusError, type Read } 
 export type { IndexHit, IndexQuery } from './pages.sql.ts';
 export type { Found, PageQuestion, Rendered, TextProof, WantedPart } from './pages.work.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const pagesManifest: Manifest = {
   name: 'pages',
   data: {

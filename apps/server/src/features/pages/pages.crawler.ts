@@ -27,7 +27,7 @@ const deepestSitemap = 2;
 const mostAttempts = 5;
 const firstPauseMs = 60_000;
 const robotsPauseMs = 3_600_000;
-/** What failed for good stays in the line for its reason to be read, until it is forgotten. */
+/** An address that failed for good stays in the queue, so that its reason can be read, until it is forgotten. */
 const neverMs = 365 * 24 * 3_600_000;
 
 /** Fetches what the operator feeds into the index: one page of a site at a time, as its robots.txt asks. */
@@ -101,7 +101,7 @@ export class Crawler {
     }
     if (sitemap.kind === 'sitemaps' && depth >= deepestSitemap) return;
     const [{ waiting }, shared] = await Promise.all([countQueue(sql), countShared(sql)]);
-    // What waits becomes a page, nearly all of it.
+    // Nearly every queued address becomes a page, so the queue counts.
     const room = Math.min(mostQueued, ofOperator.pages - shared) - waiting;
     const urls = sitemap.urls.slice(0, Math.max(0, room));
     await enqueue(sql, clock, {

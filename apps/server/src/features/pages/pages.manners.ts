@@ -13,7 +13,7 @@ interface PathRule {
   readonly length: number;
 }
 
-/** What a robots.txt says to one crawler (RFC 9309). */
+/** The rules of a robots.txt for one crawler (RFC 9309). */
 export interface RobotsRules {
   readonly rules: readonly PathRule[];
   /** Seconds between two requests, as it asks for; 0: nothing. */

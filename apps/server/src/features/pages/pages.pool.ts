@@ -21,7 +21,7 @@ export class UnreadableError extends Error {
 
 /** Workers at once, each a process: what a thread leaves behind in memory stays with the gateway (1.7 GB after a few PDFs). */
 const most = 3;
-/** What an account is sure of. Idle workers are lent to it too, all but one, and taken back when another account asks. */
+/** Workers guaranteed to an account. It may borrow all idle ones but one, and gives them back when another account asks. */
 const mostOfOne = 1;
 /** A page of 3 MB takes 1 s; what takes longer was made to. */
 const workMs = 5_000;
@@ -129,7 +129,7 @@ export class Pool {
 
   #start(): Hand {
     const worker = fork(program, {
-      // Nothing of the gateway's: no environment with its secrets. What a library prints is nobody's.
+      // The worker gets nothing of the gateway: no environment with its secrets. Its output is dropped.
       env: {},
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',

@@ -13,7 +13,7 @@ export interface Queued {
   also_hosts: string[];
 }
 
-/** What is to be fetched. */
+/** Addresses to fetch. */
 interface ToQueue {
   readonly urls: readonly string[];
   readonly kind: 'page' | 'sitemap';

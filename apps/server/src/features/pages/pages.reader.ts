@@ -60,7 +60,7 @@ export interface Read<T> {
   readonly result: T;
 }
 
-/** What is read of a page besides its facts. */
+/** The result that a caller wants of a page besides its facts. */
 interface Purpose<T> {
   readonly of: (read: ReadBytes) => T;
   readonly ofStored: (row: StoredPage, owner: string, signal: AbortSignal | undefined) => Promise<T | undefined>;
@@ -98,12 +98,12 @@ export class Pages {
     });
   }
 
-  /** What a page says to a question. Throws as `render` does. */
+  /** A page's answer to a question. Throws as `render` does. */
   async check(request: PageRequest, question: PageQuestion): Promise<Read<Found>> {
     return this.#read(request, this.#checking(question));
   }
 
-  /** The same of the copy that is kept, however old; undefined when there is none. Nothing is fetched. */
+  /** The same for the kept copy, however old; undefined when no copy is kept. Nothing is fetched. */
   async checkStored(request: PageRequest, question: PageQuestion): Promise<Read<Found> | undefined> {
     const kept = await findPage(this.#kernel.sql, this.#kernel.clock, request.owner, request.url);
     return kept && this.#ofStored(request, this.#checking(question), kept);
@@ -140,7 +140,7 @@ export class Pages {
 
   /** From the copy that is kept; undefined when it went in the meantime. */
   async #ofStored<T>(request: PageRequest, purpose: Purpose<T>, kept: StoredPage): Promise<Read<T> | undefined> {
-    // What may be reached changes: the copy of what may not be any more is none.
+    // Access rules change: a copy of an address that is now forbidden must not be used.
     for (const url of [request.url, kept.url]) request.judge?.(new URL(url));
     const result = await purpose.ofStored(kept, request.owner ?? operator, request.signal);
     return result === undefined ? undefined : { page: kept, cached: true, result };

@@ -5,7 +5,7 @@ import { mayFetch } from './pages.manners.ts';
 import { type Pool, UnreadableError } from './pages.pool.ts';
 import { keepRobots, readRobots } from './pages.queue.sql.ts';
 
-/** What crawlers call themselves in robots.txt. */
+/** Our crawler's name in robots.txt. */
 const agentName = 'svc';
 /** RFC 9309: at least 500 KiB are read, and a copy serves for a day at most. */
 const mostBytes = 512 * 1024;
@@ -16,7 +16,7 @@ const pauseMs = 1_000;
 /** Of the operator's work among accounts that take turns. */
 const owner = 'operator';
 
-/** What a site asks of crawlers. */
+/** The limits that a site sets for crawlers. */
 export interface Manners {
   mayFetch(url: string): boolean;
   /** Between two requests. */

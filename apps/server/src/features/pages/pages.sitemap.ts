@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 
-/** What a sitemap lists. */
+/** The contents of a sitemap. */
 interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
   readonly urls: readonly string[];
@@ -16,8 +16,8 @@ const mostOthers = 20;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * Reads a sitemap, an index of sitemaps, or a text file of addresses; gzipped ones too. Only addresses of the same site
- * count, as the protocol says, and of `alsoHosts`. Undefined: it is none of these.
+ * Reads a sitemap, an index of sitemaps, or a text file of addresses; gzipped ones too. Only addresses of the same site count, as
+ * the protocol says, and of `alsoHosts`. Undefined for any other file.
  */
 export function readSitemap(bytes: Buffer, from: string, alsoHosts: readonly string[] = []): Sitemap | undefined {
   const text = unpacked(bytes)?.toString('utf8');
@@ -39,7 +39,7 @@ export function readSitemap(bytes: Buffer, from: string, alsoHosts: readonly str
   return { kind: isIndex ? 'sitemaps' : 'pages', urls: [...urls], others };
 }
 
-/** What stands in each `<loc>`. By hand: no pattern that a page of white space can keep busy. */
+/** The content of each `<loc>`. Parsed by hand: a page of white space could keep a regular expression busy. */
 function* locationsOf(text: string): Generator<string> {
   for (let at = text.indexOf('<loc>'); at !== -1; at = text.indexOf('<loc>', at + 1)) {
     const end = text.indexOf('</loc>', at);

@@ -43,9 +43,9 @@ interface NewPage {
   lastModified: string;
 }
 
-/** What an account's pages may take; the oldest go first. */
+/** Limits of an account's pages; the oldest go first. */
 const ofAccount = { pages: 2_000, bytes: 64 * 1024 * 1024 };
-/** What the operator's may; `index add` is refused past it. */
+/** Limit of the operator's pages; `index add` is refused past it. */
 export const ofOperator = { pages: 100_000 };
 
 /** The key of an address, with which all its spellings meet. */
@@ -96,7 +96,7 @@ export async function readVisible(
   return row && { visible: new Uint8Array(row.visible), ...(outline && { outline: new Uint8Array(outline) }) };
 }
 
-/** Visible texts, gzipped, of the copies of a page that are kept, whoever keeps them. */
+/** Visible texts, gzipped, of all kept copies of a page, of any owner. */
 export async function listVisible(db: Db, address: string): Promise<Uint8Array[]> {
   const hash = addressHash(address);
   const rows = await db<{ visible: Buffer }[]>`
@@ -159,7 +159,7 @@ export interface IndexHit {
   published_at: string;
 }
 
-/** What is looked for in the index. */
+/** A search of the index. */
 export interface IndexQuery {
   accountId: string;
   query: string;

@@ -21,7 +21,7 @@ export interface WantedPart {
   readonly maxChars: number;
 }
 
-/** What a page is asked: does one of these snippets stand on it, else which part of it answers best. */
+/** A question to a page: is one of these snippets on it, and if not, which part of it answers best? */
 export interface PageQuestion {
   /** Roots of the query's words. */
   readonly words: readonly string[];
@@ -35,7 +35,7 @@ export interface Rendered {
   readonly truncated: boolean;
 }
 
-/** What a page says to a question. */
+/** A page's answer to a question. */
 export interface Found {
   /** The page's own words; undefined: nothing that answers. */
   readonly snippet: string | undefined;
@@ -49,7 +49,7 @@ export interface TextProof extends Span {
   readonly sha256: string;
 }
 
-/** What is kept of a page besides its content. */
+/** The facts of a page that are kept besides its content. */
 export type PageFacts = Pick<
   Page,
   | 'title'
@@ -98,7 +98,7 @@ export type PageWork =
     }
   | { readonly kind: 'robots'; readonly text: string; readonly agent: string };
 
-/** What each kind of work answers. */
+/** The result of each kind of work. */
 export interface Results {
   readonly read: ReadBytes;
   readonly render: Rendered;

@@ -2,10 +2,10 @@ import { getHeapStatistics } from 'node:v8';
 import { ExtractionError } from '@svc/extraction';
 import { doWork, type PageWork } from './pages.work.ts';
 
-/** What a worker says of one piece of work. */
+/** A worker's answer to one piece of work. */
 export interface WorkerSaid {
   readonly result?: unknown;
-  /** Why there is none: the bytes are nothing that can be read. */
+  /** Why `result` is missing: the bytes cannot be read. */
   readonly failed?: 'unsupported' | 'unreadable';
   readonly message?: string;
   /** Bytes that it still holds, for its owner to end a worker that has grown. */

@@ -10,7 +10,7 @@ import { findSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.
 
 const mostChildren = 5;
 
-/** Children are sandboxes of their own from the moment they run; a child that failed is none. */
+/** Children are sandboxes of their own from the moment they run; a failed child is forgotten. */
 export const fork = (nodes: Nodes) =>
   operation(contract.sandboxes.fork, async (context, { params: { id }, body }) => {
     const { kernel, actor, by, clock } = context;

@@ -32,7 +32,7 @@ export function checkEnabled({ features }: Actor): void {
   throw new ApiError('forbidden', 'sandboxes are not enabled for this account; ask its operator');
 }
 
-/** What other features do with sandboxes. */
+/** The operations on sandboxes that other features use. */
 export class Sandboxes {
   readonly #kernel: Kernel;
   /** The nodes that this gateway reaches. */
@@ -101,7 +101,7 @@ export class Sandboxes {
     return openFile(caller, this.nodes, file);
   }
 
-  /** What is in a directory, as its route does. */
+  /** The entries of a directory, as its route answers them. */
   listFiles(caller: Mover, directory: { id: string; path: string }) {
     return entriesOf(caller, this.nodes, directory);
   }
@@ -135,7 +135,7 @@ export class Sandboxes {
   }
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const sandboxesManifest: Manifest = {
   name: 'sandboxes',
   data: {

@@ -9,7 +9,7 @@ export const listFiles = (nodes: Nodes) =>
     entries: await entriesOf(context, nodes, { id: params.id, path: query.path }),
   }));
 
-/** What is in a directory of the workspace. */
+/** The entries of a directory of the workspace. */
 export async function entriesOf(caller: Mover, nodes: Nodes, { id, path }: { id: string; path: string }) {
   const { node } = await runningSandbox(caller, nodes, id);
   try {

@@ -31,7 +31,7 @@ export const pause = (nodes: Nodes) =>
       const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
       return toRecord(row, clock.now());
     } catch (error) {
-      // What the node made of it is found out by the keeper.
+      // The keeper finds out how far the node got.
       await moveSandbox(kernel, id, 'keepRunning', { by });
       throw toApiFailure(error);
     }

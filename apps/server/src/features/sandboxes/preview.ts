@@ -13,7 +13,7 @@ const ttl = { least: 60, most: 3600 };
 const unavailable = (message: string): ApiError =>
   new ApiError('sandbox_capacity', message, { headers: { 'retry-after': '3600', 'x-should-retry': 'false' } });
 
-/** A fresh address: whoever has it reaches the port until it is void. */
+/** Makes an address: anyone who has it reaches the port until it is void. */
 export const preview = (nodes: Nodes, listener: PreviewListener) =>
   operation(contract.sandboxes.preview, async ({ kernel, db, actor, by, clock }, { params: { id }, body }) => {
     const { port, ttl_seconds: ttlSeconds } = body;

@@ -21,7 +21,7 @@ export const resume = (nodes: Nodes) =>
       await lockAccount(tx, accountId);
       const row = await findSandbox(tx, accountId, id);
       if (row?.state !== 'paused') throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
-      // It counts for the key that made it, whoever resumes it.
+      // It counts for the key that made it, not for the key that resumes it.
       const { key_id: keyId, memory_mb: memoryMb } = row;
       await checkCaps(kernel.config, tx, { accountId, keyId }, { backend: 'v2', memoryMb });
       return moveIn(tx, clock, id, 'resume', { by });

@@ -8,7 +8,7 @@ import { moveSandbox } from './sandboxes.moves.ts';
 import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
 
-/** What a one-shot lives longer than its command: 50 inputs of a minute before it, artifacts are collected after it. */
+/** Lifetime of a one-shot beyond its command: 50 inputs of a minute before it, artifacts are collected after it. */
 const aroundSeconds = 3600;
 
 export const run = (nodes: Nodes) =>
@@ -25,7 +25,7 @@ export async function runOnce(
   // Asked for before anything is made: a caller that leaves meanwhile is noticed.
   const { signal } = caller;
   const wanted = { backend, template, egress, metadata, ttlSeconds };
-  // What would refuse the rest refuses the beginning: what has run is not thrown away.
+  // Checks the limits of the last steps first, so that a command's work is not thrown away.
   await Promise.all([checkDaily(kernel, actor.accountId), checkRoom(kernel, actor.accountId)]);
   const { id, node_id } = await createSandbox(caller, nodes, wanted);
   try {

@@ -120,8 +120,8 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
       if (!node) throw noCapacity(nodes.whyNot('v2'));
       return await createOn(caller, node, { ...wanted, backend: 'v2' });
     } catch (error) {
-      // An image that is not built yet is none for v1 either, which would wait for it once more. Where v2 cannot run at all
-      // and v1 can, what is missing for v1 is what there is to do.
+      // An image that is not built yet would make v1 wait once more: v1 must have it. If v2 cannot run at all and v1 can, v1 is
+      // tried anyway: its error then names the thing to fix.
       const v1 = nodes.place('v1', template);
       const isNext = v1 !== undefined && (node === undefined || v1.status.images.some(isReady(template)));
       if (!(fallback && isNext && error instanceof ApiError && error.code === 'sandbox_capacity')) throw error;

@@ -62,7 +62,7 @@ async function writeInput(
     return node.writeFile(id, path, own.body, true);
   }
   const body = new PassThrough();
-  // Whoever fails first ends the other; the client's own reason is the one that is told.
+  // The side that fails first ends the other; the download's own error is the one that is reported.
   const writing = node.writeFile(id, path, body, true);
   writing.catch(() => body.destroy());
   const sink = async (chunk: Buffer): Promise<void> => {

@@ -43,8 +43,8 @@ export class Keeper {
   }
 
   /**
-   * Looks for the nodes first, so that the first request finds them. Whoever reaches a node settles what it holds; what
-   * is due by the clock is for those that work.
+   * Looks for the nodes first, so that the first request finds them. Every gateway settles what its nodes hold; only processes
+   * that work (`works`) do what is due by the clock.
    */
   async start(works = true): Promise<void> {
     await this.#nodes.open();
@@ -89,7 +89,7 @@ export class Keeper {
     );
   }
 
-  /** What runs of an account that may not go on: a v2 sandbox is paused while nothing runs in it, any other ends. */
+  /** Ends running sandboxes of suspended accounts: a v2 sandbox is paused while nothing runs in it, any other ends. */
   async #endSuspended(): Promise<void> {
     const rows = await runningOfSuspended(this.#kernel.sql, mostAtOnce);
     await Promise.all(

@@ -9,7 +9,7 @@ export interface Guard extends Said {
   readonly holds: (db: Db, now: Fragment) => Fragment;
 }
 
-/** What a move means besides the state. */
+/** The changes that a move makes besides the state. */
 export interface Effect extends Said {
   /** Columns, in the statement that moves. */
   readonly columns?: (db: Db, now: Fragment, made: Made) => Fragment | undefined;
@@ -21,7 +21,7 @@ export interface Effect extends Said {
   readonly audit?: string;
 }
 
-/** What the node says of a sandbox that it made, paused or resumed, and the lifetime that its owner sets. */
+/** The node's report on a sandbox that it made, paused or resumed, and the lifetime that its owner sets. */
 export interface Made {
   restored?: boolean;
   imageDigest?: string;

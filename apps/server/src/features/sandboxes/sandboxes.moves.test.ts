@@ -40,7 +40,7 @@ const ways: Record<State, SandboxMove[]> = {
   destroyed: ['made', 'destroy'],
 };
 const states = Object.keys(ways) as State[];
-/** What is metered in a state, beside commands. */
+/** The spans that are metered in a state, besides commands. */
 const metered = ({ state, backend }: Pick<SandboxRow, 'state' | 'backend'>): string[] => {
   if (state === 'paused' || state === 'resuming') return ['paused'];
   return backend === 'v2' && (state === 'running' || state === 'pausing') ? ['running'] : [];
@@ -97,7 +97,7 @@ describe('sandboxes: the table of moves', () => {
     >`select split_part(action, '.', 2) as action from kernel.audit where subject = ${id} order by id`;
     return { row, spans: [...spans], audit: [...audit] };
   };
-  /** What is metered must be what the state says, and a snapshot is there while it is paused. */
+  /** Checks that the state alone decides which spans are metered, and that a paused sandbox has a snapshot. */
   const agree = ({ row, spans }: Everything, what: string): void => {
     const open = spans.filter((span) => span.open);
     assert.deepEqual(

@@ -255,7 +255,7 @@ describe('the listener for previews', () => {
     const said = t.said();
     const answer = await ask(token, '/endless');
     answer.pause();
-    // What fills the buffers of four sockets, and then no more.
+    // Waits until the buffers of four sockets are full and no more bytes flow.
     let before = -1;
     await until(() => {
       const isStill = t.said() === before;

@@ -39,7 +39,7 @@ const outputDirectory = 'out';
 const tooMuch = (most: number): ApiError =>
   new ApiError('workspace_too_large', `the files under /workspace/out are over ${most / 1024 ** 2} MiB; remove some`);
 
-/** What a sandbox hands out: every regular file under /workspace/out, and how each is read and scanned. */
+/** The output files of a sandbox: every regular file under /workspace/out, and how each is read and scanned. */
 export async function outputsOf(
   kernel: Kernel,
   node: NodeClient,

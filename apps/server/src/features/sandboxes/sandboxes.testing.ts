@@ -81,7 +81,7 @@ export function sandboxesTest(
     await Promise.all(data.map(({ id }: Json) => call('DELETE', `/v1/sandboxes/${id}`)));
   };
   const close = async (): Promise<void> => {
-    // What any account left: nobody asks for it any more.
+    // Sandboxes that any account left behind.
     const left = await gateway.kernel.sql<
       { id: string }[]
     >`select id from sandboxes.sandboxes where node_id is not null`;

@@ -5,7 +5,7 @@ import type { State } from './sandboxes.states.ts';
 
 type Shown = z.input<typeof sandbox>;
 
-/** What a state is to callers: a move shows as where it began. */
+/** The status of each state for callers: during a move they see the state where it began. */
 const shown: Record<State, Shown['status']> = {
   creating: 'running',
   running: 'running',
@@ -21,7 +21,7 @@ const shown: Record<State, Shown['status']> = {
 export const statesShownAs = (status: Shown['status']): State[] =>
   (Object.keys(shown) as State[]).filter((state) => state !== 'creating' && shown[state] === status);
 
-/** What the sandbox is to callers. */
+/** The sandbox's status for callers. */
 export const statusOf = ({ state }: Pick<SandboxRow, 'state'>): Shown['status'] => shown[state];
 
 /** A sandbox as the API shows it, at `now` (epoch milliseconds). */

@@ -79,7 +79,7 @@ const unread = {
   too_hard: 'the page takes too long or too much memory to read',
 };
 
-/** What a caller is told. A refusal tells nothing about the address (design: tools, Fetch). */
+/** The error for the caller. A refusal tells nothing about the address (design: tools, Fetch). */
 function failureOf(error: unknown): unknown {
   if (error instanceof OutboundError && error.kind === 'refused')
     return badRequest(error.message, { url: [error.message] });

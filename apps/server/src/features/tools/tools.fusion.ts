@@ -1,7 +1,7 @@
 import { pageAddress } from '@svc/extraction/addresses';
 import type { PageCandidate } from './sources/source.ts';
 
-/** What one source named. */
+/** The candidates that one source named. */
 export interface Ranking {
   readonly source: string;
   readonly candidates: readonly PageCandidate[];
@@ -13,7 +13,7 @@ export interface Fused {
   readonly url: string;
   /** Each source that named it, the best place first. */
   readonly sources: readonly string[];
-  /** What sources say that it says; none is believed. */
+  /** The page's text as sources quote it; none of it is believed. */
   readonly snippets: readonly string[];
   readonly age: string;
   readonly score: number;

@@ -49,7 +49,7 @@ function pour(socket: Socket, text: string, everyMs: number): void {
 }
 
 const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n';
-/** What strangers' servers say below HTTP; each is answered by a failure, or by what came before it. */
+/** Servers that break the rules below HTTP; each gets a failure, or the part of the page that came before it. */
 const speakers: Record<string, (socket: Socket) => void> = {
   'endless headers': (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');

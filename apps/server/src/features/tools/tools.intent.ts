@@ -1,6 +1,6 @@
 import type { searchIntents } from '@svc/contract';
 
-/** What a search is about. */
+/** The subject of a search. */
 export type Intent = (typeof searchIntents)[number];
 
 const currency =
@@ -28,7 +28,7 @@ const patterns: readonly (readonly [Intent, RegExp])[] = [
   ],
 ];
 
-/** What a query is about, by its words (design: tools, Search). */
+/** The subject of a query, by its words (design: tools, Search). */
 export const intentOf = (query: string): Intent =>
   patterns.find(([, pattern]) => pattern.test(query))?.[0] ?? 'general';
 

@@ -16,7 +16,7 @@ import { ranked, type Verification, type Verified, verify } from './tools.verify
 type Answer = RouteOutput<typeof contract.tools.search>;
 type Asked = RouteParsed<typeof contract.tools.search>['body'];
 
-/** What a search is done for. */
+/** The account that searches, and the signal that ends its search. */
 interface Searcher {
   readonly accountId: string;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ const cacheBytes = 16 * 1024 * 1024;
 const dayMs = 86_400_000;
 const oldestMs = { day: dayMs, week: 7 * dayMs, month: 31 * dayMs, year: 366 * dayMs };
 
-/** What the sources said. */
+/** The answers of the sources. */
 interface Named {
   readonly rankings: Ranking[];
   readonly degraded: string[];
@@ -103,7 +103,7 @@ export class Search {
       intent,
       rerank,
     };
-    // What went wrong may go well the next time.
+    // An answer with failures is not cached: the next try may succeed.
     if (degraded.length === 0) this.#cache.set(key, answer, heldMs[intent]);
     return answer;
   }

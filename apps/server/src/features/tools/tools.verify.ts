@@ -14,7 +14,7 @@ export interface Verified {
   readonly relevance: Relevance;
 }
 
-/** What is to be verified, and for whom. */
+/** The candidates to verify, for whom, and within which limits. */
 interface ToVerify {
   readonly accountId: string;
   readonly candidates: readonly Fused[];
@@ -32,7 +32,7 @@ interface ToVerify {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** The result of a verification. */
 export interface Verification {
   /** In the order of the candidates. */
   readonly pages: readonly Verified[];
@@ -182,7 +182,7 @@ function verifiedOf(
   };
 }
 
-/** A header's date as ISO; empty when it is none. */
+/** A header's date as ISO; empty when it is invalid. */
 function dateOf(header: string): string {
   const at = new Date(header);
   return Number.isNaN(at.getTime()) ? '' : at.toISOString();

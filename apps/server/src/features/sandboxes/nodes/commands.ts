@@ -28,7 +28,7 @@ type Result = z.input<typeof execResult>;
 const holdMs = 30_000;
 const renewEveryMs = 10_000;
 
-/** What `work` came to, and how long the node was busy with it. */
+/** The result of `work`, and how long the node was busy with it. */
 interface Done<T> {
   value: T;
   execMs: number;
@@ -38,7 +38,7 @@ interface Done<T> {
   detail: object;
 }
 
-/** What work is given while it runs. */
+/** The parts that work gets while it runs. */
 interface During {
   /** To be called once it runs: from then on it counts, however it ends. */
   began: () => void;
@@ -46,12 +46,12 @@ interface During {
   signal: AbortSignal;
 }
 
-/** What runs in a sandbox. */
+/** A piece of work in a sandbox. */
 interface Work<P, T> {
   action: 'exec' | 'run_code';
   /** For the audit log, where it stands before anything runs. */
   asked: object;
-  /** What must be in the workspace first; its time is no command's. */
+  /** Puts its inputs into the workspace first; that time is not the command's. */
   prepare?: (node: NodeClient) => Promise<P>;
   run: (node: NodeClient, prepared: P | undefined, during: During) => Promise<Done<T>>;
 }
@@ -87,7 +87,7 @@ export async function inSandbox<P, T>(
       kernel.log.warn({ err }, 'a sandbox is not held'),
     );
   });
-  // What the platform runs by itself is handed on by whoever asked for it.
+  // Commands of the platform itself are not stopped here: the feature that asked for them hands them on.
   const own = caller.by.kind === 'system' ? undefined : nodes.commands.begin();
   const signal = own ? AbortSignal.any([caller.signal, own.stopping]) : caller.signal;
   let beganAt: number | undefined;
@@ -108,7 +108,7 @@ export async function inSandbox<P, T>(
     const hasBegun = beganAt !== undefined && !neverArrived(error);
     const execMs = hasBegun ? clock.monotonic() - (beganAt ?? 0) : undefined;
     const ended = hasBegun || !isRefusal(error) ? endingSpan(sql, clock, span.id) : removingSpan(sql, span.id);
-    // What was asked for may have changed the workspace, were it only by its inputs.
+    // The command may have changed the workspace, if only by its inputs.
     await free({ execMs, changed: hasBegun || work.prepare !== undefined }, ended, { failed });
     throw (hasBegun && interruptionOf(error, own?.stopping)) || toApiFailure(error);
   } finally {
@@ -116,7 +116,7 @@ export async function inSandbox<P, T>(
   }
 }
 
-/** What a command that began is told when it was not its own end that ended it. */
+/** The error of a command that began and was cut off from outside. */
 function interruptionOf(error: unknown, stopping: AbortSignal | undefined): ApiError | undefined {
   if (stopping?.aborted) return interrupted('the platform stops');
   const isLost = error instanceof NodeFailure && error.code === 'unreachable';
@@ -148,7 +148,7 @@ async function take(
   await requireRunning(kernel, accountId, id);
   await checkPaid(kernel, accountId);
   await checkDaily(kernel, accountId);
-  // What was owed is paid by now, or the command before has ended.
+  // The debt is paid by now, or the command before has ended.
   const later = await attempt();
   if (later) return later;
   await requireRunning(kernel, accountId, id);
@@ -161,7 +161,7 @@ async function requireRunning(kernel: Kernel, accountId: string, id: string): Pr
   if (row.state !== 'running') throw notRunning();
 }
 
-/** What came of a command. */
+/** The outcome of a command. */
 interface Ran {
   exit: Extract<ExecEvent, { type: 'exit' }>;
   texts: { stdout: string; stderr: string };

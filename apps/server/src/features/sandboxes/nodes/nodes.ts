@@ -100,7 +100,7 @@ export class Nodes {
   /** Settles once a node is known; at once where none is to come, and never long after the start. */
   async some(): Promise<void> {
     const { clock, config, dataDir } = this.#kernel;
-    // Whoever starts a node makes its directory first.
+    // A node's directory is made before the node starts.
     const mayCome = existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
     while (this.#known.size === 0) {
       await this.refresh();

@@ -43,7 +43,7 @@ export function previewUrl(
   return `http://${token}.localhost:${listens}/`;
 }
 
-/** What a request asks for: a token, and the path as it is inside. */
+/** The preview that a request asks for: its token, and the path inside. */
 export interface AskedPreview {
   token: string;
   path: string;
@@ -222,7 +222,7 @@ function cookiesInside(headers: IncomingHttpHeaders, { token, by }: AskedPreview
 
 const prefixOf = (token: string): string => `p${token.slice(0, 8)}_`;
 
-/** What the page inside sets, as it may stand outside: for this host alone, and by path under a name of its own. */
+/** The inner page's cookies as they may be set outside: for this host alone, and by path under a name of its own. */
 function setCookiesOutside(values: readonly string[], { token, by }: AskedPreview): string[] {
   return values.map((value) => {
     const [pair = '', ...attributes] = value.split(';');

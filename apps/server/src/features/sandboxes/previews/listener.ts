@@ -52,7 +52,7 @@ interface Admitted {
   leftMs: number;
 }
 
-/** What a request that is not forwarded gets. */
+/** The answer to a request that is not forwarded. */
 interface Refusal {
   status: number;
   text: string;
@@ -66,7 +66,7 @@ interface Passage {
   readonly client: Socket;
   readonly inside: Duplex;
   readonly isUploading: () => boolean;
-  /** What went through so far, and since when nothing more did. */
+  /** Bytes that went through, and the time of the last one. */
   bytes: number;
   since: number;
 }
@@ -237,7 +237,7 @@ export class PreviewListener {
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       inner.once('response', resolve).once('error', reject);
     });
-    // What the page inside does not read is no failure: it may have answered already.
+    // A body that the inner page does not read is no failure: the page may have answered already.
     pipeline(request, inner).catch(() => {});
     const page = await answered;
     response.writeHead(page.statusCode ?? 502, headersOutside(page, request, preview));
@@ -257,7 +257,7 @@ export class PreviewListener {
     const headers = { ...kept, connection: 'Upgrade', upgrade: 'websocket' };
     const inner = httpRequest({ path: asked.path, headers, createConnection: () => inside });
     inside.once('close', () => {
-      // What was said last goes out; who does not take it waits no longer than others.
+      // The last bytes still go out; a client that does not take them waits no longer than others.
       socket.destroySoon();
       this.#wait(socket);
     });
@@ -266,7 +266,7 @@ export class PreviewListener {
       inside.destroy();
     };
     inner.once('error', decline);
-    // What a page says that refuses is the client's to know: who it is not, where it should go.
+    // A refusal of the page goes to the client: it may say to log in, or redirect.
     inner.once('response', (page: IncomingMessage) => {
       inner.off('error', decline).on('error', () => {});
       socket.write(headOf(page.statusCode ?? 502, headersOutside(page, request, preview)));

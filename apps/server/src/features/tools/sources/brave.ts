@@ -12,7 +12,7 @@ import {
   withDomains,
 } from './source.ts';
 
-/** What Brave's web search answers, as far as we read it; without a hit there is no `web`. */
+/** The part of Brave's answer that we read; without a hit `web` is missing. */
 const answer = z.looseObject({ web: z.looseObject({ results: z.array(z.unknown()) }).nullish() });
 const item = z.looseObject({
   url: z.string(),

@@ -11,7 +11,7 @@ import {
   withDomains,
 } from './source.ts';
 
-/** What SearXNG answers with `format=json`, as far as we read it. */
+/** The part of SearXNG's answer with `format=json` that we read. */
 const answer = z.looseObject({ results: z.array(z.unknown()) });
 const item = z.looseObject({
   url: z.string(),

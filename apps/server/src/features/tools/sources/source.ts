@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { freshnesses } from '@svc/contract';
 import type { Kernel } from '../../../kernel/kernel.ts';
 
-/** What a source is asked. */
+/** A query to a source. */
 export interface SearchQuestion {
   readonly accountId: string;
   readonly query: string;
@@ -35,7 +35,7 @@ export interface Source {
   find(question: SearchQuestion, signal: AbortSignal): Promise<PageCandidate[]>;
 }
 
-/** What a remote source of the providers file is made with. */
+/** The settings of a remote source in the providers file. */
 export interface SourceSettings {
   readonly id: string;
   /** Without a slash at its end; undefined: the kind's own. */
@@ -102,7 +102,7 @@ export const plainText = (html: string): string =>
 
 const characterOf = (code: number): string => (code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '');
 
-/** A source's date as ISO; empty when it is none. */
+/** A source's date as ISO; empty when it is invalid. */
 export function isoDate(text: string | null | undefined): string {
   if (!text) return '';
   const day = /^\d{4}-\d\d-\d\d$/.exec(text)?.[0];
