@@ -26,7 +26,7 @@ const streamHead = {
   'x-svc-cost-estimate': 'pending',
 };
 
-/** What keeps a connection open while tools run: clients of messages know `ping`, any reader of events a comment. */
+/** Signs that keep a connection open while tools run: clients of messages know `ping`, any reader of events a comment. */
 const alive: Readonly<Record<string, string>> = { messages: frameOf({ type: 'ping' }, 'ping') };
 
 /** Writes the answer as a stream of the client's protocol. */

@@ -24,7 +24,7 @@ interface Limits {
   costMicroUsd: number;
 }
 
-/** What one answer is made of. */
+/** The parts of one answer. */
 interface Talk {
   kernel: Kernel;
   protocol: Protocol;
@@ -37,7 +37,7 @@ interface Talk {
   listener: Listener;
   limits: Limits;
   signal: AbortSignal;
-  /** Whether files under /workspace/out are handed to whoever asked. */
+  /** Whether files under /workspace/out are handed to the caller. */
   handsOut: boolean;
   tellOwner?: ToolParts['tellOwner'];
   /** Hears of each tool: its input, then what it said. */
@@ -46,7 +46,7 @@ interface Talk {
 
 const mostRounds = 25;
 const mostCallsOfRound = 16;
-/** What each protocol writes around a tool, at most. */
+/** Most bytes that a protocol writes around a tool. */
 const wrapBytes = 100;
 /** Characters of what tools said in one answer. */
 const mostResults = 4 * 1024 * 1024;
@@ -59,7 +59,7 @@ export class Conversation {
   /** A tool that neither has is ours too: its caller is the model, which must hear of it. */
   readonly #isOurs: (tool: string) => boolean;
   readonly #beganAt: number;
-  /** What our tools add to each turn, about. */
+  /** Approximate bytes that our tools add to each turn. */
   readonly #ownBytes: number;
   #resultLetters = 0;
   #saidBytes = 0;
@@ -209,7 +209,7 @@ export class Conversation {
     ]);
   }
 
-  /** What was said is not lost for files that could not be collected. */
+  /** The answer is not lost when its files cannot be collected. */
   async #artifacts() {
     const { bench, kernel, onTool } = this.#talk;
     try {

@@ -5,7 +5,7 @@ import { addFieldErrors, badRequest } from '../../kernel/base/errors.ts';
 import { chatTools, pythonTools, type ToolName } from './agent.tools.ts';
 import type { Bench } from './agent.workbench.ts';
 
-/** What a request wants: tools, and the sandbox that they work in. */
+/** The tools that a request wants, and the sandbox that they work in. */
 export interface Setup extends Bench {
   tools: readonly ToolName[];
 }
@@ -16,7 +16,7 @@ interface Wanted {
   body: Value;
 }
 
-/** What only a provider's own sandbox does, and ours takes the place of. */
+/** Tools of a provider's own sandbox, which ours replaces. */
 const providersOwn = /^code_execution_\d+$/;
 
 /** Whether a request names a tool of ours. */

@@ -6,7 +6,7 @@ const mostSessions = 1_000;
 /** Which sandbox the requests of a session share. */
 export interface Session {
   sandbox_id: string;
-  /** What was handed out of it: SHA-256 by path. */
+  /** Files handed out of it: SHA-256 by path. */
   handed: Record<string, string>;
 }
 

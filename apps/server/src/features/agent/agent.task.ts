@@ -25,11 +25,11 @@ export interface Task {
   seconds: number;
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface TaskResult {
   ok: boolean;
   error?: string;
-  /** What the model said, and what its tools did. */
+  /** The model's words, and the results of its tools. */
   log: string;
   costMicroUsd: number;
 }
@@ -52,8 +52,8 @@ const mostOfTool = 4_000;
 const codeHosts = ['github.com', 'codeload.github.com', 'gitlab.com', 'bitbucket.org', 'codeberg.org'];
 
 /**
- * What each permission opens in the cloud. Nothing that is there to be read can be changed by any: the sandbox is a fresh
- * one, without a credential.
+ * The rights that each permission gives in the cloud. None of them can change its sources: the sandbox is a fresh one, without a
+ * credential.
  */
 const rights: Readonly<
   Record<Permission, { tools: readonly ToolName[]; egress: Egress; handsOut: boolean; says: string }>

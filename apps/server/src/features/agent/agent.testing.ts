@@ -4,14 +4,14 @@ import type { SettingName } from '../../config.ts';
 import { providersFile, streams, type Taken, TestProvider } from '../inference/inference.testing.ts';
 import { openSandboxes, type SandboxesTest } from '../sandboxes/sandboxes.testing.ts';
 
-/** What a scripted model says in one turn. */
+/** One turn of a scripted model. */
 interface Said {
   text?: string;
   calls?: readonly { name: string; input: unknown }[];
   finish?: 'length';
 }
 
-/** What the model heard of a tool. */
+/** A tool's answer as the model got it. */
 export interface Heard {
   id: string;
   text: string;
@@ -90,7 +90,7 @@ function messagesTurn({ text, calls: made = [], finish }: Said): string[] {
   ];
 }
 
-/** What the model heard of its tools in the last turn of a request. */
+/** The tools' answers in the last turn of a request. */
 function heardIn({ path, body }: Taken): Heard[] {
   const messages = body['messages'] as { role: string; content: unknown; tool_call_id?: string }[];
   if (path.endsWith('/messages')) {

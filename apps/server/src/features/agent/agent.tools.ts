@@ -6,13 +6,13 @@ import { badRequest, toApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
 import type { Bench, Workbench } from './agent.workbench.ts';
 
-/** What a tool tells the model. */
+/** A tool's answer to the model. */
 export interface ToolResult {
   text: string;
   isError?: boolean;
 }
 
-/** What a tool works with. */
+/** The parts that a tool works with. */
 export interface ToolParts {
   bench: Workbench;
   /** Seconds that are left for it. */
@@ -132,15 +132,15 @@ const definitions = {
 /** The tools that a model may be given. */
 export type ToolName = keyof typeof definitions;
 
-/** What `svc_sandbox` gives (document 3, Chat tool and skills). */
+/** The tools of `svc_sandbox` (document 3, Chat tool and skills). */
 export const chatTools: readonly ToolName[] = ['sandbox_bash', 'sandbox_python', 'sandbox_edit', 'sandbox_files'];
-/** What `exec_python` gives. */
+/** The tools of `exec_python`. */
 export const pythonTools: readonly ToolName[] = ['exec_python'];
 
 /** True for a tool of ours. */
 export const isTool = (names: readonly ToolName[], name: string): name is ToolName => names.some((one) => one === name);
 
-/** What the model is told of its tools. */
+/** The descriptions of tools for the model. */
 export const toolsFor = ({ tools, skills }: Pick<Bench, 'skills'> & { tools: readonly ToolName[] }): Tool[] =>
   tools.map((name, at) => ({
     name,

@@ -17,8 +17,8 @@ export interface AgentTurn {
 }
 
 /**
- * What was said in a turn, for a lane. Thinking goes back where it is understood: a signature is its maker's, and a server
- * of chat completions refuses fields that it does not know.
+ * The messages of a turn for a lane. Thinking goes back only where it is understood: a signature belongs to its maker, and a
+ * server of chat completions refuses fields that it does not know.
  */
 export function messagesFor({ lane, blocks, results }: AgentTurn, to: AgentTurn['lane']): Message[] {
   const isUnderstood = to.protocol === 'chat' ? to.id === lane.id : to.protocol === lane.protocol;

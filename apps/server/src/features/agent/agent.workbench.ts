@@ -40,7 +40,7 @@ export class Workbench {
   /** Requests of one session share the sandbox; without a session it ends with the request. */
   readonly #session: string | undefined;
   #id: string | undefined;
-  /** What the session had when it was looked at. */
+  /** The session's sandbox when it was last looked up. */
   #seen: string | undefined;
   #isClosed = false;
   #stopRenewing = (): void => {};
@@ -108,7 +108,7 @@ export class Workbench {
     return bytes.length;
   }
 
-  /** What lies under /workspace/out and was not handed out in this session before, or has changed since. */
+  /** Files under /workspace/out that this session has not handed out before, or that have changed since. */
   async artifacts(): Promise<Artifacts> {
     if (this.#id === undefined) return [];
     const all = await this.#sandboxes.artifacts(this.#caller, this.#id);

@@ -28,7 +28,7 @@ export class Agent {
 
   /** Answers a request: with tools of ours if it asks for some, else as its lane does. */
   async run(context: Context, asked: Asked & { protocol: 'chat' | 'messages' }): Promise<void> {
-    // Whoever may not use a sandbox hears that, not what is wrong with the entry.
+    // A caller without the right to a sandbox gets that refusal, not one about the entry.
     if (asksForTools(asked.body)) this.#sandboxes.check(context.actor);
     const wanted = readWanted(asked.body);
     if (!wanted) return this.#inference.run(context, asked);
@@ -84,7 +84,7 @@ export class Agent {
   }
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const agentManifest: Manifest = {
   name: 'agent',
   data: {

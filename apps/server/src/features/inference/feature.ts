@@ -6,7 +6,7 @@ import { deleteOldRequests, deleteOldStored } from './inference.sql.ts';
 /** How long a shutdown waits for answers that are under way. */
 const drainMs = 5_000;
 
-/** What stands behind every route of models: lanes, failover, streams, cost. It has no routes of its own. */
+/** The base of every route of models: lanes, failover, streams, cost. It has no routes of its own. */
 export const inferenceFeature = (inference: Inference): Feature => ({
   ...inferenceManifest,
   operations: {},

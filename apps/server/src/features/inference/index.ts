@@ -22,7 +22,7 @@ export type { Bill } from './inference.meter.ts';
 export { findRequest } from './inference.sql.ts';
 export { type AskTurn, type TurnClosing, TurnCut, type Turned } from './inference.turn.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const inferenceManifest: Manifest = {
   name: 'inference',
   data: {

@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Choice } from '../providers/index.ts';
 import { findStored, insertStored } from './inference.sql.ts';
 
-/** Fields of a request whose words are the client's own, and schemas of its tools: a model that is named there is none. */
+/** Fields that hold the client's own words, and schemas of its tools: a `model` inside them names no model. */
 const words = new Set(['model', 'messages', 'input', 'system', 'instructions', 'metadata']);
 const schemas = new Set(['parameters', 'input_schema', 'schema']);
 const namesModel = /^(?:\w+_)?models?$|^fallbacks$/;
@@ -45,7 +45,7 @@ export function admitted(body: Value, choices: readonly Choice[]): Choice[] {
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 
-/** What runs on, or stands, at the provider under the operator's key: charged by a guess, and for all accounts the same. */
+/** A field of work or data that stays at the provider under the operator's key: its charge is a guess, and accounts share it. */
 function unallowed(body: Value, allow: readonly string[]): string | undefined {
   if (body['background'] === true && !allow.includes('background')) return 'background';
   if (allow.includes('stored')) return undefined;

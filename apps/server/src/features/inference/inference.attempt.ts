@@ -41,12 +41,12 @@ const shortMs = 5_000;
 const longMs = 60_000;
 const busyMs = 30_000;
 const longestBusyMs = 600_000;
-/** What is kept of an answer that is not streamed. */
+/** Bytes kept of an answer that is not streamed. */
 const mostAnswerBytes = 64 * 1024 * 1024;
 const mostRefusalBytes = 64 * 1024;
 const longestMessage = 2_000;
 
-/** What a client's request carries to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
+/** Headers of a client that go to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
 const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent)$/;
 
 /** Headers of a request to a lane. Throws `LaneFailure` when it has no key. */
@@ -63,7 +63,7 @@ export async function headersFor(
   return Object.assign(headers, await withKey(lane, (key) => lane.wire.authorize(key)));
 }
 
-/** What a lane's key makes of a request. Throws `LaneFailure` when there is no key, or it is none of its kind. */
+/** The headers that a lane's key gives a request. Throws `LaneFailure` when the key is missing or of the wrong kind. */
 async function withKey(lane: Lane, use: (key: string) => Record<string, string>): Promise<Record<string, string>> {
   try {
     const key = await lane.key.read();
@@ -140,7 +140,7 @@ export class Refusal extends ApiError {
 /** It answered, and refused without a word. */
 export const refusedEmpty = (): LaneFailure => new LaneFailure('it refused the request', 0, { reason: 'content' });
 
-/** What a provider calls its refusal. */
+/** A provider's own words for its refusal. */
 type Words = { code?: string; type?: string; param?: string };
 
 const contextWords =
@@ -148,7 +148,7 @@ const contextWords =
 const contentWords = /content_filter|content_policy|content_management|moderation|safety system|ResponsibleAI/i;
 const longestWord = 120;
 
-/** What is wrong with the request itself is the client's to mend; anything else may be better elsewhere. */
+/** A fault of the request is for the client to fix; any other failure may not happen on another lane. */
 function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string): Error {
   const what = `it answered ${status}`;
   if (status === 400 || status === 413 || status === 422) {

@@ -219,7 +219,7 @@ const spoken = (usage: object): string[] =>
     { choices: [], usage },
   ].map((chunk) => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', ...chunk })}\n\n`);
 
-/** What a request lets its provider take: as many tokens as it has bytes, and all that a search may bring. */
+/** The most that a request lets its provider use: as many tokens as it has bytes, and all that a search may bring. */
 function mostOf(body: Record<string, unknown>, bytes: number) {
   const limits = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'].map((name) => Number(body[name] ?? 0));
   const tools = (body['tools'] ?? []) as { max_uses?: number }[];

@@ -17,7 +17,7 @@ const url = 'https://example.com/';
 const citing = (lane: Lane) =>
   answers.find(({ protocol, name }) => protocol === lane && name.startsWith('citation')) ?? assert.fail(lane);
 
-/** What a client has of them: the words of each that has an address. */
+/** An answer as a client reads it: its text, and the cited words of each address. */
 interface Seen {
   text: string;
   cited: [url: string, words: string][];

@@ -13,7 +13,7 @@ const lanes = ['chat', 'messages', 'responses'] as const;
 const tool = { name: 'weather', description: 'The weather', schema: { type: 'object', properties: {} } };
 const image = 'data:image/png;base64,iVBORw0KGgo=';
 
-/** What a client made of an answer, in no client's own words. */
+/** An answer as a client read it, in terms that fit every client. */
 interface Seen {
   thought: string;
   text: string;

@@ -15,7 +15,7 @@ export const localKinds: Readonly<Record<string, string>> = {
   llamacpp: 'http://127.0.0.1:8080/v1',
   vllm: 'http://127.0.0.1:8000/v1',
 };
-/** What can be added, in the words of a command. */
+/** Kinds of providers that a command can add. */
 export const providerKinds = ['openai', 'anthropic', 'responses', ...Object.keys(localKinds)];
 const probeMs = 2_000;
 
@@ -76,7 +76,7 @@ export async function findLocalProviders(): Promise<object[]> {
   );
 }
 
-/** What a server lists; undefined when it does not answer as one of models. */
+/** The models that a server lists; undefined when it does not answer as a server of models. */
 export async function modelsOf(url: string, headers: Record<string, string>): Promise<string[] | undefined> {
   try {
     const answer = await fetch(url, { headers, signal: AbortSignal.timeout(probeMs), redirect: 'error' });
@@ -93,10 +93,10 @@ const trialMs = 120_000;
 const mostTrials = 20;
 const asked = 'Answer with the word ok.';
 
-/** What a model answers: a chat, or vectors. */
+/** The kind of a model's answer: a chat, or vectors. */
 type Use = 'chat' | 'vectors';
 
-/** What came of a trial. */
+/** The result of a trial. */
 interface Trial {
   ok: boolean;
   /** In words: what answered, or why not. */

@@ -9,7 +9,7 @@ import { createAccount, http, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { openModels, pathOf, replies, type Script, speaks } from './inference.testing.ts';
 
-/** What Anthropic's newer models refuse, and its older ones. */
+/** The fault that Anthropic's newer or older models find in a request. */
 function faultOf(body: Record<string, unknown>): string | undefined {
   const model = String(body['model']);
   const thinking = (body['thinking'] ?? {}) as { type?: string; budget_tokens?: number };
@@ -28,7 +28,7 @@ function faultOf(body: Record<string, unknown>): string | undefined {
   return undefined;
 }
 
-/** What OpenAI's models that reason refuse, and a server that knows the older name of the limit alone. */
+/** The fault that OpenAI's reasoning models find in a request, or a server that knows only the older name of the limit. */
 function chatFaultOf(body: Record<string, unknown>): string | undefined {
   if (body['model'] === 'llama3.2') return 'max_completion_tokens' in body ? 'the limit is ignored' : undefined;
   const refused = ['temperature', 'top_p', 'top_k', 'stop', 'max_tokens'].find((name) => name in body);

@@ -8,7 +8,7 @@ import { type Lane, PriceBook, parseRegistry, writeWhole } from '../providers/in
 import { headersFor } from './inference.attempt.ts';
 import { findUses, localKinds, modelsOf } from './inference.commands.ts';
 
-/** What `svc providers add` is told. */
+/** The options of `svc providers add`. */
 export interface NewProvider {
   id?: string;
   url?: string;

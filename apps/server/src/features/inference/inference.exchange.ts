@@ -40,7 +40,7 @@ interface Question {
   tellsUsage: boolean;
   /** The provider of a response keeps it, so that it can be gone on from. */
   isKept: boolean;
-  /** What bounds it, when its key has a cap. */
+  /** Fields that bound it, when its key has a cap. */
   fields: Record<string, unknown> | undefined;
 }
 
@@ -71,7 +71,7 @@ const streamHead = {
   ...streamCost,
 };
 
-/** What shows that a stream lives: clients of messages know `ping`, any reader of events a comment. */
+/** Signs that a stream lives: clients of messages know `ping`, any reader of events a comment. */
 const signs: Readonly<Record<Protocol, string>> = {
   chat: ': ping\n\n',
   messages: frameOf({ type: 'ping' }, 'ping'),
@@ -82,7 +82,7 @@ const signs: Readonly<Record<Protocol, string>> = {
 export const keepAlive = (context: Context, protocol: Protocol): (() => void) =>
   context.openRelay().keepAlive(streamHead, signs[protocol]);
 
-/** What goes to lanes; `fields` bound a request of a key with a cap. */
+/** The request for lanes; `fields` bound it when its key has a cap. */
 export const questionOf = (context: Context, { protocol, body }: Asked, fields: Question['fields']): Question => ({
   protocol,
   resting: new RestingBody(context, body),
@@ -137,7 +137,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   await sendWhole(context, text, { ...head, 'x-svc-cost-micro-usd': String(cost) });
 }
 
-/** What a lane is asked. In a function of its own: nothing of it stays in memory while a long request is answered. */
+/** The request to a lane. A function of its own: none of its values stay in memory while a long request is answered. */
 async function requestFor({ kernel, context, choice }: Exchange, { protocol, resting, fields }: Question) {
   const { lane } = choice;
   const { body, bytes } = await resting.wake();
@@ -288,7 +288,7 @@ const headerOf = (names: readonly string[]): string =>
     .map((name) => name.slice(0, 60).replaceAll(/[^\w.-]/g, '_'))
     .join(', ');
 
-/** What a choice is asked with. */
+/** The target of a translation: the lane's protocol, model and limits. */
 export const targetOf = ({ lane, model }: Choice): Target => ({
   protocol: lane.protocol,
   model,

@@ -135,7 +135,7 @@ const isRefusal = (error: unknown): error is ApiError =>
 export const asBadRequest = ({ field, message }: Untranslatable): ApiError =>
   badRequest(`${field}: ${message}`, { [field]: [message] });
 
-/** What a client is told when no lane answered: 502, with `Retry-After` when every lane said that it has too much to do. */
+/** The error when no lane answered: 502, with `Retry-After` when every lane said that it has too much to do. */
 export function allFailed(failures: readonly LaneFailure[]): ApiError {
   const areBusy = failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
   const reasons = failures

@@ -7,7 +7,7 @@ import type { Choice } from '../providers/index.ts';
 import { costOf, type Most, mostCostOf } from '../providers/index.ts';
 import { insertRequests, type RequestRow } from './inference.sql.ts';
 
-/** What a token of usual text has; for a guess. */
+/** Bytes of a token of usual text; for a guess. */
 export const usualBytesOfToken = 4;
 const most = 50_000;
 const atOnce = 1_000;
@@ -18,7 +18,7 @@ export type Asker = Pick<
   'actor' | 'traceId' | 'signal' | 'headers' | 'deviceId' | 'operationId' | 'startedAt'
 >;
 
-/** What a guess of tokens stands on, where the upstream counted none. */
+/** The sizes from which tokens are guessed when the upstream counted none. */
 interface Guess {
   bytes: number;
   letters: number;
@@ -32,7 +32,7 @@ export interface Closing {
   sent?: number;
 }
 
-/** What a request costs: reserved before it is sent, recorded once when it ended. */
+/** The cost of requests: reserved before one is sent, recorded once when it ended. */
 export class Meter {
   readonly #kernel: Kernel;
   readonly #spending: Spending;
@@ -73,7 +73,7 @@ export const within =
 const costAtMost = (choices: readonly Choice[], most: MostOn): number =>
   Math.max(0, ...choices.map((choice) => mostCostOf(most(choice), choice.lane.priceOf(choice.model))));
 
-/** What one request comes to, in one turn of a model or several. */
+/** The cost of one request, in one turn of a model or several. */
 export class Bill {
   readonly #kernel: Kernel;
   readonly #asker: Asker;
@@ -81,7 +81,7 @@ export class Bill {
   readonly #receipts: Batches<RequestRow>;
 
   #total: { choice: Choice; usage: Usage; isPriced: boolean; isGuessed: boolean } | undefined;
-  /** What it cost so far, in micro-USD. */
+  /** Cost so far, in micro-USD. */
   cost = 0;
 
   constructor(kernel: Kernel, asker: Asker, reservation: Reservation, receipts: Batches<RequestRow>) {

@@ -13,11 +13,11 @@ import type { Relay } from '../../kernel/http/relay.ts';
 import { LaneFailure, refusedEmpty } from './inference.attempt.ts';
 import type { Timers } from './inference.timers.ts';
 
-/** What is kept before the first content: more is no lifecycle. */
+/** Bytes held before the first content: lifecycle events never need more. */
 const mostHeldBytes = 1024 * 1024;
 const shortMs = 5_000;
 
-/** What a client wants of a stream. */
+/** A client's wishes for a stream. */
 interface Wanted {
   client: Protocol;
   lane: Protocol;
@@ -45,7 +45,7 @@ export class StreamRelay {
   #held: (string | Buffer)[] = [];
   #heldBytes = 0;
   #hasContent = false;
-  /** What the upstream counted. */
+  /** The upstream's own count. */
   usage: Usage | undefined;
   /** Letters of content that came; for a guess where the upstream counted nothing. */
   letters = 0;

@@ -24,7 +24,7 @@ class Sink {
   }
 }
 
-/** What a client of a protocol makes of bytes. */
+/** Reads bytes as a client of a protocol does. */
 function heard(protocol: Protocol, bytes: Buffer) {
   const reader = wires[protocol].reader();
   const sse = new SseReader();

@@ -64,7 +64,7 @@ describe('models', () => {
       provider.taken.length = 0;
       provider.script = speaks;
     }
-    // What failed in the test before is tried again.
+    // Lanes that failed in the test before are tried again.
     clock.advance(600_000);
   });
   const chat = (body: object = {}, headers: Record<string, string> = {}, url = gateway.url) =>

@@ -32,7 +32,7 @@ export type AskTurn = (turn: ModelTurn) => Promise<Turned>;
 /** How a request of turns ended; `send` sends what is left of its answer once its cost is recorded. */
 export type TurnClosing = Closing & { send?: () => Promise<void> };
 
-/** What asks for turns. The bill is there from the first turn on. */
+/** Work that asks for turns. The bill exists from the first turn on. */
 export type TurnWork = (ask: AskTurn, bill: () => Bill | undefined) => Promise<TurnClosing>;
 
 /** The upstream failed after the client heard of the turn: nobody else can go on with it. */

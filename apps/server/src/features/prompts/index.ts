@@ -4,7 +4,7 @@ import { launches } from './prompts.launches.moves.ts';
 import { promptsQuota, promptBytesQuota } from './prompts.sql.ts';
 export { Prompts } from './prompts.book.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const promptsManifest: Manifest = {
   name: 'prompts',
   data: {

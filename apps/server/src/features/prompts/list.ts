@@ -11,7 +11,7 @@ export const list = operation(contract.prompts.list, async ({ db, clock, actor }
   return { prompts: rows.map(toPrompt), ...next };
 });
 
-/** What `status` of a list asks for (document 1, Endpoints). */
+/** The filter for the `status` of a list (document 1, Endpoints). */
 function filterOf(status: PromptState | 'active' | 'due' | 'all'): PromptFilter {
   if (status === 'all') return {};
   if (status === 'active') return { states: promptStates.where('active') };

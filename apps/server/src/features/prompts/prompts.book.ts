@@ -28,7 +28,7 @@ import { firstState, isClosed, movePrompt, type PromptMoveName } from './prompts
 import { promptStates } from './prompts.states.ts';
 import { PromptStreams } from './prompts.streams.ts';
 
-/** What a person or a feature says of a new prompt. */
+/** A new prompt as a person or a feature gives it. */
 interface PromptTerms {
   prompt: string;
   source: string;
@@ -309,7 +309,7 @@ export class Prompts {
   ): Promise<PromptRow | undefined> {
     const moved = await movePrompt(tx, now, row, name, given);
     if (!moved) return undefined;
-    // What is active no more matches no turn.
+    // A prompt that is no longer active matches no turn.
     const [was, is] = [row, moved].map(({ state }) => promptStates.where('active').includes(state));
     if (was && !is) await forgetWords(tx, row.id);
     if (is && !was) await this.#matching.keep(tx, row);

@@ -45,7 +45,7 @@ export const firstLaunchState = moves.create.outcomes[0].to;
 
 type Moves = typeof moves;
 export type LaunchMove = Exclude<keyof Moves, 'create'>;
-/** What a move of a launch is given. */
+/** The input of a move of a launch. */
 export type LaunchGiven<N extends LaunchMove> = GivenOf<Moves[N]>;
 
 /** Moves a locked launch; undefined when the table has no such move from where it is. */

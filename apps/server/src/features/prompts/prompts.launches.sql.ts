@@ -65,7 +65,7 @@ export async function listKeyless(db: Db, limit: number): Promise<{ account_id: 
     limit ${limit}`;
 }
 
-/** What is still under way of a prompt was asked to end. */
+/** Notes that the launches of a prompt that still run were asked to end. */
 export async function noteStopAsked(db: Db, now: string, promptId: string): Promise<void> {
   await db`update prompts.runs set stop_asked_at = ${now} where prompt_id = ${promptId} and ended_at is null`;
 }

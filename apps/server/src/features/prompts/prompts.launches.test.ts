@@ -339,7 +339,7 @@ describe('launches of prompts', () => {
         const id = await keep('As a model');
         let isClosed = false;
         let isForced = false;
-        /** What each device has in its journal: taken, or begun for certain. */
+        /** The journal of each device: prompts that it took, or has certainly begun. */
         const journals = devices.map(() => new Map<string, { id: string; session_id: string; begun: boolean }>());
         const starts: string[] = [];
         for (const { what, at } of given) {

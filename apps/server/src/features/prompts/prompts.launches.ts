@@ -173,7 +173,7 @@ export const titleOf = ({ prompt }: Pick<PromptRow, 'prompt'>): string => prompt
 
 const mostError = 1_000;
 
-/** What a turn came to, when its client says so. */
+/** The outcome of a turn, when its client reports one. */
 export function outcomeOf(data: unknown): Outcome | null {
   const parsed = turnOutcome.safeParse(data);
   if (!parsed.success) return null;

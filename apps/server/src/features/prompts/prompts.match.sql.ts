@@ -51,7 +51,7 @@ export async function findKin(
   return { same: rows.find(({ is_same }) => is_same), prefix: rows.filter(({ is_same }) => !is_same) };
 }
 
-/** What is searched for. */
+/** A search by words. */
 interface WordSearch {
   accountId: string;
   sketch: Sketch;

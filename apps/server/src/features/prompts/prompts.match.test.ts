@@ -58,7 +58,7 @@ describe('prompts that turns match', () => {
       const wanted = turn.prompt === null ? undefined : `${turn.template} ${turn.prompt}`;
       const text = templates[turn.template]?.prompts[turn.prompt ?? -1] ?? '';
       if (turn.kind === 'same') assert.equal(which, wanted, turn.id);
-      // Fewer than 85 % of the words: document 1 says that it is none.
+      // With fewer than 85 % of the words it is no match, as document 1 says.
       else if (wanted !== undefined)
         assert.equal(which, compare(text, turn.text) === undefined ? undefined : wanted, turn.id);
       else if (which !== undefined) assert.equal(which.split(' ')[0], String(turn.template), turn.id);
@@ -130,7 +130,7 @@ describe('prompts that turns match', () => {
     assert.equal(row?.prompt, wanted);
     const stranger = await createAccount(gateway);
     assert.equal(await inTransaction(sql, (tx) => matching.find(tx, stranger.id, wanted)), undefined);
-    // What is looked up for is kept, and in the next transaction the planner is free again.
+    // The search turns it off for itself alone: in the next transaction the planner is free again.
     const [setting] = await sql<{ enable_seqscan: string }[]>`show enable_seqscan`;
     assert.equal(setting?.enable_seqscan, 'on');
     assert.ok(key);

@@ -26,7 +26,7 @@ const mostBytes = 2 * 1024 * 1024;
 const mostTied = 10;
 const four = 4;
 
-/** What a session says of a turn in it. */
+/** A session's facts about a turn in it. */
 interface Launched {
   /** The prompt whose launch opened the session. */
   promptId: string;

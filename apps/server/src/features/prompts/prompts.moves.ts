@@ -9,7 +9,7 @@ const active = promptStates.where('active');
 const unclosed = promptStates.where('unclosed');
 
 const disarmed = effect('nothing is launched or told by itself', () => ({ armed_at: null, reminds: false }));
-/** What an earlier launch or match led to says nothing of this one. */
+/** The results of an earlier launch or match do not count for this one. */
 const unmatched = effect('no match, turn or answer of before', () => ({
   match_ref: null,
   match_turn_id: null,

@@ -3,14 +3,14 @@ import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.t
 import type { Quota } from '../../kernel/records/quotas.ts';
 import type { LaunchState, PromptState } from './prompts.states.ts';
 
-/** What a turn came to, as its client says. */
+/** The outcome of a turn, as its client reports it. */
 export interface Outcome {
   ok: boolean;
   exit_code?: number | undefined;
   error?: string | undefined;
 }
 
-/** What a model found out. */
+/** A model's report. */
 export interface Report {
   verdict: 'done' | 'partial' | 'not_started';
   summary: string;
@@ -62,7 +62,7 @@ const columns = (db: Db) => db`
     order by r.order_no desc limit 1
   ) as run`;
 
-/** What an account may have. */
+/** Limit of the prompts of an account. */
 export const promptsQuota: Quota = {
   name: 'prompts',
   remedy: 'delete some that are done',
@@ -73,7 +73,7 @@ export const promptsQuota: Quota = {
   },
 };
 
-/** What the texts of an account's prompts may take. */
+/** Limit of the texts of an account's prompts. */
 export const promptBytesQuota: Quota = {
   name: 'prompt_bytes',
   what: 'bytes of prompts',

@@ -39,7 +39,7 @@ export class PromptStreams {
   async #send({ accountId, id, op }: Change): Promise<void> {
     try {
       const [row] = op === 'delete' ? [] : await findPrompts(this.#kernel.sql, [id]);
-      // What was deleted meanwhile says so itself.
+      // A prompt that was deleted meanwhile has a change of its own.
       if (op !== 'delete' && !row) return;
       this.broadcast.send(accountId, 'prompt', { op, prompt: row ? toPrompt(row) : { id } });
     } catch (err) {

@@ -57,7 +57,7 @@ export class Ticker {
   async tick(): Promise<void> {
     const { sql, clock } = this.#kernel;
     await this.#endKeyless();
-    // What failed, or is at work elsewhere, keeps nothing back that comes after it.
+    // A prompt that failed, or that another process handles, does not hold up those after it.
     const passed: string[] = [];
     while (passed.length < mostPassed) {
       const due = await listDue(sql, clock, mostAtOnce, passed);
@@ -122,7 +122,7 @@ export class Ticker {
         const details = { session, device: run?.device };
         await writeAct(tx, { accountId: row.account_id, by: bySystem, action: 'prompts.launch', subject: id, details });
       }
-      // What launches at once has no reminder: it is told of when it does not.
+      // A prompt that launches by itself has no reminder: its account hears only of a failed launch.
       if (!row.reminds && failure === undefined) return true;
       await notify(this.#kernel, tx, this.#notice(row, failure));
       return true;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { promptReport } from '@svc/contract';
 import type { z } from 'zod';
 
-/** What a verdict rests on. */
+/** The evidence for a verdict. */
 export interface Evidence {
   prompt: string;
   /** Of its session, with what turns and tools came to; empty without one. */

@@ -14,7 +14,7 @@ const mostTokens = 2_000;
 const mostTranscript = 120_000;
 const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What verification is made of. */
+/** The features that verification uses. */
 export interface VerifyParts {
   prompts: Prompts;
   sessions: Sessions;

@@ -35,7 +35,7 @@ export function toPrompt(row: PromptRow): z.input<typeof record> {
   };
 }
 
-/** What a launch waits for; null: for nothing. */
+/** The reason why a launch waits; null: it does not wait. */
 function waitingFor({ state, run }: PromptRow): string | null {
   if (state !== 'launched' || run === null) return null;
   if (run.state === 'waiting' && run.device === null) return 'no device with an agent';

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { Clock } from '../../kernel/base/clock.ts';
 
 const name = z.string().min(1).max(120);
-/** What a request means, and what keeps it within a key's cap: a provider that lacks these is no lane. */
+/** Fields that carry a request's meaning, or keep it within a key's cap: a provider that lacks these cannot be a lane. */
 const needed =
   /^(?:model|messages|input|stream|n|tools|max_tokens|max_completion_tokens|max_output_tokens|max_tool_calls)$/;
 const needless = name.refine((field) => !needed.test(field), { error: 'is what svc cannot leave out' });
@@ -19,7 +19,7 @@ const fixed = name.refine((field) => !/^(?:model|messages|input|stream|tools)$/.
   error: 'has one name everywhere',
 });
 
-/** What a model takes of its protocol, where its name does not say it rightly (`docs/providers.md`). */
+/** The parts of its protocol that a model takes, where its name suggests the wrong ones (`docs/providers.md`). */
 export const modelDialect = z.strictObject({
   thinking: z.enum(['budget', 'adaptive', 'always', 'none']).optional(),
   sampling: z.boolean().optional(),
@@ -95,7 +95,7 @@ export function toReshaping(...given: (ModelDialect | undefined)[]): Reshaping |
   return drop.length === 0 && Object.keys(rename).length === 0 ? undefined : { rename, drop };
 }
 
-/** What is written of how a model speaks. */
+/** The fields of a dialect that the file sets. */
 export function toDialect(given: ModelDialect | undefined): Partial<Dialect> {
   const { thinking, sampling, limit, stop, forced_tools: forcedTools } = given ?? {};
   const written = { thinking, sampling, limit, stop, forcedTools };

@@ -69,9 +69,9 @@ export interface Lane {
   onRefusal: string | undefined;
   /** Fields of a request that it must not get. */
   forbid: readonly string[];
-  /** What runs on or stands at its provider, and may be used all the same. */
+  /** Uses that run or keep data at its provider, and are allowed all the same. */
   allow: readonly ('background' | 'stored')[];
-  /** What a model of it takes, by the lane's name of it. */
+  /** The dialect of a model of it, by the lane's name of it. */
   dialectOf: (model: string) => Dialect;
   /** Fields of a request to a model of it that go by another name, or not at all; undefined for none. */
   reshapingOf: (model: string) => Reshaping | undefined;
@@ -79,14 +79,14 @@ export interface Lane {
   wire: Wire;
   /** The file says which name of the limit its models know. */
   namesLimit: boolean;
-  /** What a model of it costs, by the lane's name of it; undefined when nobody says. */
+  /** The price of a model of it, by the lane's name of it; undefined when unknown. */
   priceOf: (model: string) => Price | undefined;
 }
 
 /** A lane, and the name that it wants for the model at hand. */
 export interface Choice {
   lane: Lane;
-  /** What the lane is asked for. */
+  /** The lane's own name of the model. */
   model: string;
   /** Asked only when this lane says that a request is too long for it, or refuses its content. */
   after?: { lane: string; reason: 'context' | 'content' };
@@ -98,7 +98,7 @@ export interface AliasEntry {
   model: string | undefined;
 }
 
-/** What the file says of models. */
+/** The models of the file. */
 export interface Registry {
   lanes: Lane[];
   /** Where each alias leads, in the order in which it is tried. */
@@ -110,7 +110,7 @@ const file = z.looseObject({
   aliases: z.record(name, z.array(z.string().min(1).max(250))).default({}),
 });
 
-/** What stands around a file: prices, and a clock. */
+/** The parts that reading a file needs: prices, and a clock. */
 export interface RegistryParts {
   prices: PriceBook;
   clock: Pick<Clock, 'monotonic' | 'now'>;

@@ -13,7 +13,7 @@ interface Fault {
   isOfLane: boolean;
 }
 
-/** What lanes of this process are left alone for now, and how their answers end. */
+/** The lanes and models that this process leaves alone for now, and how their answers ended. */
 export class LaneHealth {
   readonly #clock: Kernel['clock'];
   readonly #count: (of: Record<string, string>) => void;

@@ -133,7 +133,7 @@ function modelFor(models: readonly LaneModel[], alias: string): string | undefin
   return (models.find(({ name }) => name === alias) ?? fitting ?? models[0])?.as;
 }
 
-/** What the lane calls a model that is named by either name. */
+/** The lane's own name of a model that is named by either name. */
 const asOf = (models: readonly LaneModel[], model: string): string =>
   models.find(({ name }) => name === model)?.as ?? model;
 

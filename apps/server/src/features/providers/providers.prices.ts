@@ -44,7 +44,7 @@ interface Rates {
   audioOutput: number;
 }
 
-/** What a model costs. */
+/** The price of a model. */
 export interface Price extends Rates {
   /** Micro-USD a search. */
   search: number;
@@ -53,7 +53,7 @@ export interface Price extends Rates {
   long: (Rates & { over: number }) | undefined;
 }
 
-/** What the makers of models ask for a thousand searches. */
+/** USD that the makers of models ask for a thousand searches. */
 const usualSearches = 10;
 /** More than most models read. */
 const usualContext = 1_000_000;
@@ -100,7 +100,7 @@ export function parsePrices(text: string): PriceFile {
 
 const published = new URL('providers.prices.json', import.meta.url);
 
-/** The prices of this release, and over them those of the data dir. A file of the data dir that is none is told of. */
+/** The prices of this release, overridden by those of the data dir. A broken file in the data dir is reported. */
 export class PriceBook {
   readonly #models: ReadonlyMap<string, Price>;
   /** The newest day on which a file of prices was put together. */
@@ -122,7 +122,7 @@ export class PriceBook {
     return new PriceBook([readFileSync(published, 'utf8'), ...(own === undefined ? [] : [own])].map(parsePrices));
   }
 
-  /** What a model costs, by its name, or its name before the date of a version; undefined when nobody says. */
+  /** The price of a model, by its name, or its name before the date of a version; undefined when unknown. */
   of(model: string): Price | undefined {
     return this.#models.get(model) ?? this.#models.get(model.replace(dated, ''));
   }

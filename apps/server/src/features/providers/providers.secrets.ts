@@ -10,7 +10,7 @@ interface KeySource {
   file?: string | undefined;
   /** A program and its arguments, which prints the key. */
   command?: readonly string[] | undefined;
-  /** What a command prints is used for so long. */
+  /** The output of a command is used for so long. */
   commandMs: number;
 }
 
@@ -24,7 +24,7 @@ export class LaneKey {
   #changedAt: number | undefined;
   #askedAt: number | undefined;
   #running: Promise<string> | undefined;
-  /** What it was last; for a message that must not repeat it. */
+  /** The last key that was read; for a message that must not repeat it. */
   last: string | undefined;
 
   constructor(source: KeySource, clock: Pick<Clock, 'monotonic'>) {
@@ -48,7 +48,7 @@ export class LaneKey {
     }
   }
 
-  /** The key; undefined when the lane wants none. Throws why there is none. */
+  /** The key; undefined when the lane wants no key. Throws when the key is missing, and says why. */
   async read(): Promise<string | undefined> {
     if (this.isNone) return undefined;
     return this.#source.command ? this.#ask(this.#source.command) : this.#readNow();
@@ -89,7 +89,7 @@ export class LaneKey {
   }
 }
 
-/** What a command prints. It gets the way to programs and its home, and nothing else of the platform's environment. */
+/** The output of a command. It gets the way to programs and its home, and nothing else of the platform's environment. */
 function printed([program = '', ...args]: readonly string[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const env = Object.fromEntries(

@@ -5,7 +5,7 @@ export type { ControlRow } from './sessions.controls.sql.ts';
 export type { SessionListener } from './sessions.turns.ts';
 export type { SessionTurn } from './sessions.turns.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const sessionsManifest: Manifest = {
   name: 'sessions',
   data: {

@@ -229,8 +229,8 @@ export class Sessions {
   }
 
   /**
-   * What was said in a session, a paragraph for each turn and role: what is reported in parts is joined. `most` bounds its
-   * UTF-16 units; of more than that the end is kept.
+   * The text of a session, a paragraph for each turn and role: parts that were reported one by one are joined. `most` bounds its
+   * UTF-16 units; of a longer text the end is kept.
    */
   async transcript(db: Db, id: string, most = mostTranscript): Promise<string> {
     let text = '';

@@ -74,7 +74,7 @@ export async function findControls(db: Db, ids: readonly string[]): Promise<Cont
     select ${columns(db)} from sessions.controls where id = any(${[...ids]}::uuid[]) order by order_no`;
 }
 
-/** What waits for a device, oldest first, behind `after`. */
+/** Controls that wait for a device, oldest first, behind `after`. */
 export async function listWaiting(
   db: Db,
   { accountId, deviceId }: { accountId: string; deviceId: string },
@@ -87,7 +87,7 @@ export async function listWaiting(
     order by order_no limit ${limit}`;
 }
 
-/** Notes that the target took a control, the first time; undefined when there is none for it, or it was taken back. */
+/** Notes that the target took a control, the first time; undefined when the control is not there for it, or was taken back. */
 export async function ackControl(
   db: Db,
   time: Time,

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 export const leaseSeconds = 30;
 /** Further ones belong in another session: deleting one is a statement of a request. */
 export const mostEvents = 100_000;
-/** What waits for one device; a client that never acknowledges fills no more. */
+/** Controls that may wait for one device: a client that never acknowledges cannot fill more. */
 export const mostWaiting = 200;
 /** Controls that are kept of a session once they are acknowledged. */
 export const mostControls = 1_000;
@@ -37,7 +37,7 @@ export interface StoredEvent {
 /** Whether an event is once in a session: begin and end of a turn are, and what has an id. */
 export const isUnique = ({ type }: Pick<GivenEvent, 'type'>): boolean => type === 'turn_start' || type === 'turn_end';
 
-/** What an event is known by when it is sent again. */
+/** The fields that identify an event when it is sent again. */
 type Named = { type: StoredEvent['type']; turn_id: string; id?: string | null | undefined };
 
 /** The names under which an event is the same when it is sent again. */
@@ -45,7 +45,7 @@ function namesOf({ type, turn_id, id }: Named): string[] {
   return [...(isUnique({ type }) ? [`turn ${type} ${turn_id}`] : []), ...(typeof id === 'string' ? [`id ${id}`] : [])];
 }
 
-/** An id that one of the events has and another event too; undefined when there is none. */
+/** An id that two different events share; undefined when all differ. */
 function clashOf(events: readonly Named[]): string | undefined {
   const owners = new Map<string, Named>();
   for (const event of events) {
@@ -57,7 +57,7 @@ function clashOf(events: readonly Named[]): string | undefined {
   return undefined;
 }
 
-/** What comes of a batch. */
+/** The decision on a batch. */
 type Plan =
   /** These are new. */
   | { append: GivenEvent[] }
@@ -68,7 +68,7 @@ type Plan =
   /** An event has the id of another one. */
   | { clash: string };
 
-/** What a plan is made from. */
+/** The input of a plan. */
 interface Batch {
   /** Last event of the session. */
   seq: number;
@@ -126,13 +126,13 @@ function isSame(stored: StoredEvent, given: GivenEvent | undefined, deviceId: st
   );
 }
 
-/** What a row costs besides its texts, about. */
+/** Approximate bytes of a row besides its texts. */
 const rowBytes = 200;
 
-/** What a control takes, about. */
+/** Approximate bytes of a control. */
 export const bytesOfControl = (text: string | undefined): number => rowBytes + Buffer.byteLength(text ?? '');
 
-/** What an event takes, about: its text, and what a row costs. */
+/** Approximate bytes of an event: its text, and its row. */
 export const bytesOf = ({ text = '', data, turn_id, id = '', role = '' }: GivenEvent): number =>
   rowBytes +
   Buffer.byteLength(text + turn_id + id + role) +

@@ -24,7 +24,7 @@ const columns = (db: Db, time: Time) => db`
   id, account_id, title, metadata, seq, bytes, writer_id, lease_until,
   coalesce(lease_until > ${nowOf(db, time)}, false) as is_held, created_at, updated_at`;
 
-/** What an account may have. */
+/** Limit of the sessions of an account. */
 export const sessionsQuota: Quota = {
   name: 'sessions',
   remedy: 'delete one that is not needed any more',
@@ -35,7 +35,7 @@ export const sessionsQuota: Quota = {
   },
 };
 
-/** What events and controls of an account's sessions may take; each session counts in whole blocks. */
+/** Limit of the events and controls of an account's sessions; each session counts in whole blocks. */
 export const sessionBytesQuota: Quota = {
   name: 'session_bytes',
   what: 'bytes in sessions',
@@ -48,7 +48,7 @@ export const sessionBytesQuota: Quota = {
   },
 };
 
-/** What a person says of a session. */
+/** The fields of a session that a person sets. */
 export interface SessionTerms {
   title: string | null;
   metadata: Record<string, unknown> | null;
@@ -179,7 +179,7 @@ export async function insertEvents(
   return row as SessionRow;
 }
 
-/** What a text and the data of an event take. */
+/** Bytes of the text and the data of an event. */
 const saidBytes = (db: Db) => db`(coalesce(octet_length(text), 0) + coalesce(octet_length(data::text), 0))`;
 
 /** Texts and data of a session, oldest first: at most `limit`, and no more once they are over `bytes`. */

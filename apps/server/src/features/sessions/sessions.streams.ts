@@ -6,7 +6,7 @@ import { type ControlRow, findControls, listWaiting } from './sessions.controls.
 import { findSession, listEvents, type SessionRow } from './sessions.sql.ts';
 import { leaseOf, toControl, toEvent } from './sessions.view.ts';
 
-/** What happened in a session: ids only, as the bus carries 8,000 bytes. */
+/** A change in a session: ids only, as the bus carries 8,000 bytes. */
 interface Change {
   sessionId: string;
   /** Events were appended. */
@@ -38,7 +38,7 @@ export class SessionStreams {
   /** By session, or by account and device. */
   readonly #broadcast;
   readonly #followers = new Map<string, Set<Follower>>();
-  /** What gives the devices that listen here what waits for the next one, by account. */
+  /** By account: functions that give a device listening here the controls that wait for the account's next one. */
   readonly #adopters = new Map<string, Set<() => Promise<void>>>();
   /** Sessions that are being read, and whether there is more since. */
   readonly #reading = new Map<string, boolean>();
@@ -75,7 +75,7 @@ export class SessionStreams {
       own.delete(follower);
       if (own.size === 0 && this.#followers.get(id) === own) this.#followers.delete(id);
     });
-    // What was appended after the last page was read; word of a deletion may have come before this stream was there.
+    // Reads events appended after the last page; news of a deletion may have come before this stream was there.
     await this.#read(id);
     if (!(await findSession(this.#kernel.sql, this.#kernel.clock, session.account_id, id))) stream.end();
   }
@@ -157,7 +157,7 @@ export class SessionStreams {
   }
 }
 
-/** What is published of a control. */
+/** The change that is published for a control. */
 export const controlChange = ({ id, account_id, target_device_id }: ControlRow): NonNullable<Change['control']> => ({
   id,
   device: inboxOf(account_id, target_device_id),

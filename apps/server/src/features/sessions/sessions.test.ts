@@ -331,7 +331,7 @@ describe('sessions', () => {
     for (let n = 0; n < 9; n += 1) assert.equal((await send(one, 'x'.repeat(200_000))).status, 201);
     for (let seq = 0; seq < 10; seq += 1)
       assert.equal((await append(phone, two, seq, [say('x'.repeat(200_000))])).status, 200);
-    // What is left is 11 blocks; small events take the first of them, and the rest of it at no further cost.
+    // 11 blocks are left; small events take the first of them, and fill it at no further cost.
     for (let seq = 0; seq < 3; seq += 1) assert.equal((await append(phone, three, seq, [say('x')])).status, 200);
     for (const answer of [
       await send(three, 'x'.repeat(200_000)),

@@ -22,7 +22,7 @@ export async function openDevice(
   return { id, client: clientOf(gateway, key, id), ask };
 }
 
-/** What a stream brought, as it comes. */
+/** The frames of a stream, as they come. */
 export class Frames<T extends { event: string; data: unknown }> implements Disposable {
   readonly all: T[] = [];
   readonly #abort: AbortController;
@@ -77,7 +77,7 @@ export function followSession({ client }: TestDevice, id: string, after = 0) {
   return new Frames(abort, client.sessions.follow({ params: { id }, query: { after } }, { signal: abort.signal }));
 }
 
-/** What other devices ask a device for. */
+/** Follows the controls that other devices send to a device. */
 export function followControls({ client }: TestDevice) {
   const abort = new AbortController();
   return new Frames(abort, client.sessions.stream({}, { signal: abort.signal }));

@@ -6,7 +6,7 @@ export interface SessionTurn {
   sessionId: string;
   turnId: string;
   type: 'turn_start' | 'turn_end';
-  /** What the turn begins with; empty when its client says nothing. */
+  /** The first text of the turn; empty when its client gives none. */
   text: string;
   /** Of the event: what the turn came to, when its client says so. */
   data: Record<string, unknown> | null;

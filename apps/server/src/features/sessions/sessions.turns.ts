@@ -4,7 +4,7 @@ import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { ControlRow } from './sessions.controls.sql.ts';
 import { deleteTurn, listDueTurns, postponeTurn, takeTurn, type SessionTurn } from './sessions.turns.sql.ts';
 
-/** What another feature is told of sessions. */
+/** The events of sessions that another feature hears of. */
 export interface SessionListener {
   /** Each turn that begins or ends, in a transaction of its own; what it throws is tried again. */
   turn: (db: Db, turn: SessionTurn) => Promise<void>;
@@ -57,7 +57,7 @@ export class TurnTeller {
     for (;;) {
       const due = await listDueTurns(sql, clock, mostAtOnce);
       const told = await Promise.all(due.map((one) => this.#tell(one)));
-      // What is due and was not told is at work elsewhere, or failed.
+      // Turns that are due and were not told are handled elsewhere, or failed.
       if (!told.includes(true)) return;
     }
   }
