@@ -92,7 +92,7 @@ function sessionFeatures(
   };
 }
 
-/** What asks models, and what stands behind it. */
+/** The features that ask models, and those behind them. */
 function modelFeatures(
   kernel: Kernel,
   { spending, lookup }: { spending: Spending; lookup: KeyLookup },

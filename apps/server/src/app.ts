@@ -28,7 +28,7 @@ export interface App {
   drain(): Promise<void>;
 }
 
-/** What is answered besides the operations. */
+/** Mounts the pages besides the operations. */
 function mountPages(http: FastifyInstance): void {
   mountHome(http);
   mountReference(http);

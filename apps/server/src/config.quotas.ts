@@ -2,7 +2,7 @@ import { integer } from './config.fields.ts';
 
 const quota = integer(0, 1_000_000_000);
 
-/** What an account has a bounded number of: a setting `SVC_QUOTA_<NAME>` each, with the limit of the installation. */
+/** The things of which an account has a bounded number: a setting `SVC_QUOTA_<NAME>` each, with the limit of the installation. */
 const quotas = {
   keys: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),
   devices: quota.default(10_000).describe('devices an account may have'),
@@ -45,7 +45,7 @@ export const quotaSettings = Object.fromEntries(
   quotaNames.map((name) => [settingOf(name), quotas[name]]),
 ) as QuotaSettings;
 
-/** What an account may have unless it has limits of its own. */
+/** Limits of an account without limits of its own. */
 export const quotasOf = (
   values: Readonly<Partial<Record<keyof QuotaSettings, number | undefined>>>,
   derived: Readonly<Partial<Record<QuotaName, number>>>,

@@ -4,7 +4,7 @@ export interface Place {
   port: number;
 }
 
-/** What to connect to. */
+/** The address to connect to. */
 export const addressOf = ({ host, port }: Place): Place | { path: string } =>
   host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
 
@@ -26,7 +26,7 @@ export function placesOf(url: string): Place[] {
   });
 }
 
-/** The same URL with this server alone; as it is when there is none. */
+/** The same URL with this server alone; without a server as it is. */
 export function urlOf(url: string, place: Place | undefined): string {
   if (!place) return url;
   const { host, port } = place;

@@ -24,7 +24,7 @@ export type Config = Readonly<ReturnType<typeof complete>> & {
   readonly portIsSet: boolean;
 };
 export type SettingName = keyof typeof settings | `${Secret}_FILE`;
-/** What a command line, an environment or a settings file says. */
+/** Settings as a command line, an environment or a settings file gives them. */
 export type Given = Readonly<Partial<Record<SettingName, string>>>;
 
 /** A setting of one source: itself, or what is in the file that it names. */
@@ -41,7 +41,7 @@ function valueOf(given: Given, name: keyof typeof settings): string | undefined 
 /** A variable of the environment that a file names, such as the key of a provider; undefined when it is not there. */
 export const environmentValue = (name: string, environment = process.env): string | undefined => environment[name];
 
-/** What says where the data dir is, and with it the settings file: read before all other settings. */
+/** The settings that say where the data dir is, and with it the settings file: read before all other settings. */
 export function loadPlace(flags: Given, environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const names = ['SVC_DATA_DIR', 'SVC_DATABASE_URL', 'SVC_DATABASE_URL_FILE'] as const;
   const of = (given: Given): Given => Object.fromEntries(names.map((name) => [name, given[name]]));
@@ -118,7 +118,7 @@ const bodiesOf = (values: z.output<typeof schema>) => ({
 
 function complete(values: z.output<typeof schema>) {
   const scheme = values.SVC_TLS_CERT === undefined ? 'http' : 'https';
-  /** The port `offset` after the gateway's; 0 where there is none. */
+  /** The port `offset` after the gateway's; 0 if no such port exists. */
   const portAfter = (offset: number): number =>
     values.SVC_PORT === 0 || values.SVC_PORT + offset > 65_535 ? 0 : values.SVC_PORT + offset;
   const baseUrl = values.SVC_BASE_URL ?? `${scheme}://127.0.0.1:${values.SVC_PORT}`;
@@ -209,7 +209,7 @@ const ownNames = (values: z.output<typeof schema>, baseUrl: string): ReadonlySet
 const systemNames =
   /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|(?:https?|no|all)_proxy|npm_config_.*|DEBIAN_FRONTEND)$/i;
 
-/** What a child process needs of the environment: where programs are and how the network is reached; no setting, no secret. */
+/** The environment of a child process: where programs are and how the network is reached; no setting, no secret. */
 export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => systemNames.test(name)));
 }
@@ -221,7 +221,7 @@ export function unknownSettings(environment: NodeJS.ProcessEnv = process.env): s
   );
 }
 
-/** What a person may know of a setting. */
+/** A setting as people see it. */
 interface SettingRow {
   name: SettingName;
   /** `--data-dir` for `SVC_DATA_DIR`; with each the name that its value is given under. */

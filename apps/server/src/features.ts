@@ -53,7 +53,7 @@ export const manifests: readonly Manifest[] = [
 /** How each feature's part of an account goes, in the order of a deletion. */
 export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? []);
 
-/** What `svc accounts delete` needs of the features. */
+/** The parts of the features that `svc accounts delete` uses. */
 export const accountDeletion: DeletionParts = {
   data: accountData,
   async refusal(db, accountId, force) {

@@ -29,7 +29,7 @@ interface Reached {
   here: string;
   /** Addresses that other machines may reach it at. */
   elsewhere: string[];
-  /** What links and `{base_url}` say, when that leads other machines nowhere. */
+  /** The address in links and `{base_url}`, when it leads other machines nowhere. */
   misleading: string | undefined;
 }
 

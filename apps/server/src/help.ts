@@ -1,4 +1,4 @@
-/** What `svc --help` says below its commands. */
+/** The text of `svc --help` below its commands. */
 export const helpText = `
 Settings (svc settings lists them) are environment variables (SVC_PORT=8080), flags (--port 8080), or lines of settings.env.
 

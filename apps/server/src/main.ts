@@ -72,7 +72,7 @@ function readSettings(file: string): string | undefined {
     );
   }
 }
-/** What `up` says before it starts. */
+/** Warnings that `up` prints before it starts. */
 const warnings = unknownSettings().map((name) => `${name} is no setting of this version`);
 
 const camelCase = (flag: string): string =>
@@ -80,7 +80,7 @@ const camelCase = (flag: string): string =>
 const json = (): boolean => program.opts()['json'] === true;
 function print(result: unknown): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever reads it has seen enough, as after `| head`.
+    // The reader has seen enough, as after `| head`.
     if (error.code !== 'EPIPE') throw error;
   });
   process.stdout.write(`${format(result, json())}\n`);
@@ -241,7 +241,7 @@ shareOptions(program);
 
 /** Says what went wrong in one line and ends the process, whatever is still open. */
 function fail(thrown: unknown): void {
-  // What failed while it was cleaned up says less than what failed first.
+  // An error of the clean-up says less than the first error.
   const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   if (error instanceof CommanderError && error.exitCode === 0) return;
   // A group without a command: its help was printed.

@@ -15,7 +15,7 @@ import { createKeyring } from './kernel/base/crypto.ts';
 import { sealedWebhook } from './features/notifications/index.ts';
 import { asOwner, http, masterKey, openTest, startGateway, type TestDatabase, testDatabase, until } from './testing.ts';
 
-/** What reaches a test's database as the settings of a platform do. */
+/** The URL of a test's database, as in the settings of a platform. */
 function urlOf({ target }: TestDatabase): string {
   if (!('embedded' in target)) throw new Error('test databases are embedded');
   const { socketDir, user } = target.embedded;
@@ -119,7 +119,7 @@ describe('rotation of the master key', () => {
     const sql = openDatabase(database.target, 1);
     await assert.rejects(openKeyring(sql, masterKey, { dataDir }), /interrupted; finish it: .\/svc rotate-master-key/);
     await sql.end({ timeout: 1 });
-    // Whoever brings another key is not told to remove the only one that opens anything.
+    // A caller who brings another key is not told to remove the only one that opens anything.
     const mine = join(dataDir, 'mine');
     writeFileSync(mine, 'm'.repeat(40), { mode: 0o600 });
     await assert.rejects(rotateMasterKey(config(database, dataDir), mine), /finish it .*never remove/);

@@ -22,11 +22,11 @@ const nextKeyFile = 'master.key.next';
 /** Recognises the master key of a database, and tells nothing of it. */
 const markFact = 'master_key';
 const markOf = (masterKey: string): Buffer => createKeyring(masterKey).mac('master-key-check', 'svc');
-/** The master key before all rotations, sealed with the one of now; there is none before the first rotation. */
+/** The master key before all rotations, sealed with the present one; unset before the first rotation. */
 const firstKeyFact = 'first_master_key';
 const sealedFirstKey = { purpose: 'first-master-key' };
 
-/** Whatever is sealed: a value that is missing here is lost by a rotation. */
+/** Every kind of sealed value: a rotation loses the kinds that are missing here. */
 export const allSealed: readonly Sealed[] = [
   sealedAnswers,
   sealedVapid,
@@ -73,7 +73,7 @@ function otherKey(known: Buffer, dataDir: string): string {
   return 'SVC_MASTER_KEY: the database was set up with another master key; set the one in the first data dir (master.key)';
 }
 
-/** What a rotation did. */
+/** The result of a rotation. */
 interface Rotation {
   /** Values that were sealed anew. */
   sealed: number;
@@ -156,7 +156,7 @@ async function refuseRunning(db: Db): Promise<void> {
   );
 }
 
-/** What became of the sealed values: how many were sealed anew, and which could not be opened. */
+/** The result of sealing anew: how many values were sealed, and which could not be opened. */
 interface Resealed {
   count: number;
   broken: string[];

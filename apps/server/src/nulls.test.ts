@@ -6,7 +6,7 @@ import { testClock } from './kernel/base/clock.ts';
 import { shared } from './testing.shared.ts';
 import { http, type HttpAnswer, openTest } from './testing.ts';
 
-/** What a create takes, and the change of the same record. */
+/** Pairs of routes: the creation of a record, and its change. */
 const pairs = [
   [contract.schedules.create, contract.schedules.update],
   [contract.heartbeats.create, contract.heartbeats.update],

@@ -72,7 +72,7 @@ export async function openKernel(
   log: Log,
   { clock = systemClock, database, ended = () => {} }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
-  // Whatever fails in here ends what was opened before it, the embedded server too.
+  // A failure in here ends all that was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
   const base = await openBase(config, log, { clock, database, ended, opening });
   const { sql, background, dataDir } = base;
@@ -106,7 +106,7 @@ interface KernelOptions {
   ended?: (reason: string) => void;
 }
 
-/** What `doctor` looks at. */
+/** The parts that `doctor` looks at. */
 export interface Diagnosis {
   readonly sql: Sql;
   readonly bus: Bus;

@@ -85,7 +85,7 @@ export function localUrl({ host = '127.0.0.1', port = 0, tls = false }: Partial<
 
 const askMs = 2_000;
 
-/** Asks a gateway on this machine; undefined when nothing answers, `instance` undefined when it is none of ours. */
+/** Asks a gateway on this machine; undefined when nothing answers, `instance` undefined when it is not one of ours. */
 export function askGateway(
   url: string,
   path: '/health' | '/health/ready',

@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 
-/** What `svc status` tells. */
+/** The answer of `svc status`. */
 interface Status {
   running: boolean;
   data_dir: string;

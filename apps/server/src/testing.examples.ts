@@ -37,7 +37,7 @@ interface Sending {
   nulls?: boolean;
 }
 
-/** What an example needs beyond the things that it names. */
+/** The preparation of an example beyond the things that it names. */
 export interface Preparation {
   /** Runs before anything is made or sent. */
   before?: (scene: Scene) => Promise<unknown>;
@@ -114,8 +114,8 @@ export async function sendExample(
   const { example } = docOf(feature, verb);
   await before?.(scene);
   const { answers } = route;
-  // What a list shows must be there; what another method makes must not be there before. Nor what a stream shows: word
-  // of it may still be on its way when the stream opens, and would come before what `whenOpen` causes.
+  // The things that a list shows must exist; those that another method makes must not exist before. Those that a stream shows are
+  // not made here: news of them may be on its way when it opens, and would come before the event that `whenOpen` causes.
   if (route.method === 'GET' && answers.kind !== 'events') {
     const shown = JSON.stringify(example.response ?? null);
     for (const [name, placeholder] of Object.entries(samples)) {

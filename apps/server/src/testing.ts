@@ -92,7 +92,7 @@ export async function asOwner<T>({ target }: Pick<TestDatabase, 'target'>, work:
 /** One master key for all gateways of the tests. */
 export const masterKey = 'a master key for tests only, 32+ characters';
 
-/** What a gateway of a test is started with; settings as in the environment. */
+/** The options of a test's gateway; settings as in the environment. */
 export interface GatewayOptions {
   settings?: Partial<Record<SettingName, string>>;
   clock?: Clock;
@@ -138,7 +138,7 @@ export async function startGateway(
   };
 }
 
-/** What a test has open; disposing closes all of it, the last first, whatever of it fails. */
+/** Everything that a test has open; disposing closes all of it, the last first, even if one part fails to close. */
 export interface OpenTest extends AsyncDisposable {
   readonly database: TestDatabase;
   readonly gateway: TestGateway;

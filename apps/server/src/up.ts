@@ -72,7 +72,7 @@ export async function up(
   await app.start(role);
   const served = role.serves ? await serve(app, kernel) : undefined;
   probed = await listenForMetrics(kernel, part, log);
-  // One that was named is run by somebody else; without Linux there is none.
+  // A node that the settings name is run by somebody else; without Linux none can run.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
   if (isOurs) node = superviseSandboxd(kernel, options);
   if (role.works) await kernel.jobs.start(app.jobs, { ...kernel, sql: kernel.background });
@@ -139,7 +139,7 @@ function limitShutdown(exitCode: number): void {
   });
 }
 
-/** What commands learn of this process from its data dir. */
+/** The facts of this process that commands read from its data dir. */
 const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Config) => ({
   since: new Date().toISOString(),
   database: databaseUrl === undefined ? ('embedded' as const) : ('url' as const),

@@ -35,7 +35,7 @@ export function enterableByAll(path: string): boolean {
   }
 }
 
-/** What decides where the data directory is. */
+/** The settings that decide where the data directory is. */
 type DataDirSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
@@ -58,7 +58,7 @@ export function openDataDir(settings: DataDirSettings): string {
   return dataDir;
 }
 
-/** Creates the data directory when there is none; the mode of one that is there belongs to the platform that made it. */
+/** Creates the data directory if it is missing; the mode of an existing one belongs to the platform that made it. */
 export function makeDataDir(settings: DataDirSettings): string {
   const dataDir = findDataDir(settings);
   if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -87,7 +87,7 @@ export function repairModes(cluster: string): string[] {
 }
 
 /**
- * Reads the secret kept in `file`, creating it (0600, 32 random bytes unless given) when there is none. Safe when two start
+ * Reads the secret kept in `file`, creating the file (0600, 32 random bytes unless given) if it is missing. Safe when two start
  * at once.
  */
 export function readOrCreateSecret(file: string, secret = randomBytes(32).toString('base64url')): string {

@@ -9,7 +9,7 @@ interface Launching {
   binary: string;
   options: readonly string[];
   user: DatabaseUser | undefined;
-  /** What it says; appended to. */
+  /** Its output; appended to. */
   logFile: string;
 }
 
@@ -85,7 +85,7 @@ function lastWords(logFile: string, from: number): string {
   const text = readFileSync(logFile).subarray(from).toString();
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const fatal = lines.findLast((line) => /\b(?:FATAL|PANIC):/.test(line));
-  // What it says before its log is set up has no level, and may take three lines.
+  // Its output has no level before its log is set up, and may take three lines.
   if (fatal === undefined) return lines.slice(-3).join(' ') || 'it said nothing';
   return fatal.replace(/^.*?\b(?:FATAL|PANIC): +/, '');
 }

@@ -143,10 +143,10 @@ async function setAccount(
   return { account_id: id, email, subscription, features, tool_level };
 }
 
-/** What `--email` means when it is left out. */
+/** The help text for the default of `--email`. */
 export const defaultAccount = 'default: the only account';
 
-/** The account with this address, or the only one there is; fails with what to do when there is none. */
+/** The account with this address, or the only one; fails with the next step when no account fits. */
 export async function accountByEmail(admin: Pick<Admin, 'sql'>, email: string | undefined): Promise<AccountRow> {
   if (email === undefined) {
     const [only, another] = await someAccounts(admin.sql, 2);

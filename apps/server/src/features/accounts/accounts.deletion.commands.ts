@@ -9,7 +9,7 @@ import { accountByEmail } from './accounts.commands.ts';
 import { deleteMarked, markDeleted } from './accounts.deletion.ts';
 import { type AccountRow, isLeaving } from './accounts.sql.ts';
 
-/** What a deletion needs of the features. */
+/** The parts of the features that a deletion uses. */
 export interface DeletionParts {
   data: readonly AccountData[];
   /** Says why the account must stay as it is; with `force` only what no force helps against. */
@@ -37,7 +37,7 @@ export const deletionCommands =
       .action(run((admin: Admin, options: Options) => deleteAccount(admin, parts, options)));
   };
 
-/** What stays, of all features. */
+/** The list of data that stays, of all features. */
 function keptText(data: readonly AccountData[]): string {
   const kept = data.flatMap(({ keeps = {} }) => Object.entries(keeps));
   return ['What stays:', ...kept.map(([table, why]) => `  ${table}: ${why}`)].join('\n');

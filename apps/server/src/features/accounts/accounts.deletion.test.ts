@@ -90,7 +90,7 @@ describe('svc accounts delete', () => {
     await svc('accounts', 'quota', ...of, '--name', 'keys', '--limit', '99');
     await svc('orgs', 'create', '--name', 'Alone', '--owner', account.email);
     await svc('wallet', 'credit', ...of, '--micro-eur', '7');
-    // What needs an hour, a second machine or the version before.
+    // Rows that would take an hour, a second machine or the version before.
     const { id } = account;
     const any = randomUUID();
     await sql`insert into hosts.calls (req_id, account_id, device_id, origin_id, carrier_id, frame, expires_at)
@@ -177,7 +177,7 @@ describe('svc accounts delete', () => {
     for (const id of boxes) assert.ok(!held.includes(id), 'a sandbox of it is on its node');
 
     for (const id of others.boxes) assert.ok(held.includes(id), 'a sandbox of another account is gone');
-    // What counts requests by the minute goes on.
+    // Tables that count requests by the minute go on.
     const counting = new Set(['kernel.usage_records', 'kernel.rate_windows']);
     const lasting = (all: object) => Object.entries(all).filter(([table]) => !counting.has(table));
     assert.deepEqual(lasting(await traces(sql, spared.account.id)), lasting(before));

@@ -22,16 +22,16 @@ import {
   setSuspended,
 } from './accounts.sql.ts';
 
-/** What came of a deletion. */
+/** The result of a deletion. */
 interface Deletion {
   deleted: Counts;
-  /** What this process could not reach, and a running platform deletes by itself. */
+  /** Data that this process could not reach, and a running platform deletes by itself. */
   left: Counts;
 }
 
 type Parts = Deleting & Pick<Kernel, 'gateways'>;
 
-/** What a request wrote that was under way, such as its usage record, is there a moment later. */
+/** Requests that were under way may write for this long, such as usage records. */
 const settleMs = 1_000;
 const mostPasses = 5;
 
@@ -60,7 +60,7 @@ export async function deleteMarked(
   const left: Counts = {};
   for (let pass = 0; pass < mostPasses; pass++) {
     const done = await deleteOnce(parts, data, leaving);
-    // What was left once may not be seen again: its row is gone.
+    // A later pass may not see the rest again, since its row is gone.
     for (const [kind, count] of Object.entries(done.left)) left[kind] = Math.max(left[kind] ?? 0, count);
     if (pass > 0 && done.isNothing) break;
     const { promise, resolve } = Promise.withResolvers<void>();

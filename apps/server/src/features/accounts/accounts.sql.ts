@@ -14,7 +14,7 @@ export interface AccountRow {
   suspended_at: string | null;
 }
 
-/** What may be changed. */
+/** The fields of an account that may be changed. */
 export interface AccountChange {
   subscription?: 'active' | 'inactive';
   tool_level?: ToolLevel;

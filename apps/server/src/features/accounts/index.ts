@@ -5,7 +5,7 @@ export { deletionCommands, type DeletionParts } from './accounts.deletion.comman
 export { accountByEmail, defaultAccount } from './accounts.commands.ts';
 export { findAccountByEmail, findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const accountsManifest: Manifest = {
   name: 'accounts',
   data: {

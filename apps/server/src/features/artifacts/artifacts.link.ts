@@ -16,7 +16,7 @@ export function linkOf(kernel: Kernel, { id, expires_at }: Pick<ArtifactRow, 'id
   return `${kernel.config.baseUrl}/v1/artifacts/${id}?expires=${expires}&signature=${signature}`;
 }
 
-/** What a link says. */
+/** The parts of a link. */
 interface Link {
   id: string;
   expires: string;
@@ -48,7 +48,7 @@ async function findSigned(kernel: Kernel, { id, expires, signature }: Link): Pro
   return row;
 }
 
-/** Opens one of the platform's own links; undefined when the address is none. */
+/** Opens one of the platform's own links; undefined for any other address. */
 export async function openLink(kernel: Kernel, address: string) {
   const prefix = `${kernel.config.baseUrl}/v1/artifacts/`;
   if (!address.startsWith(prefix) || !URL.canParse(address)) return undefined;

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 
 /** Loaded with the first artifact. */
 const fileTypes = () => import('file-type');
-/** What is kept of the beginning and the end of a file while it passes by. */
+/** Bytes kept of the beginning and the end of a file while it passes by. */
 const headBytes = 65_536;
 const tailBytes = 64;
 /** A longer JSON text is known by how it begins and ends. */
@@ -35,7 +35,7 @@ export class Sniffer {
     if (this.#bytes === 0) return 'application/x-empty';
     const head = Buffer.concat(this.#head);
     const found = (await (await fileTypes()).fileTypeFromBuffer(head))?.mime;
-    // What a ZIP archive is stands anywhere in it: an office document, a package, an archive.
+    // The kind of a ZIP archive shows anywhere in it: an office document, a package, an archive.
     if (found === 'application/zip') return (await this.#archive(open)) ?? found;
     const isText = this.#isText();
     if (isText && (found === undefined || found === 'application/xml')) {
@@ -57,7 +57,7 @@ export class Sniffer {
 
   #isText(): boolean {
     try {
-      // A character that is cut off at the end is none.
+      // A character that is cut off at the end makes it no text.
       return this.#decoder?.decode() !== undefined;
     } catch {
       return false;
@@ -92,7 +92,7 @@ export class Sniffer {
   }
 }
 
-/** What stands before the first element of a document: a declaration, comments, a document type. */
+/** The part before the first element of a document: a declaration, comments, a document type. */
 const prolog = /^\s*(?:<\?[^>]*\?>|<!--[\s\S]*?-->|<!doctype\b[^>[]*(?:\[[^\]]*\])?[^>]*>)/i;
 const kinds: ReadonlyMap<string, string> = new Map([
   ['svg', 'image/svg+xml'],

@@ -27,7 +27,10 @@ export async function insertArtifact(
     from (select ${nowOf(db, time)} as at) as clock`;
 }
 
-/** What came of a file whose blob is written; its link is valid for an hour from now. Undefined when it was deleted meanwhile. */
+/**
+ * Stores the facts of a file whose blob is written; its link is valid for an hour from now. Undefined when it was deleted
+ * meanwhile.
+ */
 export async function judgeArtifact(
   db: Db,
   time: Time,
@@ -63,7 +66,7 @@ export async function renewArtifact(
   return row;
 }
 
-/** A file by id, whoever's it is: the link's signature admits. */
+/** A file by id, of any account: the link's signature admits. */
 export async function artifactById(db: Db, id: string): Promise<ArtifactRow | undefined> {
   const [row] = await db<ArtifactRow[]>`select ${columns(db)} from artifacts.artifacts where id = ${id}`;
   return row;

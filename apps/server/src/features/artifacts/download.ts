@@ -28,7 +28,7 @@ export const download = operation(contract.artifacts.download, async ({ kernel }
 
 const etagOf = ({ sha256 }: ArtifactRow): string => `"${sha256}"`;
 
-/** What a download that goes on asks for; undefined: the whole file. */
+/** The range that a resumed download asks for; undefined: the whole file. */
 function askedOf(
   row: ArtifactRow,
   { range, ...headers }: { range?: string | undefined; 'if-range'?: string | undefined },

@@ -39,7 +39,7 @@ function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
   };
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const artifactsManifest: Manifest = {
   name: 'artifacts',
   data: {

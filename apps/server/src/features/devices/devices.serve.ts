@@ -23,8 +23,8 @@ interface Binding {
 }
 
 /**
- * Binds a device to the key that first serves as it, and throws 403 for every other key: whoever may be a host must not
- * become another one. A key that was revoked or has expired holds no device, and one that may only serve holds one device.
+ * Binds a device to the key that first serves as it, and throws 403 for every other key: a key that may be one host must not
+ * become another. A key that was revoked or has expired holds no device, and one that may only serve holds one device.
  */
 export async function serveAs(db: Db, { actor, deviceId, takesOver = false }: Serving): Promise<void> {
   const { accountId, keyId, scopes } = actor;

@@ -25,7 +25,7 @@ export async function upsertDevice(
       name = coalesce(${name}::text, d.name), platform = coalesce(${platform}::text, d.platform), last_seen = now()`;
 }
 
-/** What an account may have. */
+/** Limit of the devices of an account. */
 export const devicesQuota: Quota = {
   name: 'devices',
   remedy: 'delete a device that is not used any more',
@@ -41,7 +41,7 @@ export async function hasDevice(db: Db, accountId: string, id: string): Promise<
   return (await db`select 1 from devices.devices where account_id = ${accountId} and id = ${id}`).length > 0;
 }
 
-/** Deletes a device of the account; false when there is none. */
+/** Deletes a device of the account; false when it does not exist. */
 export async function deleteDevice(db: Db, accountId: string, id: string): Promise<boolean> {
   return (await db`delete from devices.devices where account_id = ${accountId} and id = ${id} returning 1`).length > 0;
 }

@@ -4,7 +4,7 @@ export { bindTo, isServedBy, serveAs } from './devices.serve.ts';
 export { type DeviceRow, findDevices, findFreshest } from './devices.sql.ts';
 export { createDeviceTouch } from './devices.touch.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const devicesManifest: Manifest = {
   name: 'devices',
   data: {

@@ -8,14 +8,14 @@ import { deleteDevice, lockServingKey } from './devices.sql.ts';
 const isServed = (): ApiError =>
   new ApiError('forbidden', 'another key serves as this device: revoke that key first, or use one with the scope "*"');
 
-/** What other features forget of a device, in the transaction in which it goes. */
+/** Clean-up of other features for a device, in the transaction that deletes it. */
 export interface DeviceHooks {
   onRemoved: (tx: Db, device: { accountId: string; deviceId: string }) => Promise<void>;
 }
 
 /**
- * Forgets a device. One that calls again is a new one: to keep it away, revoke its key. A device that a key serves is
- * deleted by that key or one with `*`: whoever serves under its id next gets its commands.
+ * Forgets a device. One that calls again is a new one: to keep it away, revoke its key. A device that a key serves is deleted by
+ * that key or one with `*`: the next key that serves under its id gets its commands.
  */
 export const remove = ({ onRemoved }: DeviceHooks): Operation =>
   operation(contract.devices.remove, (context, { params: { id } }) =>

@@ -5,7 +5,7 @@ import { lanesOff, readProviders } from './health.jobs.ts';
 import { aliases } from './health.rules.ts';
 import { providerHealth } from './health.sql.ts';
 
-/** What the last probes found; nothing is known while the database is away. */
+/** The results of the last probes; unknown while the database is away. */
 async function lastKnown(context: Context): Promise<Map<string, boolean>> {
   try {
     return await providerHealth(context.db);

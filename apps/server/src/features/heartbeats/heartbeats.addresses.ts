@@ -33,7 +33,7 @@ export async function take(
   const hash = hashPingKey(kernel.keyring, addressed.pingKey);
   if (!hash) throw notFound('heartbeat');
   const address: Address = { hash, slug };
-  // What is no slug is looked up nowhere: the database takes no NUL.
+  // A text that is no slug is not looked up: the database takes no NUL.
   const add = (): Promise<boolean> | false => slugPattern.test(slug) && batches.add({ ...arrival, ...address });
   if (await add()) return 'OK';
   if (query.create === '1' && (await provision(kernel, hash, slug)) && (await add())) return 'OK';

@@ -5,7 +5,7 @@ import type { MonitorState } from './heartbeats.rules.ts';
 import type { MonitorStep, Transition } from './heartbeats.steps.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
 
-/** What other features do when a monitor goes down or recovers, in the transaction in which it does. */
+/** Hooks of other features for a monitor that goes down or recovers, called in the transaction of that change. */
 export interface HeartbeatHooks {
   onTransition?: (
     tx: Db,
@@ -20,7 +20,7 @@ export interface Happened {
   transition: Transition;
 }
 
-/** What happened to a monitor in a step; of several outages in one step each has its number. */
+/** The transitions of a monitor in a step; several outages in one step have a number each. */
 export function happenedIn(monitor: Happened['monitor'], before: MonitorState, step: MonitorStep): Happened[] {
   let { outage } = before;
   return step.transitions.map((transition) => {
@@ -29,7 +29,7 @@ export function happenedIn(monitor: Happened['monitor'], before: MonitorState, s
   });
 }
 
-/** Tells the accounts and the hooks. The outage's number makes each alert one, whoever tells it. */
+/** Tells the accounts and the hooks. The outage's number keeps an alert from being sent twice. */
 export async function announce(
   kernel: Kernel,
   tx: Db,

@@ -20,7 +20,7 @@ const colors = {
 } as const;
 const paints = { brightgreen: '#4c1', orange: '#fe7d37', red: '#e05d44', lightgrey: '#9f9f9f' } as const;
 
-/** What a badge says. */
+/** The text and colour of a badge. */
 interface Badge {
   label: string;
   message: keyof typeof colors;
@@ -42,7 +42,7 @@ export async function makeBadge(context: Context, action: string, monitorId: str
   });
 }
 
-/** Ends a badge; throws 404 when there is none. */
+/** Ends a badge; throws 404 when it does not exist. */
 export async function endBadge(context: Context, action: string, monitorId: string | null) {
   const { accountId } = context.actor;
   const badge: BadgeOf = { accountId, monitorId };
@@ -53,7 +53,7 @@ export async function endBadge(context: Context, action: string, monitorId: stri
   });
 }
 
-/** What the badge of a token says now; throws 404 for one that nobody has. */
+/** The badge of a token as it is now; throws 404 for an unknown token. */
 export async function readBadge({ kernel, db, clock }: Context, token: string): Promise<Badge> {
   const hash = hashBadge(kernel.keyring, token);
   const badge = hash && (await findBadge(db, hash));
@@ -77,7 +77,10 @@ const padding = 6;
 const widthOf = (text: string): number =>
   Array.from(text, (letter) => ((letter.codePointAt(0) as number) < 0x1100 ? 7 : 11)).reduce((a, b) => a + b, 0);
 
-/** What XML cannot hold, however it is written (controls but for white space, two that are no characters), or turns text around. */
+/**
+ * Characters that XML cannot hold in any spelling (controls but for white space, two that are no characters), or that turn text
+ * around.
+ */
 const noXml = /[^\P{Cc}\t\n\r]|[\ufffe\uffff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const references: Readonly<Record<string, string>> = {
   '&': '&amp;',

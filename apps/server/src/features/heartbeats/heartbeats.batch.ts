@@ -151,7 +151,7 @@ export class PingBatches {
 
 const textOf = (hash: Buffer): string => hash.toString('latin1');
 
-/** What the pings of one monitor make of it, in the order in which they came. */
+/** Applies the pings of one monitor to it, in the order in which they came. */
 function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
   const before = row.ping_seq;
   let state = stateOf(row);

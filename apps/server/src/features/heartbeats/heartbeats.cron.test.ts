@@ -110,7 +110,7 @@ describe('a monitor that goes by a cron expression', () => {
     assert.deepEqual([byCron.cron, byCron.period_s, byCron.grace_s, byCron.status], ['0 * * * *', 3_600, 3_600, 'up']);
     clock.advance(40 * minute);
     assert.equal(await statusOf(id), 'up');
-    // What this hour began with is over: nobody is late for it.
+    // The beginning of this hour is over: the monitor is not late for it.
     assert.equal((await patch({ cron: '5 * * * *' })).status, 'up');
     assert.equal((await patch({ name: 'still' })).cron, '5 * * * *');
     assert.equal((await patch({ cron: null, grace_s: 1_200 })).cron, '5 * * * *', 'null says nothing of it');

@@ -2,7 +2,7 @@ import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
 
-/** Gives the account a ping key; the one that it had is none any more. */
+/** Gives the account a ping key; the one that it had ends. */
 export async function replacePingKey(db: Db, time: Time, accountId: string, keyHash: Buffer): Promise<string> {
   const [row] = await db<{ created_at: string }[]>`
     insert into heartbeats.ping_keys (account_id, key_hash, created_at)
@@ -73,7 +73,7 @@ export async function replaceBadge(
   return row?.created_at;
 }
 
-/** Ends a badge; false when there is none. */
+/** Ends a badge; false when it does not exist. */
 export async function deleteBadge(db: Db, { accountId, monitorId }: BadgeOf): Promise<boolean> {
   const rows = await db`
     delete from heartbeats.badges

@@ -1,7 +1,7 @@
 import type { MonitorStatus } from './heartbeats.states.ts';
 import { nextOf } from './heartbeats.times.ts';
 
-/** What a monitor knows of its job; instants in milliseconds. */
+/** The facts that a monitor has of its job; instants in milliseconds. */
 export interface MonitorState {
   readonly status: MonitorStatus;
   /** With `cron` what people are shown, and nothing more. */
@@ -28,7 +28,7 @@ export interface MonitorState {
   readonly outage: number;
 }
 
-/** What a job reports. */
+/** A job's report. */
 export interface Signal {
   readonly kind: 'success' | 'start' | 'fail' | 'log' | 'exit';
   readonly exitCode: number | null;
@@ -54,7 +54,7 @@ export function expecting(state: MonitorState): MonitorState {
   return { ...state, ...nextOf(state.cron, state.tz, since) };
 }
 
-/** What a monitor's owner sets of its times. */
+/** The times that a monitor's owner sets. */
 export type Times = Pick<MonitorState, 'periodS' | 'graceS' | 'cron' | 'tz'>;
 
 /** The same under other times. Another expression or zone counts from `now`: nobody is late for what was not yet said. */
@@ -95,7 +95,7 @@ export function spanOf(seconds: number): string {
   return parts.join(' ');
 }
 
-/** What the last part of a ping's path means; undefined for a word that means nothing, null for a bad exit code. */
+/** The meaning of the last part of a ping's path; undefined for an unknown word, null for a bad exit code. */
 export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | null | undefined {
   // `/ping/<token>/` is a success, as at healthchecks.io.
   if (word === '') return { kind: 'success', exitCode: null };

@@ -7,7 +7,7 @@ import { isSlugTaken, ownersOf } from './heartbeats.keys.sql.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';
 
-/** What healthchecks.io gives a check that a ping made: a day, and an hour of grace. */
+/** The times that healthchecks.io gives a check that a ping made: a day, and an hour of grace. */
 const provisioned = { periodS: 86_400, graceS: 3_600, cron: null, tz: null };
 
 /** Throws 409 when another monitor of the account has the slug. Until the transaction ends nobody else takes it. */
@@ -19,8 +19,8 @@ export async function claimSlug(db: Db, accountId: string, slug: string, id: str
 }
 
 /**
- * Makes the monitor that a ping names, unless another one did meanwhile; false for a key that nobody has, or whose account
- * may not run anything. Whoever has a ping key learns nothing of the account: not even how many monitors it may have.
+ * Makes the monitor that a ping names, unless another ping did meanwhile; false for an unknown key, or one whose account may not
+ * run anything. The owner of a ping key learns nothing of the account: not even how many monitors it may have.
  */
 export async function provision(kernel: Kernel, keyHash: Buffer, slug: string): Promise<boolean> {
   const { config, clock, keyring } = kernel;

@@ -68,7 +68,7 @@ export async function insertMonitor(db: Db, time: Time, monitor: NewMonitor): Pr
 
 const instantOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-/** What an account may have. */
+/** Limit of the monitors of an account. */
 export const heartbeatsQuota: Quota = {
   name: 'heartbeats',
   remedy: 'delete a monitor that is not needed any more',
@@ -149,7 +149,7 @@ export async function dueIds(db: Db, time: Time, most: number): Promise<string[]
   return rows.map(({ id }) => id);
 }
 
-/** Milliseconds until the next deadline; undefined when there is none. */
+/** Milliseconds until the next deadline; undefined without one. */
 export async function untilDeadline(db: Db, time: Time): Promise<number | undefined> {
   const [row] = await db<{ ms: number | null }[]>`
     select 1000 * extract(epoch from min(deadline) - ${nowOf(db, time)})::float8 as ms from heartbeats.monitors
@@ -157,7 +157,7 @@ export async function untilDeadline(db: Db, time: Time): Promise<number | undefi
   return row?.ms ?? undefined;
 }
 
-/** What the rules work on. */
+/** The state that the rules work on. */
 export function stateOf(row: MonitorRow): MonitorState {
   const at = (text: string | null): number | null => (text === null ? null : Date.parse(text));
   return {
@@ -234,7 +234,7 @@ export async function updateTerms(
   return row as MonitorRow;
 }
 
-/** Gives a monitor of the account another token; false when there is none. */
+/** Gives a monitor of the account another token; false when it does not exist. */
 export async function replaceToken(
   db: Db,
   time: Time,
@@ -246,7 +246,7 @@ export async function replaceToken(
   return rows.length > 0;
 }
 
-/** Deletes a monitor of the account and its pings; false when there is none. */
+/** Deletes a monitor of the account and its pings; false when it does not exist. */
 export async function deleteMonitor(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await db`delete from heartbeats.monitors where id = ${id} and account_id = ${accountId} returning 1`;
   return rows.length > 0;

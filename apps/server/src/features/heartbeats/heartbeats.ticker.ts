@@ -38,7 +38,7 @@ export class Ticker {
       const ms = await untilDeadline(sql, clock);
       if (ms === undefined) return;
       if (ms > 0) return Math.ceil(ms);
-      // What is due and was not taken is at work elsewhere, or failed.
+      // Monitors that are due and were not taken are handled elsewhere, or failed.
       if ((await this.#takeSome()) === 0) return;
     }
   }

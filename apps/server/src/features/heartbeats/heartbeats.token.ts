@@ -15,7 +15,7 @@ export const newToken = (): string => randomBytes(tokenBytes).toString('base64ur
 /** A ping key, of as many random bits. */
 export const newPingKey = (): string => `pk_${newToken()}`;
 
-/** What is stored of a token; undefined when the text cannot be one. The same work for every one that can. */
+/** The hash that is stored of a token; undefined when the text cannot be one. The work is the same for every text that can. */
 export function hashToken(keyring: Keyring, token: string): Buffer | undefined {
   return shape.test(token) ? keyring.mac('ping-token', token) : undefined;
 }

@@ -2,7 +2,7 @@ import { monitors } from './heartbeats.moves.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { heartbeatsQuota } from './heartbeats.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const heartbeatsManifest: Manifest = {
   name: 'heartbeats',
   machines: [monitors],

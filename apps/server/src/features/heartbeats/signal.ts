@@ -4,7 +4,7 @@ import { take } from './heartbeats.addresses.ts';
 import type { PingBatches } from './heartbeats.batch.ts';
 import { isPingKey } from './heartbeats.token.ts';
 
-/** What the last part of the path means hangs on the first: after a ping key it is a slug, whatever it looks like. */
+/** The first part of the path decides what the last one means: after a ping key it is a slug, even if it looks like a signal. */
 export const signal = (batches: PingBatches): Operation =>
   operation(contract.heartbeats.signal, (context, { params: { token, signal: word }, query }) =>
     isPingKey(token)

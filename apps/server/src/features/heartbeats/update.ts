@@ -9,7 +9,7 @@ import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.
 import { checkCron, defaultGraceS } from './heartbeats.times.ts';
 import { toRecord } from './heartbeats.view.ts';
 
-/** What was due under the old terms happens first. A new period counts from the last success, a new expression from now. */
+/** Deadlines of the old terms are handled first. A new period counts from the last success, a new expression from now. */
 export const update = (hooks: HeartbeatHooks): Operation =>
   operation(contract.heartbeats.update, (context, { params, body }) =>
     context.transaction(async (tx) => {
@@ -45,7 +45,7 @@ function withTimes(state: MonitorState, body: Change, now: number): MonitorState
   return body.grace_s === null ? { ...next, graceS: defaultGraceS(next.periodS) } : next;
 }
 
-/** What a record shows of a state. */
+/** The fields of a record that show a state. */
 const columnsOf = ({ status, periodS, graceS, expectedAt }: MonitorState) => ({
   status,
   period_s: periodS,

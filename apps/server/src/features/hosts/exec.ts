@@ -67,7 +67,7 @@ function alikeOf(args: unknown, { frame }: Call): { as: string; details: () => o
   return { as: text.length <= longestText ? text : hash('sha256', text), details };
 }
 
-/** What a caller is told of a call without a result. */
+/** The error for each call without a result. */
 const failures: Record<Exclude<CallOutcome['kind'], 'result'>, (reqId: string, timeoutMs: number) => ApiError> = {
   offline: () => new ApiError('host_offline', 'the host is not connected; start its daemon, then try again'),
   busy: () =>

@@ -46,7 +46,7 @@ describe('hosts: no key becomes another host', () => {
       const { code } = (await by(key, 'POST', invites, {})).body;
       const taken = await redeem(code, device);
       assert.deepEqual([taken.status, taken.body.error.code], [403, 'forbidden']);
-      // What was refused used nothing up.
+      // The refused attempt did not use the code up.
       assert.equal((await redeem(code, randomUUID())).status, 201);
     }
     assert.equal((await by(inviter.key, 'POST', invites, { device_id: device })).status, 403);

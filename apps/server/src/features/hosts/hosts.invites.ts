@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Scope } from '@svc/contract';
 
-/** What a daemon calls: to be a host, to take scheduled runs, and to name the device that asks at its terminal. */
+/** The scopes of a daemon: to be a host, to take scheduled runs, and to name the device that asks at its terminal. */
 export const hostScopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'sessions:serve', 'devices:read'];
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';

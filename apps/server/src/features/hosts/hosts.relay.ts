@@ -4,7 +4,7 @@ import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 
-/** What a host reports. */
+/** A host's report. */
 interface HostResult {
   ok: boolean;
   result?: unknown;
@@ -273,11 +273,11 @@ export class Relay {
     const call = host?.inFlight.get(done.req_id);
     if (!host || !call) return;
     host.inFlight.delete(done.req_id);
-    // What a host that reads slowly has not been sent yet it need not hear of.
+    // A slow host need not hear of a call that it was not sent yet.
     if (done.cancel && !call.takeBack()) host.stream.send('exec_cancel', { req_id: done.req_id });
   }
 
-  /** The stream is gone: whoever waits for one of its calls is told, here or on another gateway. */
+  /** The stream is gone: tells the callers that wait for its calls, here or on another gateway. */
   #onLost(host: HostStream): void {
     const { gateways, sql, log } = this.#kernel;
     for (const [reqId, { originId }] of host.inFlight) {

@@ -24,7 +24,7 @@ describe('serving as a host', () => {
     await answer.body?.cancel();
     return answer.status;
   };
-  /** What a host calls. Each of it changes nothing, or nothing that this account has. */
+  /** The calls of a host. Each of them changes nothing, or nothing that this account has. */
   const serving = (key: string, device: string, at = gateway) => {
     const run = `/v1/schedule-runs/${randomUUID()}`;
     const now = new Date().toISOString();

@@ -2,7 +2,7 @@ import type { Manifest } from '../../kernel/feature.ts';
 
 export { hostProgram } from './hosts.program.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const hostsManifest: Manifest = {
   name: 'hosts',
   data: {

@@ -17,7 +17,7 @@ export async function probeAuthPath(db: Db): Promise<void> {
   await findGrant(db, Buffer.alloc(32));
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const keysManifest: Manifest = {
   name: 'keys',
   data: {

@@ -14,7 +14,7 @@ interface Change {
   check?: (current: KeyRow) => void;
 }
 
-/** What a revocation came to. */
+/** The result of a revocation. */
 interface Revoked {
   row: KeyRow;
   /** Keys below it that were revoked with it. */

@@ -5,7 +5,7 @@ import { hashKey } from './keys.lookup.ts';
 import { generateKey, recognisable } from './keys.rules.ts';
 import { insertKey } from './keys.sql.ts';
 
-/** What a new key may do; what is left out is unlimited, and the tool level the account's. */
+/** The terms of a new key; a limit that is left out is unlimited, and the tool level is the account's. */
 export interface KeyTerms {
   accountId: string;
   name: string;

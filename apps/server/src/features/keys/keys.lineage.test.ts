@@ -181,7 +181,7 @@ describe('lineage of keys', () => {
       sql`insert into kernel.key_spend values (${root.id}, ${key.id}, ${cost})`;
     await spend(b, 400);
     await spend(c, 599);
-    // What is cached is older than what was spent.
+    // The cache is older than the spend, until `forget`.
     const spent = async ({ key }: { key: string }): Promise<boolean> => {
       const { body } = await http(second.url, '/v1/sandboxes', { key, body: {} });
       return body.error?.code === 'quota_exceeded';

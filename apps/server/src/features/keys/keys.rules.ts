@@ -28,12 +28,12 @@ function checksum(random: string): string {
   return digits;
 }
 
-/** What is kept in the clear to recognise a key by: `svc_` and four characters; and its last four. */
+/** The parts of a key that are kept in the clear to recognise it: `svc_` and four characters; and its last four. */
 export function recognisable(text: string): { prefix: string; lastFour: string } {
   return { prefix: text.slice(0, 8), lastFour: text.slice(-4) };
 }
 
-/** What a key may do, for the audit log. */
+/** The terms of a key, for the audit log. */
 export const termsOf = (key: { name: string; prefix: string; scopes: readonly string[]; tool_level: string }) => ({
   name: key.name,
   prefix: key.prefix,

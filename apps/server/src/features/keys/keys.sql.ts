@@ -21,7 +21,7 @@ export interface KeyRow {
   parent_id: string | null;
 }
 
-/** What an active key may do, with its account's standing. */
+/** The rights of an active key, with its account's standing. */
 export interface KeyGrant {
   id: string;
   account_id: string;
@@ -104,7 +104,7 @@ export async function isUsable(db: Db, id: string): Promise<boolean> {
   return (await db`select 1 from keys.usable_view where id = ${id}`).length > 0;
 }
 
-/** What a key that can be used now may do, and its limits, which every key that it makes has too; undefined: it cannot be used. */
+/** The rights of a key that can be used now, and its limits, which hold for every key that it makes too; undefined: unusable. */
 export async function findTerms(
   db: Db,
   id: string,
@@ -139,7 +139,7 @@ export async function isLastOwner(db: Db, accountId: string): Promise<boolean> {
   return row !== undefined && row.own && !row.other;
 }
 
-/** What a key is recognised by. */
+/** The fields that people recognise a key by. */
 export type KeyName = Pick<KeyRow, 'name' | 'prefix'>;
 
 /** Names of keys by id. */
@@ -193,7 +193,7 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
   return (row as { id: string }).id;
 }
 
-/** What an account may have; a key that was revoked counts no more. */
+/** Limit of the keys of an account; revoked ones do not count. */
 export const keysQuota: Quota = {
   name: 'keys',
   remedy: 'revoke one that is not needed any more',

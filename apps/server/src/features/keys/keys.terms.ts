@@ -7,7 +7,7 @@ import type { KeyRow } from './keys.sql.ts';
 /** When a key without an end ends. */
 const never = '9999-01-01T00:00:00Z';
 
-/** What a caller asks a key to have; null lifts a limit. */
+/** The terms that a caller wants for a key; null lifts a limit. */
 interface Wanted {
   scopes?: string[] | undefined;
   tool_level?: ToolLevel | undefined;

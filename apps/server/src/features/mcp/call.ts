@@ -10,7 +10,7 @@ import { type Cancellations, messagesOf } from './mcp.cancel.ts';
 /** Of one request: each is answered by a server of its own turn on the gateway's thread. */
 const mostMessages = 10;
 
-/** Answers a message; pages of other origins are refused, as they could speak for whoever looks at them. */
+/** Answers a message; pages of other origins are refused, as they could speak for the person who views them. */
 export const call = (handler: () => Promise<McpHttpHandler>, cancellations: Cancellations): Operation =>
   operation(contract.mcp.call, async (context, { body }) => {
     checkOrigin(context);

@@ -1,6 +1,6 @@
 import type { RefusedMethods } from '../../kernel/mount/methods.ts';
 
-/** What clients take for "there is no stream of the server's own, and no session to end" (Streamable HTTP of 2025). */
+/** The answer by which clients know that the server has no stream of its own, and no session to end (Streamable HTTP of 2025). */
 export const withoutStreams: RefusedMethods = {
   url: '/mcp',
   allow: 'POST',

@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 
 const topic = 'mcp.cancelled';
 
-/** What is looked at of a message; the rest is the protocol's affair. */
+/** The fields of a message that we read; the rest is the protocol's affair. */
 interface Message {
   method?: unknown;
   id?: unknown;

@@ -40,7 +40,7 @@ async function openProxy(target: string, key: string): Promise<{ url: string } &
   };
 }
 
-/** What no check of the suite can find here, and the checks that want it, with or without a revision. */
+/** Things that the suite cannot find here, and the checks that want them, with or without a revision. */
 const absent: Readonly<Record<string, readonly string[]>> = {
   // Tools of the suite's reference server, by their names.
   'tools that answer what the suite knows': [
@@ -108,7 +108,7 @@ const met: Readonly<Record<string, readonly string[]>> = {
   '2025-11-25': ['server-initialize', 'tools-list', 'ping', 'localhost-host-rebinding-rejected', 'wire-schema-valid'],
 };
 
-/** What the suite found, of the scenarios that the revision requires: each check with how it ended. */
+/** The suite's findings, of the scenarios that the revision requires: each check with how it ended. */
 async function checksOf(url: string, revision: string): Promise<{ id: string; status: string; said: string }[]> {
   using out = mkdtempDisposableSync(join(tmpdir(), 'svc-conformance-'));
   const words = [suite, 'server', '--url', url, '--requirements', revision, '--output-dir', out.path];

@@ -14,7 +14,7 @@ import type { Tool } from './mcp.tools.ts';
 
 const instructions = 'Tools run code in isolated sandboxes of the caller.';
 
-/** What the protocol's handler carries for us. */
+/** The data that the protocol's handler carries for us. */
 interface Carried {
   extra?: { context?: Context };
 }

@@ -27,13 +27,13 @@ export interface Tool {
   name: string;
   description: string;
   input: z.ZodObject;
-  /** What clients show a person before they run it, or ask by it. */
+  /** Hints that clients show a person before a run, or that decide whether they ask. */
   hints: Hints;
   /** Answers text for the model: JSON, or the text of a file. */
   run(context: Context, input: Record<string, unknown>): Promise<string>;
 }
 
-/** What tools are made of. */
+/** The features that tools are made of. */
 export interface McpParts {
   sandboxes: Sandboxes;
   /** That of the sandboxes. */

@@ -39,13 +39,13 @@ export async function checkDaily(kernel: Kernel, accountId: string): Promise<voi
   });
 }
 
-/** What `checkPaid` and `checkDaily` ask, as a condition of a statement. */
+/** The checks of `checkPaid` and `checkDaily`, as a condition of a statement. */
 export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragment {
   const isPaid = config.billing ? sql`${owed(sql, accountId)} = 0` : sql`true`;
   return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const meteringManifest: Manifest = {
   name: 'metering',
   data: {

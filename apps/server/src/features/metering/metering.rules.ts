@@ -10,7 +10,7 @@ export const freeV2Ms = 5 * hourMs;
 /** 0.05 EUR per GB (10^9 bytes) and month of 730 hours. */
 const microEurPerByteMs = 50_000 / (1e9 * 730 * hourMs);
 
-/** What counts in a bucket or a month, in milliseconds; bytes of snapshots times milliseconds. */
+/** The counted use of a bucket or a month, in milliseconds; bytes of snapshots times milliseconds. */
 interface BucketUse {
   v1Ms: number;
   v2Ms: number;
@@ -30,7 +30,7 @@ export function chargeOf(use: BucketUse, before: BucketUse): number {
   return monthOf(after) - monthOf(before);
 }
 
-/** What the use of a month comes to, past its free parts. */
+/** The price of a month's use, past its free parts. */
 function monthOf({ v1Ms, v2Ms, pausedByteMs }: BucketUse): number {
   const hours = (Math.max(0, v1Ms - freeV1Ms) + Math.max(0, v2Ms - freeV2Ms)) / hourMs;
   return Math.round(hours * microEurPerHour + pausedByteMs * microEurPerByteMs);

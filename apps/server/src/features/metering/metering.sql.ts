@@ -1,6 +1,6 @@
 import { type Db, type Fragment, nowOf, type Time } from '../../kernel/db/db.ts';
 
-/** What a span of time is charged as. */
+/** The rate at which a span of time is charged. */
 export type SpanKind = 'exec_v1' | 'exec_v2' | 'running' | 'paused';
 
 interface Span {
@@ -170,7 +170,7 @@ export async function oldestOpenExec(db: Db, accountId: string): Promise<string 
   return row?.started_at ?? undefined;
 }
 
-/** What counts between two instants. */
+/** The counted use between two instants. */
 export async function useBetween(db: Db, accountId: string, from: string, to: string) {
   const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
     select
@@ -187,7 +187,7 @@ export async function useBetween(db: Db, accountId: string, from: string, to: st
   return row ?? { v1_ms: 0, v2_ms: 0, paused_byte_ms: 0 };
 }
 
-/** What the UTC month of `at` had in buckets before it. */
+/** The use of the UTC month of `at`, in buckets before it. */
 export async function monthBefore(db: Db, accountId: string, at: string) {
   const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
     select coalesce(sum(v1_ms), 0)::bigint as v1_ms, coalesce(sum(v2_ms), 0)::bigint as v2_ms,

@@ -7,7 +7,7 @@ export type { NewMail } from './notifications.sql.ts';
 export { sealedVapid } from './notifications.push.ts';
 export { sealedWebhook } from './webhooks/deliver.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const notificationsManifest: Manifest = {
   name: 'notifications',
   data: {

@@ -8,7 +8,7 @@ import type { DeliveryRow } from './notifications.sql.ts';
 const connectMs = 10_000;
 const idleMs = 20_000;
 
-/** What is sent to whom. */
+/** A mail to one address. */
 interface Letter {
   id: string;
   to: string;

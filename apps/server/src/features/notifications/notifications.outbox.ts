@@ -23,7 +23,7 @@ const slotsPerLane = { push: 6, mail: 2, webhook: 4 } as const;
 const channels = ['push', 'mail', 'webhook'] as const;
 /** Longer than any delivery takes; after this another process tries it again. */
 const leaseSeconds = 120;
-/** What the bus did not announce, and retries. */
+/** Interval of looking for retries, and for deliveries that the bus did not announce. */
 const lookEveryMs = 5_000;
 /** A shutdown waits this long for deliveries at work, then ends requests to webhooks and notes that they were made. */
 const drainMs = 5_000;

@@ -50,7 +50,7 @@ export async function push(
     return outcomeOf(answer);
   } catch (error) {
     if (!(error instanceof OutboundError)) return { done: false, retry: true, reason: 'it could not be made' };
-    // An address that is refused now was changed by whoever owns the name; it is not asked again.
+    // An address that is refused only now was changed by the owner of the name; it is not asked again.
     if (error.kind === 'refused') return { done: false, retry: false, reason: error.message };
     return { done: false, retry: true, reason: error.message };
   }

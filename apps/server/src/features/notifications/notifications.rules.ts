@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../config.ts';
 
-/** What a feature tells an account. */
+/** A notification from a feature to an account. */
 export interface NewNotification {
   accountId: string;
   /** A repeat of it in the account is no second notification. */
@@ -78,7 +78,7 @@ export const pushTerms: Record<Severity, { TTL: number; urgency: 'low' | 'normal
 /** A push service takes 4,096 bytes, of which encryption needs 103. */
 const mostPushBytes = 3_900;
 
-/** What a browser is sent: the record, without `data` and with a shorter body when it would not fit. */
+/** The text for a browser: the record, without `data` and with a shorter body when it would not fit. */
 export function pushPayload(record: Record<string, unknown> & { body: string }): string {
   const whole = JSON.stringify(record);
   if (Buffer.byteLength(whole) <= mostPushBytes) return whole;
@@ -89,7 +89,7 @@ export function pushPayload(record: Record<string, unknown> & { body: string }):
   }
 }
 
-/** What makes web addresses of the app's own: `webUrl` is unset where no web app is. */
+/** The settings for the app's own web addresses: without a web app `webUrl` is unset. */
 export type WebLinks = Pick<Config, 'appScheme' | 'webUrl'>;
 
 /** The web address of what an app's address leads to (setting `SVC_HUB_URL`); undefined without a web app. */

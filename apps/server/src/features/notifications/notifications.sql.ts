@@ -287,7 +287,7 @@ export interface Free {
   running: readonly { lane: string; target: string }[];
 }
 
-/** What a delivery goes to: deliveries to one target that hangs must not keep the account's others waiting. */
+/** The target of a delivery: a target that hangs must not keep the account's others waiting. */
 export const targetOf = ({ webhook, subscription }: Pick<DeliveryRow, 'webhook' | 'subscription'>): string =>
   webhook?.id ?? subscription?.id ?? '';
 

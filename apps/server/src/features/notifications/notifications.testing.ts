@@ -64,7 +64,7 @@ export function verifyVapid(authorization: string) {
 /** A push service, or the receiver of a webhook, on a port of this machine: keeps what it was sent. */
 export class TestPushService implements AsyncDisposable {
   readonly pushed: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
-  /** What it answers for a path, one after the other; 201 unless set. */
+  /** Its answers for a path, one after the other; 201 unless set. */
   readonly answers = new Map<string, { status: number; headers?: Record<string, string>; stuck?: true }[]>();
   /** Responses to paths that begin with `/hang`: they are never sent. `/echo` answers the headers of the request. */
   readonly hanging: ServerResponse[] = [];
@@ -100,7 +100,7 @@ export class TestPushService implements AsyncDisposable {
 /** A mail server on a port of this machine, for the user `mailer` with the password `smtp-secret`. */
 export class TestMailServer implements AsyncDisposable {
   readonly mails: { to: string[]; from: string; text: string }[] = [];
-  /** What it refuses mails with, and how many of them. */
+  /** The code with which it refuses mails, and how many of them. */
   refusing: { code: number; times: number } | undefined;
   readonly #server = new SMTPServer({
     disabledCommands: ['STARTTLS'],

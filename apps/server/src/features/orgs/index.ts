@@ -3,7 +3,7 @@ import { orgsCommands } from './orgs.commands.ts';
 import { leaveOrgs } from './orgs.sql.ts';
 export { orgsOwnedAlone } from './orgs.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const orgsManifest: Manifest = {
   name: 'orgs',
   data: {

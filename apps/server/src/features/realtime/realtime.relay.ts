@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../kernel/base/clock.ts';
 
-/** What may wait for one side before the other one is held back. */
+/** Bytes that may wait for one side before the other one is held back. */
 const mostWaiting = 1024 * 1024;
 const pingEveryMs = 30_000;
 const closeMs = 2_000;
@@ -52,7 +52,7 @@ export function keepAlive(clock: Clock, socket: WebSocket): () => void {
 
 /** Closes a socket, with a code that may be sent; one that does not answer is ended after a while. */
 export function close(clock: Clock, socket: WebSocket, code: number, reason: string): void {
-  // What it still sends is read to its end, or its own `close` would never come.
+  // The rest of its messages is read to the end, or its own `close` would never come.
   if (socket.isPaused) socket.resume();
   socket.close(isSendable(code) ? code : 1011, cutTo123(reason));
   const cancel = clock.after(closeMs, () => socket.terminate());
@@ -62,7 +62,7 @@ export function close(clock: Clock, socket: WebSocket, code: number, reason: str
 const isSendable = (code: number): boolean =>
   (code >= 3000 && code <= 4999) || (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code));
 
-/** What a close frame has room for, in bytes. */
+/** Cuts a reason to the bytes that a close frame has room for. */
 const cutTo123 = (reason: string): string =>
   Buffer.from(reason)
     .subarray(0, 123)

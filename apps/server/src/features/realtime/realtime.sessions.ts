@@ -239,7 +239,7 @@ class Session {
       if (!event || !isUtf8(bytes)) throw badRequest('a message has to be a JSON object, as UTF-8');
       const twice = duplicateName(bytes);
       if (twice !== undefined) throw badRequest(`${twice.slice(0, 60)}: stands twice`);
-      // What was judged is what goes on: of a name that stands twice the provider may take the other value.
+      // The judged value goes on, not the bytes: if a name stands twice, the provider may take the other value.
       return { bytes: Buffer.from(JSON.stringify(this.#judged(event))), isBinary: false };
     } catch (error) {
       this.end(1008, toApiError(error));

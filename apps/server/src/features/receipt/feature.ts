@@ -1,5 +1,5 @@
 import type { Feature } from '../../kernel/feature.ts';
 import { get } from './get.ts';
 
-/** What finished requests to models cost. */
+/** The cost of finished requests to models. */
 export const receiptFeature: Feature = { name: 'receipt', operations: { get } };

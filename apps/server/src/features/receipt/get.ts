@@ -3,7 +3,7 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { findRequest } from '../inference/index.ts';
 
-/** What the newest request of the account with a trace id took and cost. */
+/** The usage and cost of the account's newest request with a trace id. */
 export const get = operation(contract.receipt.get, async ({ db, actor }, { query }) => {
   const row = await findRequest(db, actor.accountId, query.trace_id);
   if (!row) throw notFound('receipt; a request is metered about a second after its answer');

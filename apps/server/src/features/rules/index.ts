@@ -14,13 +14,13 @@ export class Rules {
     this.#kernel = kernel;
   }
 
-  /** What the rules say to an account now: one query, so that a change holds from the next request on, everywhere. */
+  /** The judgement of the rules for an account now: one query, so that a change holds from the next request on, everywhere. */
   async for(accountId: string): Promise<Judgement> {
     return judgementOf(await rulesFor(this.#kernel.sql, accountId));
   }
 }
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const rulesManifest: Manifest = {
   name: 'rules',
   data: {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a rule may be for. */
+/** The tools that a rule may be for. */
 export const ruledTools = ['search', 'fetch'] as const;
 export type RuledTool = (typeof ruledTools)[number];
 
@@ -15,7 +15,7 @@ export interface Rule {
   readonly tool: RuledTool | null;
 }
 
-/** What the rules say to an account. */
+/** The judgement of the rules for an account. */
 export interface Judgement {
   /** Whether a tool must leave an address alone. */
   refuses(tool: RuledTool, url: URL): boolean;
@@ -54,7 +54,7 @@ const covers = (domain: string, host: string): boolean =>
 /** Without brackets and without the dot of the root. */
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
-/** A domain in the spelling of addresses: lower case, punycode; undefined when it is none. */
+/** A domain in the spelling of addresses: lower case, punycode; undefined when the text is no domain. */
 export function domainOf(text: string): string | undefined {
   if (text === '*') return text;
   const bare = text

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type TokenScope, tokenScopes } from '@svc/contract';
 import type { Kernel } from '../../kernel/kernel.ts';
 
-/** What every token begins with; no key does. */
+/** The beginning of every token; no key has it. */
 export const tokenPrefix = 'svct_';
 /** Key id, expiry in seconds, place of the scope. */
 const payloadBytes = 16 + 6 + 1;
@@ -10,7 +10,7 @@ const macBytes = 32;
 
 type Parts = Pick<Kernel, 'keyring'>;
 
-/** What a token says. */
+/** The contents of a token. */
 interface Token {
   keyId: string;
   scope: TokenScope;

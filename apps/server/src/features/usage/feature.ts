@@ -2,7 +2,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { get } from './get.ts';
 
-/** What an account uses; `quotas` are those of all features. */
+/** The usage of an account; `quotas` are those of all features. */
 export const usageFeature = (quotas: () => readonly Quota[]): Feature => ({
   name: 'usage',
   operations: { get: get(quotas) },

@@ -2,7 +2,7 @@ import type { Manifest } from '../../kernel/feature.ts';
 import { walletCommands } from './wallet.commands.ts';
 export { debit } from './wallet.sql.ts';
 
-/** What it is without a running platform. */
+/** The feature without a running platform. */
 export const walletManifest: Manifest = {
   name: 'wallet',
   data: {

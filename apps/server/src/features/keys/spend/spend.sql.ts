@@ -5,7 +5,7 @@ export async function lockSpend(db: Db, accountId: string): Promise<void> {
   await db`select pg_advisory_xact_lock(hashtextextended(${`spend:${accountId}`}, 0))`;
 }
 
-/** What is left for a key, in micro-USD; without a cap everything. */
+/** The spend that is left for a key, in micro-USD; without a cap infinite. */
 export async function spendLeft(db: Db, time: Time, accountId: string, keyId: string): Promise<number> {
   const [row] = await db<{ left: number | null }[]>`
     select keys.spend_left(${accountId}, ${keyId}, ${nowOf(db, time)}) as left`;

@@ -37,7 +37,7 @@ const leaseMs = 30_000;
 export class Spending {
   readonly #kernel: Kernel;
   readonly #open = new Set<string>();
-  /** What ended while the database was away: it is recorded when it is back, and reserved until then. */
+  /** Usage of requests that ended while the database was away: recorded when it is back, and reserved until then. */
   readonly #unsettled = new Map<string, UsageRecord>();
   readonly #recording = new Set<string>();
   #renewing: { stop(): Promise<void> } | undefined;

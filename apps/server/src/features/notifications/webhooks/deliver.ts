@@ -91,14 +91,14 @@ interface Attempt {
   ok: boolean;
   status: number | undefined;
   reason: string | undefined;
-  /** What the receiver asked for. */
+  /** The pause that the receiver asked for. */
   afterSeconds: number;
   durationMs: number;
 }
 
 const timeoutMs = 10_000;
 
-/** What an attempt is made with. */
+/** The parts of an attempt. */
 interface Sent {
   kernel: Kernel;
   format: WebhookFormat;
@@ -113,7 +113,7 @@ async function attempt(
   { id, row }: { id: string; row: NotificationRow },
 ): Promise<Attempt> {
   const { clock, config, outbound } = kernel;
-  // As it was told: the same body under the same id, whoever has read it since.
+  // As it was announced: the same body under the same id, even if it was read since.
   const record = toRecord(config, { ...row, read_at: null, archived_at: null });
   const { url, body } = requestOf(format, secrets.url, { row, record, config });
   const [began, now] = [clock.monotonic(), clock.now()];
@@ -172,9 +172,9 @@ export async function deliverToWebhook(kernel: Kernel, delivery: DeliveryRow, si
 /** Where an attempt went; undefined when there was nothing to send to. */
 type SentTo = Pick<WebhookSecrets, 'url'> & { format: WebhookFormat };
 
-/** What an attempt and the webhook as it is now come to. */
+/** The consequence of an attempt, for the webhook as it is now. */
 interface Conclusion {
-  /** Until the next attempt; undefined: there is none. */
+  /** Until the next attempt; undefined: no further one. */
   seconds?: number | undefined;
   off?: DisabledReason | undefined;
 }

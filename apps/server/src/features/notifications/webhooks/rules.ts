@@ -3,7 +3,7 @@ import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import { cut, type WebhookFormat, webLink, type WebLinks } from '../notifications.rules.ts';
 import type { NotificationRow } from '../notifications.sql.ts';
 
-/** What is sealed of a webhook. */
+/** The sealed fields of a webhook. */
 export interface WebhookSecrets {
   url: string;
   /** `whsec_` and 32 bytes in base64. */
@@ -50,7 +50,7 @@ export function signatureHeaders(
   return { 'webhook-id': message.id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
 
-/** What is posted, and where: an ntfy topic takes JSON at the address above its own. */
+/** The body to post, and where: an ntfy topic takes JSON at the address above its own. */
 interface WebhookRequest {
   url: string;
   body: string;
@@ -165,7 +165,7 @@ export const failingMs = 3 * 86_400_000;
  */
 export const shortOutageMs = 600_000;
 
-/** `Retry-After` in seconds, from either of its forms; 0 when there is none. */
+/** `Retry-After` in seconds, from either of its forms; 0 without one. */
 export function askedSeconds(header: string | string[] | undefined, now: number): number {
   if (typeof header !== 'string') return 0;
   if (/^\d{1,9}$/.test(header)) return Number(header);

@@ -18,13 +18,13 @@ export interface WebhookRow {
   updated_at: string;
 }
 
-/** What a person says of a webhook, its secrets sealed. */
+/** The fields of a webhook that a person sets, its secrets sealed. */
 type WebhookTerms = Pick<WebhookRow, 'name' | 'format' | 'types' | 'enabled' | 'sealed'>;
 
 const columns = (db: Db) => db`
   id, account_id, name, format, types, enabled, disabled_reason, failing_since, sealed, created_at, updated_at`;
 
-/** What an account may have. */
+/** Limit of the webhooks of an account. */
 export const webhooksQuota: Quota = {
   name: 'webhooks',
   remedy: 'delete one that is not needed any more',

@@ -318,7 +318,7 @@ describe('webhooks of notifications', () => {
     // Every place is taken, by at most four of one account: nothing that hangs comes to the end of its time.
     await until(() => hanging.length === 24 && at('/browser').length === 5);
     for (let i = 0; i < slow.length; i += 1) assert.ok(at(`/hang/${i}`).length <= 4);
-    // What waits of the others is older; the next places go to accounts that have none all the same.
+    // The others' waiting deliveries are older; still the next places go to accounts that have none.
     clock.advance(1);
     await tell({}, other);
     const before = received.length;
