@@ -30,7 +30,7 @@ export interface Proxy extends AsyncDisposable {
   cut(): Promise<void>;
   /** Cuts as soon as the server has sent this many packets. */
   cutAfter(packets: number): void;
-  /** Freezes every connection, new ones too: bytes neither come nor go, nobody is told. */
+  /** Freezes every connection, new ones too: bytes neither come nor go, and neither side gets an error. */
   freeze(): void;
   restore(): Promise<void>;
   close(): Promise<void>;

@@ -33,7 +33,7 @@ export async function launch<T>(launching: Launching, ready: () => T | undefined
     const server = spawnServer(launching);
     const started = await waitFor(server.child, ready, until);
     if (started !== undefined) return started;
-    // A failure to spawn at all is told a turn later.
+    // The error of a failed spawn comes a turn later.
     await delay(0);
     const reason = server.fault() ?? lastWords(launching.logFile, begun);
     await end(server.child);

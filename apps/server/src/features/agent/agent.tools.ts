@@ -158,7 +158,7 @@ function schemaOf(name: ToolName): unknown {
   return schema;
 }
 
-/** Runs a tool on what the model wrote as its input. What goes wrong is told to the model: it may try otherwise. */
+/** Runs a tool on the model's text as its input. The model gets every error: it may try otherwise. */
 export async function runTool(
   parts: ToolParts,
   log: Log,

@@ -3,7 +3,7 @@ import type { Actor } from '../../kernel/base/actor.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { bindDevice, findServingKey, upsertDevice } from './devices.sql.ts';
 
-/** Who serves as which device, as a key says. */
+/** A key that serves as a device. */
 interface Serving {
   actor: Pick<Actor, 'accountId' | 'keyId' | 'scopes'>;
   deviceId: string;

@@ -45,7 +45,7 @@ export async function isSlugTaken(db: Db, accountId: string, slug: string, id: s
   return rows.length > 0;
 }
 
-/** Of what a badge is: of a monitor, or of all of the account with null. */
+/** The subject of a badge: a monitor, or with null the whole account. */
 export interface BadgeOf {
   accountId: string;
   monitorId: string | null;

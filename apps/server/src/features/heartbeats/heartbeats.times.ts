@@ -1,7 +1,7 @@
 import { cronError, defaultZone, isZone, slotsAfter } from '@svc/timetable';
 import { badRequest } from '../../kernel/base/errors.ts';
 
-/** The document's bounds of `period_s`: a gap between two instants is told within them. */
+/** The document's bounds of `period_s`; a gap between two instants is cut to them. */
 const shortestS = 60;
 const longestS = 2_592_000;
 

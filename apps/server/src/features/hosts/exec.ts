@@ -56,8 +56,8 @@ const longestText = 256;
 const longestArgs = 64 * 1024;
 
 /**
- * Calls with the same operation and arguments are alike, though each frame has an id and a deadline of its own: a loop of
- * one exec wrote 3,000 lines a second. What is long is told apart by its frame.
+ * Calls with the same operation and arguments are alike, though each frame has an id and a deadline of its own: a loop of one
+ * exec wrote 3,000 lines a second. The hash of its frame sets a long call apart.
  */
 function alikeOf(args: unknown, { frame }: Call): { as: string; details: () => object } | undefined {
   if (!frame) return undefined;

@@ -90,7 +90,7 @@ async function signed(
 
 type Sent = Buffer | string | LongBody;
 
-/** Asks a lane; answers the head of a success. Throws `LaneFailure`, or what the client is told of its own fault. */
+/** Asks a lane; answers the head of a success. Throws `LaneFailure`, or an error for the client about its own fault. */
 export async function askLane(
   upstream: Upstream,
   lane: Lane,
@@ -118,7 +118,7 @@ export async function askLane(
   throw refusalOf(lane, answer, hidden(text.toString('utf8'), lane, headers));
 }
 
-/** A code of the network is told, a message is not: it may name an address. */
+/** The network's code, or the error's name. Its message may hold an address, so nobody gets it. */
 const reasonOf = (error: unknown): string => {
   const { code, name } = error as { code?: unknown; name?: unknown };
   return typeof code === 'string' ? code : String(name);

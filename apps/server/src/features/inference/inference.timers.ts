@@ -73,7 +73,7 @@ export class Timers {
     this.#abort.abort();
   }
 
-  /** Ends the upstream request, for a reason that its client is told. */
+  /** Ends the upstream request, with a reason for its client. */
   cut(reason: string): void {
     this.isOurs = true;
     this.#pass(reason);

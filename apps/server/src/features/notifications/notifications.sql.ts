@@ -175,7 +175,7 @@ export async function findByKey(db: Db, accountId: string, dedupeKey: string): P
   return row;
 }
 
-/** A browser that is told. */
+/** A browser that gets notifications. */
 interface SubscriptionRow {
   id: string;
   endpoint: string;

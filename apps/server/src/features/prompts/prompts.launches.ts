@@ -15,7 +15,7 @@ export const keyEnded =
 
 const mostTitle = 120;
 
-/** Who launches a prompt, and where. */
+/** The terms of a launch. */
 interface LaunchTerms {
   /** Null: the account's next desktop or Android device. */
   target: string | null;

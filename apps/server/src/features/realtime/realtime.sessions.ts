@@ -205,7 +205,7 @@ class Session {
     }
   }
 
-  /** Ends it with a reason that the client is told. */
+  /** Ends it, and sends the client the reason. */
   end(code: number, reason: Pick<ApiError, 'code' | 'message'>): void {
     const client = this.#client;
     if (!client) return;

@@ -10,7 +10,7 @@ import { openLink } from '../artifacts/index.ts';
 const mostBytes = 100 * 1024 * 1024;
 const timeoutMs = 60_000;
 
-/** Who asks. */
+/** The parts of a request that this needs. */
 type Caller = Pick<Context, 'kernel' | 'signal'>;
 
 /** An input as it was written. */

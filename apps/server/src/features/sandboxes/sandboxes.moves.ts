@@ -89,7 +89,7 @@ export const sandboxes: Machine<State, typeof moves> = machine({
 /** The moves of a row that is there and stays. */
 export type SandboxMove = Exclude<keyof typeof moves, 'create' | 'forget'>;
 
-/** Who makes a move, and with what. */
+/** The input of a move. */
 interface Given extends Made {
   /** Who asked for it. */
   by: Who;

@@ -12,7 +12,7 @@ import { findRun, type RunRow } from './scheduler.sql.ts';
 import { runStates } from './scheduler.states.ts';
 
 const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-/** Who follows looks again this often by itself: a message may be lost. */
+/** A follower looks again this often by itself: a message may be lost. */
 const lookAgainMs = 2_000;
 /** A client that takes nothing for so long is gone. */
 const stalledMs = 60_000;

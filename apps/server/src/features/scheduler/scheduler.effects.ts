@@ -13,7 +13,7 @@ export const leaseMs = 60_000;
 const mostLeasesLost = 3;
 const waitLimitMs = 24 * 3_600_000;
 
-/** Who says that it has a run. */
+/** The claimed holder of a run. */
 export interface Holder {
   pool: 'host' | 'cloud';
   attempt: number;

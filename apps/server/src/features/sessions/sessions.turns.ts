@@ -17,7 +17,7 @@ export interface SessionListener {
 const lookEveryMs = 1_000;
 /** Accounts whose turns are told at the same time: none waits for another one's. */
 const mostAtOnce = 4;
-/** Seconds until it is told again after a failure; after the last one it is forgotten. */
+/** Seconds until the next try after a failure; after the last one the turn is forgotten. */
 const retrySeconds = [1, 5, 30, 300];
 
 /**

@@ -4,7 +4,7 @@ import type { ControlRow } from './sessions.controls.sql.ts';
 import type { StoredEvent } from './sessions.rules.ts';
 import type { SessionRow } from './sessions.sql.ts';
 
-/** Who may write, and until when; undefined: anybody. */
+/** The device that may write, and until when; undefined: any device. */
 export function leaseOf({ writer_id, lease_until, is_held }: SessionRow) {
   return is_held && writer_id !== null && lease_until !== null
     ? { device_id: writer_id, expires_at: lease_until }

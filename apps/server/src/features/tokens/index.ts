@@ -5,7 +5,7 @@ import { readToken, tokenPrefix } from './tokens.text.ts';
 
 type Find<T> = (of: T) => Actor | undefined | Promise<Actor | undefined>;
 
-/** Who is behind the text of a key or of a token; a token is good on routes of its scope, and while its key is. */
+/** Finds the caller behind the text of a key or a token; a token is good on routes of its scope, and while its key is. */
 export const createAuthentication =
   (kernel: Kernel, keys: { authenticate: Find<string>; authenticateId: Find<string> }) =>
   (text: string, tokenScope?: TokenScope): Actor | undefined | Promise<Actor | undefined> => {

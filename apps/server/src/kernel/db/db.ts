@@ -132,7 +132,7 @@ export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): 
   try {
     const result = await begun;
     for (const settled of await Promise.allSettled(committed.map(async (run) => run()))) {
-      // It is committed: a caller that is told otherwise does it a second time.
+      // The transaction is committed: a caller that gets an error would do it a second time.
       if (settled.status === 'rejected') process.emitWarning(settled.reason as Error);
     }
     return result as T;
@@ -173,7 +173,7 @@ export const isTransaction = (db: Db): boolean => (db as Transaction)[afterCommi
 /** A query, or a part of one: what functions answer whose statement the caller puts together. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Once evaluated, the transaction may be lost in a crash of the database's machine, for 0.6 s: what nobody is told of. */
+/** Once evaluated, a crash of the database's machine may lose the transaction, for 0.6 s: for changes that no answer reports. */
 export const commitLater = (db: Db): Fragment => db`select set_config('synchronous_commit', 'off', true)`;
 
 /** The database's clock, or the one that a test turns. */

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
 import type { Spool } from './spool.ts';
 
-/** Of what all may hold, that which only small bodies may take: whatever large ones do, a short request is read. */
+/** Bytes that large bodies may not take: a short request is read even while they fill the rest. */
 const reservedBytes = 8 * 1024 * 1024;
 /** Up to this a body never waits for room. */
 export const smallBytes = 64 * 1024;

@@ -11,7 +11,7 @@ export interface SpooledBody {
   drop(): Promise<void>;
 }
 
-/** Of what may wait on disk, an account may have one part in so many. */
+/** An account may take one part in so many of the disk's room. */
 const sharesOfAll = 4;
 
 /** Bodies of requests on disk, while somebody else works on them. Their files have no name: nothing stays after a kill. */

@@ -36,7 +36,7 @@ const mostBytes = 1024 * 1024;
 const mostAnswersOfDay = 200_000;
 const mostBytesOfDay = 64 * 1024 * 1024;
 
-/** Why an answer is not kept, and what a repeat is told. */
+/** Why an answer is not kept, in the words for a repeat. */
 const notKept = {
   // Of the version before, which kept none of them.
   secret:

@@ -200,7 +200,7 @@ class SseStream implements EventStream {
   }
 
   ping(): void {
-    // Who reads slowly gets bytes enough.
+    // A slow reader still gets bytes: it needs no ping.
     if (!this.#raw.writableNeedDrain) this.#send({ text: ': ping\n\n', bytes: 8 });
   }
 

@@ -123,7 +123,7 @@ class Timetable {
       this.#isAway = false;
       return ms >= 0 ? ms + 1 : lookAgainMs;
     } catch (err) {
-      // An outage is told once, and not at each look.
+      // An outage is logged once, and not at each look.
       log[this.#isAway ? 'debug' : 'warn']({ err }, 'the timetable of jobs was not read; it is read again');
       this.#isAway = true;
       return lookAgainMs;

@@ -42,7 +42,7 @@ const idleMs = 15 * 60_000;
 const lookEveryMs = 3_000;
 /** Tokens that are looked up at once, and that wait for it: strangers must not keep the database busy. */
 const lookups = { total: 8, ofOne: 8, waitingOfOne: 1_024 };
-/** Nobody is known yet who asks: all of them stand in one line. */
+/** The callers are not known yet: all of them stand in one line. */
 const strangers = '';
 
 interface Admitted {

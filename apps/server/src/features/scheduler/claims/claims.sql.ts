@@ -5,7 +5,7 @@ import type { Deal } from '../../../kernel/share/share.ts';
 import { runs } from '../scheduler.moves.ts';
 import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
-/** Who claims for how long. */
+/** A claim: its holder, and until when it holds. */
 interface Claim {
   holderId: string;
   now: string;

@@ -107,7 +107,7 @@ export const storeLogs: JobDefinition = {
   },
 };
 
-/** A blob is replaced whole: who reads the one before has it open. */
+/** Replaces a blob as a whole: a reader of the old one has it open. */
 async function storeLog(kernel: Pick<Kernel, 'sql' | 'blobs'>, log: LogRow): Promise<void> {
   const whole = await buffer(Readable.from(readLog(kernel, log.run_id, 0)));
   const known = whole.subarray(0, log.bytes);
