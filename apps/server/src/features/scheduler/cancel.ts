@@ -1,7 +1,6 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
 import { notConfirmable } from './decide.ts';
 import { viewRun } from './runs.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
@@ -14,10 +13,9 @@ export const cancel = (parts: SchedulerParts): Operation =>
   operation(contract.scheduler.cancel, async (context, { params }) => {
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
-    const moved = await context.transaction(async (db) => {
-      const { ms: now } = await readNow(db, context.clock);
-      return moveRun(parts, db, known, now, move('cancel', { reason: 'cancelled by a person' }));
-    });
+    const moved = await context.transaction((db) =>
+      moveRun(parts, db, known, move('cancel', { reason: 'cancelled by a person' })),
+    );
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);
     return { run: viewRun(moved) };
   });

@@ -3,7 +3,7 @@ import { BrokenSeal } from '../../kernel/base/crypto.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { type Instant, instantOf, plus } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { Rights } from '../schedules/index.ts';
 import { changeOf, type SchedulerParts } from './scheduler.admit.ts';
@@ -109,12 +109,11 @@ export class Claims {
       return await openRunSpec(this.#parts.kernel, run);
     } catch (error) {
       if (!(error instanceof BrokenSeal)) throw error;
-      const { sql, clock } = this.#parts.kernel;
+      const { sql } = this.#parts.kernel;
       const by = { pool: 'host', attempt: run.attempt, holderId: deviceId } as const;
-      await inTransaction(sql, async (db) => {
-        const { ms: now } = await readNow(db, clock);
-        await moveRun(this.#parts, db, run, now, move('report', { ok: false, error: error.message, by }));
-      });
+      await inTransaction(sql, (db) =>
+        moveRun(this.#parts, db, run, move('report', { ok: false, error: error.message, by })),
+      );
       return undefined;
     }
   }
@@ -122,7 +121,7 @@ export class Claims {
   async #try(host: HostReport, patient: boolean): Promise<RunRow | undefined> {
     const { sql, clock } = this.#parts.kernel;
     const claimer = await seeHost(sql, host, clock);
-    const now = Date.parse(claimer.now);
+    const now = instantOf(Date.parse(claimer.now));
     if (claimer.paused) return undefined;
     try {
       for (;;) {
@@ -143,23 +142,20 @@ export class Claims {
       return true;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code === 'unavailable') throw error;
-      const { sql, clock } = this.#parts.kernel;
-      await inTransaction(sql, async (db) => {
-        const { ms: now } = await readNow(db, clock);
-        await moveRun(this.#parts, db, run, now, move('loseKey', { error: error.message }));
-      });
+      const { sql } = this.#parts.kernel;
+      await inTransaction(sql, (db) => moveRun(this.#parts, db, run, move('loseKey', { error: error.message })));
       return false;
     }
   }
 
-  async #claim(host: HostReport, claimer: Claimer, now: number, patient: boolean): Promise<RunRow | undefined> {
+  async #claim(host: HostReport, claimer: Claimer, now: Instant, patient: boolean): Promise<RunRow | undefined> {
     const { sql } = this.#parts.kernel;
     const { accountId, deviceId, kinds } = host;
     const { tags, max_parallel: most } = claimer;
     const claim = {
       holderId: deviceId,
-      now: new Date(now).toISOString(),
-      leaseUntil: new Date(now + leaseMs).toISOString(),
+      now: now.iso,
+      leaseUntil: plus(now, leaseMs).iso,
     };
     const own = { deviceId, kinds, tags };
     const take = async (db: Db): Promise<RunRow | undefined> =>
@@ -180,11 +176,8 @@ export class Claims {
 
   /** The answer reached nobody: the run goes on at once, not after a minute. */
   async #handBack(claimed: RunRow, deviceId: string): Promise<void> {
-    const { sql, clock } = this.#parts.kernel;
-    await inTransaction(sql, async (db) => {
-      const { ms: now } = await readNow(db, clock);
-      const by = { pool: 'host', attempt: claimed.attempt, holderId: deviceId } as const;
-      await moveRun(this.#parts, db, claimed, now, move('handBack', { by }));
-    });
+    const { sql } = this.#parts.kernel;
+    const by = { pool: 'host', attempt: claimed.attempt, holderId: deviceId } as const;
+    await inTransaction(sql, (db) => moveRun(this.#parts, db, claimed, move('handBack', { by })));
   }
 }

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import { effective, lockSchedule } from '../schedules/index.ts';
 import { viewRun } from './runs.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
@@ -16,13 +16,13 @@ export const decide = (parts: SchedulerParts): Operation =>
     const known = await findRun(context.db, params.id, context.actor.accountId);
     if (!known) throw notFound('run');
     const moved = await context.transaction(async (db) => {
-      const { ms: now } = await readNow(db, context.clock);
+      const now = await readNow(db, context.clock);
       const schedule = await lockSchedule(db, known.schedule_id);
       // The time until somebody must have started it begins now.
       const lateAfter = schedule ? effective(schedule).late_after_s : 0;
-      const lateAt = lateAfter === 0 ? null : new Date(now + lateAfter * 1000).toISOString();
+      const lateAt = lateAfter === 0 ? null : plus(now, lateAfter * 1000).iso;
       const step = body.decision === 'approve' ? move('approve', { lateAt }) : move('skip');
-      const decided = await moveRun(parts, db, known, now, step);
+      const decided = await moveRun(parts, db, known, step);
       const { accountId } = context.actor;
       const details = { decision: body.decision, schedule_id: known.schedule_id };
       const act = { action: 'scheduler.decide', subject: known.id, details };

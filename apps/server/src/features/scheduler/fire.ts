@@ -20,9 +20,9 @@ export async function fireTrigger(
   accountId: string,
   triggerId: string,
 ): Promise<number> {
-  const { ms: now } = await readNow(db, parts.kernel.clock);
+  const now = await readNow(db, parts.kernel.clock);
   const schedules = await lockEventSchedules(db, accountId, triggerId, now);
-  const scheduledFor = new Date(now).toISOString();
+  const scheduledFor = now.iso;
   const candidates = schedules.map((schedule) => ({ schedule, scheduledFor, origin: 'event' as const }));
   if (candidates.length === 0) return 0;
   return (await admit(parts, db, candidates, now)).filter((run) => run.state !== 'skipped').length;

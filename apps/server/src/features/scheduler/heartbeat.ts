@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { touchHost } from './claims/hosts.sql.ts';
@@ -32,14 +32,14 @@ export const heartbeat = (parts: SchedulerParts): Operation =>
     const holderId = run.holder_id;
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     if (holderId === null || !hasAttempt(run, by)) throw leaseHeld(run);
-    const { ms: now } = await readNow(context.db, context.clock);
-    const leaseUntil = new Date(now + leaseMs).toISOString();
-    const over = { lease_expires_at: new Date(now).toISOString(), cancel: true };
+    const now = await readNow(context.db, context.clock);
+    const leaseUntil = plus(now, leaseMs).iso;
+    const over = { lease_expires_at: now.iso, cancel: true };
     if (run.state === 'cancelled') return over;
     const kept = await renewLease(
       context.db,
       { id: run.id, attempt: body.attempt, holderId },
-      { now: new Date(now).toISOString(), leaseUntil, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd },
+      { now: now.iso, leaseUntil, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd },
     );
     if (!kept) {
       const current = (await findRun(context.db, run.id)) ?? run;
@@ -47,10 +47,10 @@ export const heartbeat = (parts: SchedulerParts): Operation =>
       if (current.state === 'cancelled' && current.attempt === body.attempt) return over;
       throw leaseHeld(current);
     }
-    await touchHost(context.db, accountId, holderId, new Date(now).toISOString());
+    await touchHost(context.db, accountId, holderId, now.iso);
     const overBudget = (held: RunRow): boolean =>
       held.budget_micro_usd !== null && held.cost_micro_usd > held.budget_micro_usd;
     if (!overBudget(kept)) return { lease_expires_at: leaseUntil, cancel: false };
-    await inTransaction(context.db, (db) => moveRun(parts, db, run, now, move('stopOverBudget', { by })));
+    await inTransaction(context.db, (db) => moveRun(parts, db, run, move('stopOverBudget', { by })));
     return over;
   });

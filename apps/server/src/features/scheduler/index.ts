@@ -3,6 +3,7 @@ import { runs } from './scheduler.moves.ts';
 import { runLogBytesQuota } from './logs/logs.sql.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Instant } from '../../kernel/db/instant.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
@@ -35,8 +36,8 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 
   /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
-  async runNow(db: Db, schedule: ScheduleRow, now: number, keyId: string): Promise<CreatedRun | undefined> {
-    const candidate = { schedule, scheduledFor: new Date(now).toISOString(), origin: 'manual' as const, keyId };
+  async runNow(db: Db, schedule: ScheduleRow, now: Instant, keyId: string): Promise<CreatedRun | undefined> {
+    const candidate = { schedule, scheduledFor: now.iso, origin: 'manual' as const, keyId };
     return (await admit(this.parts, db, [candidate], now))[0];
   }
 
@@ -44,8 +45,8 @@ export class Scheduler implements SchedulerOfSchedules {
    * Waiting runs take what their schedule says now. When it is other work than was approved, a run that waits for a host
    * waits for a person again.
    */
-  async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void> {
-    await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
+  async rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: Instant): Promise<void> {
+    await rewriteWaiting(db, schedule, copyOf(schedule), now.iso);
     if (isOtherWork) await forgetRefusals(db, schedule.id);
     if (!isOtherWork || schedule.policy?.approval === undefined) return;
     const active = await lockActive(db, schedule.id);
@@ -61,12 +62,12 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 
   /** Cancels what waits of a schedule that was switched off. */
-  cancelWaiting(db: Db, scheduleId: string, now: number): Promise<void> {
+  cancelWaiting(db: Db, scheduleId: string, now: Instant): Promise<void> {
     return cancelWaiting(this.parts, db, scheduleId, now);
   }
 
   /** Cancels what runs and waits of a schedule. */
-  async cancelAll(db: Db, scheduleId: string, now: number): Promise<void> {
+  async cancelAll(db: Db, scheduleId: string, now: Instant): Promise<void> {
     await cancelActive(this.parts, db, scheduleId, now, 'the schedule was deleted');
   }
 
@@ -81,7 +82,7 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 
   /** Ends the account's pause; answers how many catch-up runs were created. */
-  endPause(db: Db, accountId: string, backfill: boolean, now: number): Promise<number> {
+  endPause(db: Db, accountId: string, backfill: boolean, now: Instant): Promise<number> {
     return endPause(this.parts, db, accountId, backfill, now);
   }
 

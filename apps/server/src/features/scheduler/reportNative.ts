@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { effective, isSlot, lockSchedule, type ScheduleRow, touchLastRun } from '../schedules/index.ts';
 import { leaseHeld } from './heartbeat.ts';
@@ -24,7 +24,7 @@ export const reportNative = (parts: SchedulerParts): Operation =>
     const deviceId = headers['x-svc-device'];
     await serveAs(context.db, { actor: context.actor, deviceId });
     return context.transaction(async (db) => {
-      const { ms: now } = await readNow(db, context.clock);
+      const now = await readNow(db, context.clock);
       const schedule = await lockSchedule(db, body.schedule_id);
       if (schedule?.account_id !== context.actor.accountId) throw notFound('schedule');
       const { target } = effective(schedule);
@@ -34,7 +34,7 @@ export const reportNative = (parts: SchedulerParts): Operation =>
         });
       }
       const scheduledFor = new Date(body.scheduled_for).toISOString();
-      if (Date.parse(scheduledFor) > now || Date.parse(scheduledFor) < now - oldestMs) {
+      if (Date.parse(scheduledFor) > now.ms || Date.parse(scheduledFor) < now.ms - oldestMs) {
         const message = 'must lie in the last 90 days';
         throw badRequest(`scheduled_for: ${message}`, { scheduled_for: [message] });
       }
@@ -60,7 +60,7 @@ export const reportNative = (parts: SchedulerParts): Operation =>
   });
 
 /** The run of the slot; made here when no ticker has come to it yet. */
-async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now: number): Promise<RunRow> {
+async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now: Instant): Promise<RunRow> {
   const known = await lockSlot(db, schedule.id, scheduledFor);
   if (known) return known;
   if (!isSlot(schedule, Date.parse(scheduledFor))) {
@@ -82,7 +82,7 @@ async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now
         ...created({ overlaps: false, asks: false, lateAt: null }, now),
       },
     ],
-    new Date(now).toISOString(),
+    now.iso,
   );
   return (await lockSlot(db, schedule.id, scheduledFor)) as RunRow;
 }

@@ -1,7 +1,6 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
 import { leaseHeld } from './heartbeat.ts';
 import { viewRun } from './runs.ts';
 import { serveAs } from '../devices/index.ts';
@@ -24,9 +23,8 @@ export const result = (parts: SchedulerParts): Operation =>
     if (!known) throw notFound('run');
     const by = { pool: 'host', attempt: body.attempt, holderId: context.deviceId } as const;
     const moved = await context.transaction(async (db) => {
-      const { ms: now } = await readNow(db, context.clock);
       if (body.not_started !== undefined) {
-        const refused = await moveRun(parts, db, known, now, move('refuse', { by }));
+        const refused = await moveRun(parts, db, known, move('refuse', { by }));
         if (refused) await tellMustApprove(parts.kernel, db, refused);
         return refused;
       }
@@ -39,7 +37,7 @@ export const result = (parts: SchedulerParts): Operation =>
         costMicroUsd: body.cost_micro_usd,
         sessionId: body.session_id,
       };
-      return moveRun(parts, db, known, now, move('report', taken), body.output_hash);
+      return moveRun(parts, db, known, move('report', taken), body.output_hash);
     });
     if (moved) return { run: viewRun(moved) };
     const ended = { id: known.id, attempt: body.attempt, holderId: context.deviceId };

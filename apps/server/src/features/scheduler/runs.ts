@@ -5,6 +5,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
 import { listApproved, listBlocked, listOnline, listRuns, mayRun, type RunFilter } from './scheduler.runs.sql.ts';
 import { waitingFor } from './scheduler.rules.ts';
+import { fenceOf } from './scheduler.fence.ts';
 import type { RunRow } from './scheduler.sql.ts';
 
 type View = z.input<typeof run>;
@@ -77,6 +78,7 @@ export function viewRun(row: RunRow): View {
 }
 
 function lastHolder(row: RunRow): { device_id?: string } {
-  const id = row.holder_id ?? row.answers.at(-1)?.split(':')[1];
+  const last = row.answers.at(-1);
+  const id = row.holder_id ?? (last === undefined ? undefined : fenceOf(last).holderId);
   return id === undefined ? {} : { device_id: id };
 }

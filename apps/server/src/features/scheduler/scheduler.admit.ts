@@ -1,7 +1,7 @@
 import { inQuietHours, isSkippedDay } from '@svc/timetable';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import { instantOf } from '../../kernel/db/instant.ts';
+import { type Instant, plus } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
 import type { ScheduleChange, Changes } from './scheduler.changes.ts';
@@ -78,7 +78,7 @@ export async function admit(
   parts: SchedulerParts,
   db: Db,
   candidates: readonly RunCandidate[],
-  now: number,
+  now: Instant,
 ): Promise<CreatedRun[]> {
   const counts = await count(db, candidates, now);
   const accepted: NewRun[] = [];
@@ -101,7 +101,7 @@ export async function admit(
       state.waiting += 1;
     }
   }
-  const runs = await insertRuns(db, accepted, new Date(now).toISOString());
+  const runs = await insertRuns(db, accepted, now.iso);
   for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run, now);
   await publishRuns(parts, db, runs);
   return runs;
@@ -131,7 +131,7 @@ export async function cancelActive(
   parts: SchedulerParts,
   db: Db,
   scheduleId: string,
-  now: number,
+  now: Instant,
   reason: string,
   id?: string,
 ): Promise<void> {
@@ -139,7 +139,7 @@ export async function cancelActive(
 }
 
 /** Cancels what waits of a schedule that was switched off; what runs goes on. */
-export async function cancelWaiting(parts: SchedulerParts, db: Db, scheduleId: string, now: number): Promise<void> {
+export async function cancelWaiting(parts: SchedulerParts, db: Db, scheduleId: string, now: Instant): Promise<void> {
   const waiting = (await lockActive(db, scheduleId)).filter(({ state }) => state !== 'running');
   await moveLocked(parts, db, waiting, now, move('cancel', { reason: 'the schedule was switched off' }));
 }
@@ -149,12 +149,12 @@ export async function moveLocked(
   parts: SchedulerParts,
   db: Db,
   runs: readonly RunRow[],
-  now: number,
+  now: Instant,
   step: Step,
 ): Promise<RunRow[]> {
   const moved: RunRow[] = [];
   for (const run of runs) {
-    const change = step(run, instantOf(now));
+    const change = step(run, now);
     if (!change) continue;
     moved.push(await changeRun(db, run, change));
     await noteStart(db, run, moved.at(-1) as RunRow);
@@ -174,12 +174,12 @@ export async function noteStart(db: Db, was: RunRow, is: RunRow): Promise<void> 
 }
 
 /** Local midnight before an instant, and its date. */
-function dayOf(now: number, zone: string): { start: string; date: string } {
-  const day = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).startOfDay();
+function dayOf(now: Instant, zone: string): { start: string; date: string } {
+  const day = Temporal.Instant.fromEpochMilliseconds(now.ms).toZonedDateTimeISO(zone).startOfDay();
   return { start: day.toInstant().toString(), date: day.toPlainDate().toString() };
 }
 
-async function count(db: Db, candidates: readonly RunCandidate[], now: number): Promise<Map<string, Counts>> {
+async function count(db: Db, candidates: readonly RunCandidate[], now: Instant): Promise<Map<string, Counts>> {
   const schedules = new Map(candidates.map(({ schedule }) => [schedule.id, schedule]));
   const counts = new Map<string, Counts>();
   for (const id of schedules.keys()) counts.set(id, { running: 0, waiting: 0, asks: false, created: 0, cost: 0 });
@@ -195,7 +195,7 @@ async function count(db: Db, candidates: readonly RunCandidate[], now: number): 
   );
   const since = limited.map((schedule) => ({
     schedule_id: schedule.id,
-    hour: new Date(now - 3_600_000).toISOString(),
+    hour: plus(now, -3_600_000).iso,
     day: dayOf(now, zoneOf(schedule.trigger)).start,
   }));
   for (const row of await countSince(db, since)) {
@@ -210,14 +210,14 @@ async function isRefused(
   db: Db,
   { schedule, origin }: RunCandidate,
   counts: Counts,
-  now: number,
+  now: Instant,
 ): Promise<boolean> {
   const { policy } = schedule;
   if (!policy) return false;
   const zone = zoneOf(schedule.trigger);
   const skipDays = skipDaysOf(policy);
   // Slots have their skipped days out already; a catch-up stands for a slot on a day that was not skipped.
-  if (skipDays && origin !== 'slot' && origin !== 'catch_up' && isSkippedDay(skipDays, now, zone)) return true;
+  if (skipDays && origin !== 'slot' && origin !== 'catch_up' && isSkippedDay(skipDays, now.ms, zone)) return true;
   if (policy.max_runs_per_hour !== undefined && counts.created >= policy.max_runs_per_hour) return true;
   const budget = policy.budget_micro_usd_per_day;
   if (budget === undefined || counts.cost < budget) return false;
@@ -240,10 +240,10 @@ function overlapOf(
 function newRun(
   { schedule, scheduledFor, origin, parent, keyId, passedOver }: RunCandidate,
   overlaps: Overlaps,
-  now: number,
+  now: Instant,
 ): NewRun {
   const { late_after_s: lateAfter } = effective(schedule);
-  const lateAt = lateAfter === 0 || schedule.kind === 'chain' ? null : new Date(now + lateAfter * 1000).toISOString();
+  const lateAt = lateAfter === 0 || schedule.kind === 'chain' ? null : plus(now, lateAfter * 1000).iso;
   const asks = needsApproval(schedule, Date.parse(scheduledFor));
   return {
     ...copyOf(schedule),
@@ -261,14 +261,14 @@ function newRun(
 /** The columns of a run that its creation decides. */
 export function created(
   given: { overlaps: Overlaps; asks: boolean; lateAt: string | null; passedOver?: number | undefined },
-  now: number,
+  now: Instant,
 ): Pick<NewRun, 'state' | 'error' | 'late_at' | 'finished_at'> & Partial<Pick<NewRun, 'spec' | 'sealed_headers'>> {
-  const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, instantOf(now));
+  const { state, error = null, late_at = null, finished_at = null, spec } = columnsFor('create', given, now);
   return { state: state as NewRun['state'], error, late_at, finished_at, ...(spec && { spec, sealed_headers: null }) };
 }
 
 /** A run that is not stored yet gives way to a later one of its schedule. */
-const skipped = (now: number) => created({ overlaps: true, asks: false, lateAt: null }, now);
+const skipped = (now: Instant) => created({ overlaps: true, asks: false, lateAt: null }, now);
 
 /** Whether a run of this instant awaits a person first. */
 export function needsApproval({ policy, trigger }: ScheduleTerms, at: number): boolean {

@@ -4,6 +4,7 @@ import { plus } from '../../kernel/db/instant.ts';
 import { partsOf } from '../../kernel/machine.ts';
 import type { RunChange, RunRow } from './scheduler.sql.ts';
 import type { RunState } from './scheduler.states.ts';
+import { fenceOf, fenceText } from './scheduler.fence.ts';
 
 export const { guard, effect, move, to } = partsOf<RunState, RunRow, RunChange>();
 
@@ -39,12 +40,17 @@ export const hasAttempt = (run: RunRow, by: Holder): boolean =>
   run.holder_id !== null &&
   (by.holderId ?? run.holder_id) === run.holder_id;
 
+/** The attempts that answered, with the one that a run is in. */
+const withAnswer = ({ answers, attempt, holder_id }: RunRow): string[] => [
+  ...answers,
+  fenceText({ attempt, holderId: holder_id ?? '' }),
+];
+
 /** Whether the result of this holder's attempt was taken before. */
 export const hasAnswered = (run: RunRow, { attempt, holderId }: Holder): boolean =>
-  run.answers.some((answer) => {
-    const [answered, holder = ''] = answer.split(':');
-    return Number(answered) === attempt && (holderId ?? holder) === holder;
-  });
+  run.answers
+    .map(fenceOf)
+    .some((answer) => answer.attempt === attempt && (holderId ?? answer.holderId) === answer.holderId);
 
 export const holds = guard<{ by: Holder }>('this holder still has this attempt', (run, { by }) => hasAttempt(run, by));
 export const leaseIsOver = guard(
@@ -92,7 +98,7 @@ export const finished = effect('finished now, spec forgotten', (_, __, now) => (
 export const ending = effect<unknown, RunRow>('the schedule waits for the end of its process', (run) =>
   run.holder_id === null || run.lease_expires_at === null
     ? {}
-    : { ending: `${run.attempt}:${run.holder_id}`, ending_until: run.lease_expires_at },
+    : { ending: fenceText({ attempt: run.attempt, holderId: run.holder_id }), ending_until: run.lease_expires_at },
 );
 export const because = (error: string) => effect(`error \`${error}\``, () => ({ error }));
 export const dueNow = effect('due now', (_, __, now) => ({ not_before: now.iso }));
@@ -109,7 +115,7 @@ export const nextAttempt = effect<{ costMicroUsd?: number | undefined }, RunRow>
 );
 export const refused = effect<unknown, RunRow>('not started, and not for this holder until it asks again', (run) => ({
   started_at: null,
-  answers: [...run.answers, `${run.attempt}:${run.holder_id}`],
+  answers: withAnswer(run),
   refused_by: [...new Set([...run.refused_by, run.holder_id as string])],
 }));
 export const leaseLost = effect<unknown, RunRow>('a lease lost', (run) => ({ leases_lost: run.leases_lost + 1 }));
@@ -122,7 +128,7 @@ export const costs = effect<{ costMicroUsd?: number | undefined }, RunRow>(
 export const reported = effect<Result, RunRow>(
   'exit code, error, log, session; the attempt is answered',
   (run, result) => ({
-    answers: [...run.answers, `${run.attempt}:${run.holder_id}`],
+    answers: withAnswer(run),
     exit_code: result.exitCode ?? null,
     error: result.ok ? null : (result.error ?? null),
     ...(result.logTail !== undefined && { log_tail: result.logTail }),

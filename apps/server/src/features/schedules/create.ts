@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { listReferences, lockReferences } from './schedules.account.sql.ts';
 import {
   checkAddress,
@@ -38,7 +38,7 @@ export interface Parts {
 export const create = (parts: Parts): Operation =>
   operation(contract.schedules.create, async (context, { body }) => {
     const { row, now } = await createSchedule(parts, context, body);
-    return viewSchedule(context.db, row, now);
+    return viewSchedule(context.db, row, now.ms);
   });
 
 /** An `at` trigger may lie this long in the past; it runs at once then. */
@@ -49,7 +49,7 @@ export async function createSchedule(
   { scheduler, rights }: Parts,
   context: Context,
   body: NewSchedule,
-): Promise<{ row: ScheduleRow; now: number }> {
+): Promise<{ row: ScheduleRow; now: Instant }> {
   const { accountId, keyId } = context.actor;
   const definition = keepHeaders(definitionOf(body), undefined);
   checkDefinition(definition);
@@ -57,7 +57,7 @@ export async function createSchedule(
   checkNames(definition);
   checkAddress(context.kernel.outbound, definition);
   return context.transaction(async (db) => {
-    const { ms: now } = await readNow(db, context.clock);
+    const now = await readNow(db, context.clock);
     if (definition.trigger.type === 'after' || definition.kind === 'chain') {
       await lockReferences(db, accountId);
       const others = await listReferences(db, accountId);
@@ -67,11 +67,11 @@ export async function createSchedule(
     checkAt(definition.trigger, now);
     await checkQuota(context.kernel.config, db, schedulesQuota, accountId);
     await checkQuota(context.kernel.config, db, scheduleBytesQuota, accountId);
-    const rate = ratePerMinute(definition, now);
+    const rate = ratePerMinute(definition, now.ms);
     if (rate > 0) await checkQuota(context.kernel.config, db, slotsQuota, accountId, rate);
     const row = await insertSchedule(db, { accountId, keyId }, sealHeaders(context.kernel.keyring, definition), {
-      now: new Date(now).toISOString(),
-      slots: firstSlots(definition, now),
+      now: now.iso,
+      slots: firstSlots(definition, now.ms),
       rate,
     });
     const state = row.enabled ? 'enabled' : 'disabled';
@@ -81,11 +81,11 @@ export async function createSchedule(
 }
 
 /** Whether an `at` trigger is long past. */
-export const isPast = (trigger: NewSchedule['trigger'], now: number): boolean =>
-  trigger.type === 'at' && Date.parse(trigger.at) < now - oldestAtMs;
+export const isPast = (trigger: NewSchedule['trigger'], now: Instant): boolean =>
+  trigger.type === 'at' && Date.parse(trigger.at) < now.ms - oldestAtMs;
 
 /** Throws 400 for an `at` trigger that is long past. */
-export function checkAt(trigger: NewSchedule['trigger'], now: number): void {
+export function checkAt(trigger: NewSchedule['trigger'], now: Instant): void {
   if (!isPast(trigger, now)) return;
   const message = 'lies more than 60 s in the past';
   throw badRequest(`trigger.at: ${message}`, { 'trigger.at': [message] });

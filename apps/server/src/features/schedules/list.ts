@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { operation } from '../../kernel/feature.ts';
 import { hasScope } from '../../kernel/mount/access.ts';
 import { pageOf } from '../../kernel/db/paging.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { isServedBy, serveAs } from '../devices/index.ts';
 import { findPause, type PauseRow } from './schedules.account.sql.ts';
 import { openSpec } from './schedules.headers.ts';
@@ -17,11 +17,11 @@ export const list = operation(contract.schedules.list, async (context, { query }
   const { accountId } = actor;
   const readsAll = hasScope(actor.scopes, ['schedules', 'schedules:read']);
   if (!readsAll && deviceId !== undefined) await serveAs(context.db, { actor, deviceId });
-  const { ms: now } = await readNow(context.db, context.clock);
+  const now = await readNow(context.db, context.clock);
   const found = await listSchedules(context.db, accountId, query);
   const { rows, next } = pageOf(found, query.limit, (found[0]?.found ?? 0) > Math.min(found.length, query.limit));
   const own = rows.filter((row) => readsAll || mayRun(row, deviceId));
-  const schedules = await viewSchedules(context.db, own, now);
+  const schedules = await viewSchedules(context.db, own, now.ms);
   const mirrored = own.filter((row) => row.kind === 'http' && isMirroredBy(row, deviceId));
   if (mirrored.length > 0 && deviceId !== undefined && hasScope(actor.scopes, ['scheduler:serve'])) {
     if (readsAll) await serveAs(context.db, { actor, deviceId });
@@ -49,8 +49,8 @@ const isMirroredBy = ({ native, target }: ScheduleRow, deviceId: string | undefi
   native === true && target?.type === 'host' && target.device_id === deviceId;
 
 /** A pause as it is answered; one that has run out counts as no pause. */
-export function viewPause(pause: PauseRow | undefined, now: number) {
-  if (!pause || (pause.until !== null && Date.parse(pause.until) <= now)) return { paused: false };
+export function viewPause(pause: PauseRow | undefined, now: Instant) {
+  if (!pause || (pause.until !== null && Date.parse(pause.until) <= now.ms)) return { paused: false };
   const { until, resume_policy } = pause;
   return { paused: true, resume_policy, ...(until !== null && { until }) };
 }

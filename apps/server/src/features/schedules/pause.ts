@@ -11,8 +11,8 @@ export const pause = (scheduler: Scheduler): Operation =>
   operation(contract.schedules.pause, async (context, { body }) => {
     const { accountId } = context.actor;
     return context.transaction(async (db) => {
-      const { ms: now } = await readNow(db, context.clock);
-      if (body.until !== undefined && Date.parse(body.until) <= now) {
+      const now = await readNow(db, context.clock);
+      if (body.until !== undefined && Date.parse(body.until) <= now.ms) {
         throw badRequest('until: must lie in the future', { until: ['must lie in the future'] });
       }
       // One that has run out and was not ended yet is another pause: it ends first, as it was told to.
@@ -22,7 +22,7 @@ export const pause = (scheduler: Scheduler): Operation =>
       }
       const row: PauseRow = {
         account_id: accountId,
-        paused_at: new Date(now).toISOString(),
+        paused_at: now.iso,
         until: body.until === undefined ? null : new Date(body.until).toISOString(),
         resume_policy: body.resume_policy,
       };

@@ -12,7 +12,7 @@ export const remove = (scheduler: Scheduler): Operation =>
     await context.transaction(async (db) => {
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
       if (!(await lockSchedule(db, params.id))) throw notFound('schedule');
-      await scheduler.cancelAll(db, params.id, (await readNow(db, context.clock)).ms);
+      await scheduler.cancelAll(db, params.id, await readNow(db, context.clock));
       await deleteSchedule(db, params.id);
       await scheduler.publish(db, accountId, { op: 'deleted', state: 'deleted', schedule_id: params.id });
     });

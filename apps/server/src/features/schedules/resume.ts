@@ -14,7 +14,7 @@ export const resume = (scheduler: Scheduler): Operation =>
       const pause = await findPause(db, accountId);
       if (!pause) return 0;
       const backfill = body.backfill ?? pause.resume_policy === 'backfill';
-      return scheduler.endPause(db, accountId, backfill, (await readNow(db, context.clock)).ms);
+      return scheduler.endPause(db, accountId, backfill, await readNow(db, context.clock));
     });
     return { paused: false, backfilled };
   });

@@ -19,7 +19,7 @@ export const run = ({ scheduler, rights }: Parts): Operation =>
       const schedule = await lockSchedule(db, params.id);
       if (schedule?.account_id !== accountId) throw notFound('schedule');
       rights.check(context.actor, workOf(schedule));
-      const { ms: now } = await readNow(db, context.clock);
+      const now = await readNow(db, context.clock);
       if (viewPause(await findPause(db, accountId), now).paused) return undefined;
       return scheduler.runNow(db, schedule, now, keyId);
     });

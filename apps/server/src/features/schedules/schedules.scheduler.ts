@@ -1,6 +1,7 @@
 import type { contract, RouteEvent, run } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Instant } from '../../kernel/db/instant.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { ScheduleRow } from './schedules.sql.ts';
 
@@ -10,18 +11,18 @@ export type ScheduleChange = RouteEvent<typeof contract.schedules.stream>['data'
 /** The interface that the feature which runs schedules implements. Each method takes the caller's transaction. */
 export interface Scheduler {
   /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
-  runNow(db: Db, schedule: ScheduleRow, now: number, keyId: string): Promise<{ id: string } | undefined>;
+  runNow(db: Db, schedule: ScheduleRow, now: Instant, keyId: string): Promise<{ id: string } | undefined>;
   /**
    * Waiting runs take what their schedule says now. When it is other work than was approved, a run that waits for a host
    * waits for a person again.
    */
-  rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: number): Promise<void>;
+  rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: Instant): Promise<void>;
   /** Offers a machine once more what it handed back, as a person has approved something on it. */
   askAgain(db: Db, accountId: string, deviceId: string): Promise<void>;
   /** Cancels what waits of a schedule that was switched off. */
-  cancelWaiting(db: Db, scheduleId: string, now: number): Promise<void>;
+  cancelWaiting(db: Db, scheduleId: string, now: Instant): Promise<void>;
   /** Cancels what runs and waits of a schedule. */
-  cancelAll(db: Db, scheduleId: string, now: number): Promise<void>;
+  cancelAll(db: Db, scheduleId: string, now: Instant): Promise<void>;
   /** A page of the runs of a schedule, newest first, as they are answered. */
   runsOf(
     accountId: string,
@@ -31,7 +32,7 @@ export interface Scheduler {
   /** Takes every slot of the account that is due; before its pause ends. */
   tickAccount(accountId: string): Promise<void>;
   /** Ends the account's pause; answers how many catch-up runs were created. */
-  endPause(db: Db, accountId: string, backfill: boolean, now: number): Promise<number>;
+  endPause(db: Db, accountId: string, backfill: boolean, now: Instant): Promise<number>;
   /** Sends a change to open streams, and wakes tickers. */
   publish(db: Db, accountId: string, change: ScheduleChange): Promise<void>;
   /** Sends the account's changes to a stream. */

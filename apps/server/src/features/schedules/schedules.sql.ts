@@ -3,6 +3,7 @@ import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.t
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { hiddenValue, type kinds, type newSchedule, type policy, type target, type trigger } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Instant } from '../../kernel/db/instant.ts';
 
 export type NewSchedule = z.output<typeof newSchedule>;
 export type Trigger = z.output<typeof trigger>;
@@ -273,11 +274,11 @@ export async function lockEventSchedules(
   db: Db,
   accountId: string,
   triggerId: string,
-  now: number,
+  now: Instant,
 ): Promise<ScheduleRow[]> {
   return db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s
-    where s.account_id = ${accountId} and s.event_id = ${triggerId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    where s.account_id = ${accountId} and s.event_id = ${triggerId} and s.enabled and ${isAwake(db, now.iso)}
     order by s.id for update`;
 }
 
@@ -286,11 +287,11 @@ export async function lockFollowers(
   db: Db,
   accountId: string,
   scheduleId: string,
-  now: number,
+  now: Instant,
 ): Promise<ScheduleRow[]> {
   return db<ScheduleRow[]>`
     select ${columns(db)} from schedules.schedules s
-    where s.after_id = ${scheduleId} and s.account_id = ${accountId} and s.enabled and ${isAwake(db, new Date(now).toISOString())}
+    where s.after_id = ${scheduleId} and s.account_id = ${accountId} and s.enabled and ${isAwake(db, now.iso)}
     order by s.id for update`;
 }
 

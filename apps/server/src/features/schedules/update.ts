@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { checkAt, type Parts } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
 import { checkPlace, keepHeaders, openForChange, sealHeaders } from './schedules.headers.ts';
@@ -61,11 +61,11 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
         checkReferences({ id: stored.id, definition }, others);
         checkSteps(rights, context.actor, definition, others);
       }
-      const { ms: at } = await readNow(db, context.clock);
+      const at = await readNow(db, context.clock);
       if (JSON.stringify(definition.trigger) !== JSON.stringify(stored.trigger)) checkAt(definition.trigger, at);
       if (definition.command_hash !== stored.command_hash) await deleteApprovals(db, stored.id);
       const keyId = answers ? context.actor.keyId : stored.key_id;
-      const rate = ratePerMinute(definition, at);
+      const rate = ratePerMinute(definition, at.ms);
       const more = rate - (stored.enabled ? stored.slots_per_minute : 0);
       if (more > 0) await checkQuota(context.kernel.config, db, slotsQuota, accountId, more);
       const times = { ...timesOf(stored, definition, changes, at), rate, keyId };
@@ -78,7 +78,7 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
       await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });
       return { row: updated, now: at };
     });
-    return viewSchedule(context.db, row, now);
+    return viewSchedule(context.db, row, now.ms);
   });
 
 /** Changes that neither let anything run nor change what does, or who hears of it. */
@@ -94,20 +94,20 @@ const answersForIt = (changes: Record<string, unknown>): boolean =>
 const sizeOf = ({ spec }: Pick<ScheduleRow, 'spec'>): number => JSON.stringify(spec).length;
 
 /** A new trigger counts from now; a schedule that is switched on again starts without its failures. */
-function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<string, unknown>, now: number) {
+function timesOf(stored: ScheduleRow, definition: Definition, changes: Record<string, unknown>, now: Instant) {
   const isNew = 'trigger' in changes && JSON.stringify(stored.trigger) !== JSON.stringify(definition.trigger);
-  const anchor = isNew ? now : Date.parse(stored.anchor_at);
+  const anchor = isNew ? now.ms : Date.parse(stored.anchor_at);
   const isKept =
     !isNew &&
     stored.enabled === definition.enabled &&
     JSON.stringify(stored.policy) === JSON.stringify(definition.policy);
   // Slots that are due and not taken yet stay due.
-  const due = stored.enabled && definition.enabled ? stored.slots.filter((slot) => Date.parse(slot) <= now) : [];
-  const next = nextSlots(definition, { after: now, anchor });
+  const due = stored.enabled && definition.enabled ? stored.slots.filter((slot) => Date.parse(slot) <= now.ms) : [];
+  const next = nextSlots(definition, { after: now.ms, anchor });
   return {
-    now: new Date(now).toISOString(),
+    now: now.iso,
     anchor: new Date(anchor).toISOString(),
-    slots: isNew ? firstSlots(definition, now) : isKept ? stored.slots : [...due, ...next],
+    slots: isNew ? firstSlots(definition, now.ms) : isKept ? stored.slots : [...due, ...next],
     failures: definition.enabled && !stored.enabled ? 0 : stored.failures,
   };
 }

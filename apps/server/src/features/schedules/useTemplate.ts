@@ -27,5 +27,5 @@ export const useTemplate = (parts: Parts): Operation =>
     }
     const definition = parseMerged({ ...template.build(values), ...overrides, template: template.id });
     const { row, now } = await createSchedule(parts, context, definition);
-    return { schedule: await viewSchedule(context.db, row, now) };
+    return { schedule: await viewSchedule(context.db, row, now.ms) };
   });

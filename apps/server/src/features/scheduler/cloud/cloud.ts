@@ -2,7 +2,7 @@ import { agentSpec, httpSpec, kinds, shellSpec } from '@svc/contract';
 import type { z } from 'zod';
 import { inTransaction } from '../../../kernel/db/db.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
-import { readNow } from '../../../kernel/db/instant.ts';
+import { plus, readNow } from '../../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
 import { type GiveBack, Share } from '../../../kernel/share/share.ts';
 import type { Actor } from '../../../kernel/base/actor.ts';
@@ -261,9 +261,9 @@ export class CloudRunner {
   async #renew(run: RunRow, abort: AbortController): Promise<void> {
     const { sql, clock, gateways, log } = this.#parts.kernel;
     try {
-      const { ms: now } = await readNow(sql, clock);
+      const now = await readNow(sql, clock);
       const held = { id: run.id, attempt: run.attempt, holderId: gateways.id };
-      const times = { now: new Date(now).toISOString(), leaseUntil: new Date(now + leaseMs).toISOString() };
+      const times = { now: now.iso, leaseUntil: plus(now, leaseMs).iso };
       const still = await renewLease(sql, held, { ...times, logTail: undefined, costMicroUsd: undefined });
       if (!still) abort.abort();
     } catch (err) {
@@ -281,15 +281,14 @@ export class CloudRunner {
   }
 
   async #report(claimed: RunRow, result: Outcome | Ended): Promise<void> {
-    const { sql, clock, gateways } = this.#parts.kernel;
+    const { sql, gateways } = this.#parts.kernel;
     const moved = await inTransaction(sql, async (db) => {
-      const { ms: now } = await readNow(db, clock);
       const by = { pool: 'cloud', attempt: claimed.attempt, holderId: gateways.id } as const;
       const step =
         'ended' in result
           ? move('handBack', { by, costMicroUsd: result.costMicroUsd })
           : move('report', { ...result, by });
-      return moveRun(this.#parts, db, claimed, now, step);
+      return moveRun(this.#parts, db, claimed, step);
     });
     if (moved) return;
     await endedProcess(this.#parts, { id: claimed.id, attempt: claimed.attempt, holderId: gateways.id });

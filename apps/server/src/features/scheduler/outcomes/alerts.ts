@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Db } from '../../../kernel/db/db.ts';
+import type { Instant } from '../../../kernel/db/instant.ts';
 import { findDevices } from '../../devices/index.ts';
 import { deepLink, notify } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
@@ -29,14 +30,14 @@ async function tellOfRun(
 }
 
 /** A run waits for a person: approve or skip it from any device. */
-export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: number): Promise<void> {
+export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: Instant): Promise<void> {
   const body = 'Approve or skip this run; it is skipped by itself after 24 hours.';
   await tellOfRun(kernel, db, run, {
     type: 'schedule.approval',
     title: `${run.name} awaits approval`,
     body,
     // An edit may ask a second time.
-    key: `${run.id}:${now}`,
+    key: `${run.id}:${now.ms}`,
     severity: 'warning',
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { normalizeLine } from '@svc/matching/output';
 import type { Db } from '../../../kernel/db/db.ts';
-import { instantOf } from '../../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../../kernel/db/instant.ts';
 import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../../schedules/index.ts';
 import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
@@ -12,19 +12,22 @@ import { type Step } from '../scheduler.moves.ts';
 import { runStates } from '../scheduler.states.ts';
 
 /**
- * Moves a run under its locks, schedule first. What a final state leads to happens in the same transaction. Answers
- * undefined when the table does not allow the move to the run as it is then.
+ * Moves a run under its locks, now. What a final state leads to happens in the same transaction. Answers undefined when the
+ * table does not allow the move to the run as it is then.
  */
 export async function moveRun(
   parts: SchedulerParts,
   db: Db,
   ids: { id: string; schedule_id: string },
-  now: number,
   step: Step,
   outputHash?: string,
 ): Promise<RunRow | undefined> {
-  const schedule = await lockSchedule(db, ids.schedule_id);
-  const run = await lockRun(db, ids.id);
+  // Asked in one go: one way to the database and back. It locks in this order, the schedule first.
+  const [now, schedule, run] = await Promise.all([
+    readNow(db, parts.kernel.clock),
+    lockSchedule(db, ids.schedule_id),
+    lockRun(db, ids.id),
+  ]);
   return run && moveOn(parts, db, schedule, run, now, step, outputHash);
 }
 
@@ -34,16 +37,16 @@ export async function moveOn(
   db: Db,
   schedule: ScheduleRow | undefined,
   run: RunRow,
-  now: number,
+  now: Instant,
   step: Step,
   outputHash?: string,
 ): Promise<RunRow | undefined> {
-  const change = step(run, instantOf(now));
+  const change = step(run, now);
   if (!change) return undefined;
   let moved = await changeRun(db, run, change);
   if (moved.state === 'pending' && schedule && run.state === 'running') {
     // The next attempt is what the schedule says now; waiting runs are rewritten by the edit itself.
-    await rewriteWaiting(db, schedule, copyOf(schedule), new Date(now).toISOString());
+    await rewriteWaiting(db, schedule, copyOf(schedule), now.iso);
     moved = (await lockRun(db, run.id)) as RunRow;
   }
   await noteStart(db, run, moved);
@@ -66,12 +69,38 @@ async function settle(
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
-  now: number,
+  now: Instant,
   outputHash?: string,
 ): Promise<void> {
-  if (run.state === 'succeeded') await settleSuccess(parts, db, schedule, run, now, outputHash);
-  if (run.state === 'failed' || run.state === 'timed_out') await settleFailure(parts, db, schedule, run, now);
-  if (run.state !== 'cancelled' && run.state !== 'skipped') await startFollowers(parts, db, run, now);
+  if (run.state === 'cancelled' || run.state === 'skipped') return;
+  const outcome = run.state === 'succeeded' ? successOf(run, outputHash) : failureAfter(schedule);
+  // One way to the database and back for both.
+  const [followers] = await Promise.all([
+    lockFollowers(db, run.account_id, run.schedule_id, now),
+    recordOutcome(db, schedule.id, { ...outcome, now: now.iso, startedAt: run.started_at }),
+  ]);
+  if (outcome.outputHash === null) await settleFailure(parts, db, schedule, run, now, outcome);
+  else await settleSuccess(parts, db, schedule, run, outcome.outputHash);
+  await startFollowers(parts, db, followers, run, now);
+}
+
+/** What is kept with a schedule of how its last run went. */
+interface LastOutcome {
+  failures: number;
+  disable: boolean;
+  /** Of a success. */
+  outputHash: string | null;
+}
+
+function successOf(run: RunRow, outputHash?: string): LastOutcome {
+  const normal = (): string => normalizeLine(run.log_tail ?? '').trimStart();
+  return { failures: 0, disable: false, outputHash: outputHash ?? createHash('sha256').update(normal()).digest('hex') };
+}
+
+function failureAfter(schedule: ScheduleRow): LastOutcome {
+  const failures = schedule.failures + 1;
+  const limit = schedule.policy?.pause_after_failures ?? 3;
+  return { failures, disable: schedule.enabled && limit > 0 && failures >= limit, outputHash: null };
 }
 
 async function settleSuccess(
@@ -79,22 +108,9 @@ async function settleSuccess(
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
-  now: number,
-  outputHash?: string,
+  hash: string,
 ): Promise<void> {
-  const hash =
-    outputHash ??
-    createHash('sha256')
-      .update(normalizeLine(run.log_tail ?? '').trimStart())
-      .digest('hex');
   const changed = schedule.last_output_hash !== null && schedule.last_output_hash !== hash;
-  await recordOutcome(db, schedule.id, {
-    failures: 0,
-    disable: false,
-    outputHash: hash,
-    now: new Date(now).toISOString(),
-    startedAt: run.started_at,
-  });
   const { notify } = effective(schedule);
   const recovered = schedule.failures > 0;
   if (notify === 'always') await tellSucceeded(kernel, db, run);
@@ -108,14 +124,10 @@ async function settleFailure(
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
-  now: number,
+  now: Instant,
+  { failures, disable }: LastOutcome,
 ): Promise<void> {
   const { kernel, changes } = parts;
-  const failures = schedule.failures + 1;
-  const limit = schedule.policy?.pause_after_failures ?? 3;
-  const disable = schedule.enabled && limit > 0 && failures >= limit;
-  const outcome = { failures, disable, outputHash: null, now: new Date(now).toISOString(), startedAt: run.started_at };
-  await recordOutcome(db, schedule.id, outcome);
   if (asksToHearOfFailure(schedule)) await tellFailed(kernel, db, run, await failureOf(db, run));
   if (!disable) return;
   await cancelWaiting(parts, db, schedule.id, now);
@@ -139,12 +151,18 @@ async function failureOf(db: Db, run: RunRow): Promise<string> {
 }
 
 /** Creates the runs of schedules that wait for this one. A pause of the account stops them, as it does all others. */
-async function startFollowers(parts: SchedulerParts, db: Db, run: RunRow, now: number): Promise<void> {
+async function startFollowers(
+  parts: SchedulerParts,
+  db: Db,
+  waiting: readonly ScheduleRow[],
+  run: RunRow,
+  now: Instant,
+): Promise<void> {
   const outcome = run.state === 'succeeded' ? 'success' : 'failure';
-  const followers = (await lockFollowers(db, run.account_id, run.schedule_id, now)).filter(
+  const followers = waiting.filter(
     ({ trigger }) => trigger.type === 'after' && (trigger.on === 'always' || trigger.on === outcome),
   );
-  const scheduledFor = new Date(now).toISOString();
+  const scheduledFor = now.iso;
   const candidates = followers.map((schedule) => ({ schedule, scheduledFor, origin: 'after' as const }));
   if (candidates.length > 0) await admit(parts, db, candidates, now);
 }

@@ -1,6 +1,6 @@
 import { findSpec } from '../work/specs.sql.ts';
 import { listIdleChains, listOrphanedSteps, listSteps } from '../scheduler.runs.sql.ts';
-import { readNow } from '../../../kernel/db/instant.ts';
+import { type Instant, readNow } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
@@ -47,16 +47,15 @@ const lateMs = 10_000;
 const warnEveryMs = 60_000;
 /** Nothing outlives its key by much more. */
 const keysEveryMs = 2_000;
-const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Turns up to `batch` due schedules into runs. Answers how many schedules moved. */
 export async function tickSchedules(parts: SchedulerParts, filter: DueFilter = {}): Promise<number> {
   const { sql, clock } = parts.kernel;
   return inTransaction(sql, async (db) => {
-    const { ms: now } = await readNow(db, clock);
-    const due = await lockDue(db, iso(now), batch, filter);
+    const now = await readNow(db, clock);
+    const due = await lockDue(db, now.iso, batch, filter);
     if (due.length === 0) return 0;
-    const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now) }));
+    const plans = due.map((schedule) => ({ schedule, plan: planTick(schedule, now.ms) }));
     const candidates = plans.flatMap(({ schedule, plan }) =>
       plan.due.map(({ at, ...due }): RunCandidate => ({ schedule, scheduledFor: at, ...due })),
     );
@@ -80,7 +79,7 @@ export async function endPause(
   db: Db,
   accountId: string,
   backfill: boolean,
-  now: number,
+  now: Instant,
 ): Promise<number> {
   await deletePause(db, accountId);
   const missed = await takeMissed(db, accountId);
@@ -96,8 +95,8 @@ export async function endPause(
 async function tickPauses(parts: SchedulerParts): Promise<void> {
   const { sql, clock } = parts.kernel;
   await inTransaction(sql, async (db) => {
-    const { ms: now } = await readNow(db, clock);
-    for (const pause of await lockEndedPauses(db, iso(now))) {
+    const now = await readNow(db, clock);
+    for (const pause of await lockEndedPauses(db, now.iso)) {
       await endPause(parts, db, pause.account_id, pause.resume_policy === 'backfill', now);
     }
   });
@@ -108,10 +107,7 @@ export async function tickRuns(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
   const { sql, clock } = kernel;
   for (const overdue of await listOverdue(sql, (await readNow(sql, clock)).iso, batch)) {
-    await apart(kernel, overdue.id, async (db) => {
-      const { ms: now } = await readNow(db, clock);
-      await moveRun(parts, db, overdue, now, byTime(timeoutGraceSeconds * 1000));
-    });
+    await apart(kernel, overdue.id, (db) => moveRun(parts, db, overdue, byTime(timeoutGraceSeconds * 1000)));
   }
   await inTransaction(sql, async (db) => {
     const { iso: now } = await readNow(db, clock);
@@ -123,10 +119,7 @@ export async function tickRuns(parts: SchedulerParts): Promise<void> {
 async function tickKeys(parts: SchedulerParts): Promise<void> {
   const { kernel } = parts;
   for (const run of await listKeyless(kernel.sql, batch)) {
-    await apart(kernel, run.id, async (db) => {
-      const { ms: now } = await readNow(db, kernel.clock);
-      await moveRun(parts, db, run, now, move('loseKey', { error: keyEnded }));
-    });
+    await apart(kernel, run.id, (db) => moveRun(parts, db, run, move('loseKey', { error: keyEnded })));
   }
 }
 
@@ -136,12 +129,12 @@ export async function tickChains(parts: SchedulerParts): Promise<void> {
   const { sql, clock } = kernel;
   for (const chain of await listIdleChains(sql, (await readNow(sql, clock)).iso, batch)) {
     await apart(kernel, chain.id, async (db) =>
-      advanceChain(parts, db, chain.id, chain.schedule_id, (await readNow(db, clock)).ms),
+      advanceChain(parts, db, chain.id, chain.schedule_id, await readNow(db, clock)),
     );
   }
   for (const step of await listOrphanedSteps(sql, batch)) {
     await apart(kernel, step.id, async (db) => {
-      const { ms: now } = await readNow(db, clock);
+      const now = await readNow(db, clock);
       await lockSchedule(db, step.schedule_id);
       await cancelActive(parts, db, step.schedule_id, now, 'its chain is over', step.id);
     });
@@ -149,7 +142,7 @@ export async function tickChains(parts: SchedulerParts): Promise<void> {
 }
 
 /** A transaction that holds up no other: what one account has stored must not stop the rest. */
-async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<void>): Promise<void> {
+async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<unknown>): Promise<void> {
   try {
     await inTransaction(kernel.sql, work);
   } catch (err) {
@@ -157,12 +150,18 @@ async function apart(kernel: Kernel, run: string, work: (db: Db) => Promise<void
   }
 }
 
-async function advanceChain(parts: SchedulerParts, db: Db, id: string, scheduleId: string, now: number): Promise<void> {
+async function advanceChain(
+  parts: SchedulerParts,
+  db: Db,
+  id: string,
+  scheduleId: string,
+  now: Instant,
+): Promise<void> {
   await lockSchedule(db, scheduleId);
   const found = await lockRun(db, id);
   if (!found) return;
   const [started] = await moveLocked(parts, db, [found], now, move('startChain'));
-  if (started) await touchLastRun(db, [scheduleId], iso(now));
+  if (started) await touchLastRun(db, [scheduleId], now.iso);
   const chain = started ?? found;
   if (chain.state !== 'running') return;
   const steps = await listSteps(db, id, chain.started_at as string);
@@ -172,17 +171,17 @@ async function advanceChain(parts: SchedulerParts, db: Db, id: string, scheduleI
   if (next.do === 'wait') return;
   if (next.do === 'step') {
     // While the account is paused nothing is created: the chain waits.
-    if (await isPaused(db, chain.account_id, iso(now))) return;
+    if (await isPaused(db, chain.account_id, now.iso)) return;
     // Never waits for a second lock: others take theirs in another order. The next tick tries again.
     const schedule = await tryLockSchedule(db, next.scheduleId);
     if (schedule === 'locked') return;
     const own = schedule?.account_id === chain.account_id ? schedule : undefined;
     const error = own ? await startStep(parts, db, chain, own, next.index, now) : 'its schedule is gone';
     if (error === undefined) return;
-    await finishChain(parts, db, chain, now, `step ${next.index + 1}: ${error}`);
+    await finishChain(parts, db, chain, `step ${next.index + 1}: ${error}`);
     return;
   }
-  await finishChain(parts, db, chain, now, next.error);
+  await finishChain(parts, db, chain, next.error);
 }
 
 /** Answers why the step could not be created; undefined: it was. */
@@ -192,11 +191,11 @@ async function startStep(
   chain: RunRow,
   schedule: ScheduleRow,
   step: number,
-  now: number,
+  now: Instant,
 ): Promise<string | undefined> {
   const candidate: RunCandidate = {
     schedule,
-    scheduledFor: iso(now),
+    scheduledFor: now.iso,
     origin: 'chain',
     parent: { runId: chain.id, step },
     keyId: chain.key_id,
@@ -205,8 +204,8 @@ async function startStep(
   return runs.length === 0 ? 'a limit of its schedule forbids it' : undefined;
 }
 
-async function finishChain(parts: SchedulerParts, db: Db, chain: RunRow, now: number, error: string | undefined) {
-  await moveRun(parts, db, chain, now, move('finishChain', { ok: error === undefined, error }));
+async function finishChain(parts: SchedulerParts, db: Db, chain: RunRow, error: string | undefined) {
+  await moveRun(parts, db, chain, move('finishChain', { ok: error === undefined, error }));
 }
 
 /** Runs every tick of this gateway, at the instant the next schedule is due and at least once a second. */
