@@ -29,14 +29,18 @@ interface ReporterOptions {
 const attemptMs = 60_000;
 const maxError = 2000;
 
+/** Outcomes of at most this many characters are joined, and so many of them: the gateway takes 64. */
+const joined = { characters: 16_384, most: 64 };
+
 /** Makes the reporter of a daemon. */
 export function createReporter(options: ReporterOptions): Reporter {
+  const joint = new Joint(options);
   return {
     async report(reqId, outcome, deadline) {
       const backoff = createBackoff(...options.retryMs);
       let body = cleaned(outcome);
       for (;;) {
-        const failure = await post(options, reqId, body);
+        const failure = await joint.post(reqId, body);
         if (failure === undefined || options.signal.aborted) return;
         if (failure instanceof SvcError && failure.status === 413 && body.ok) {
           // Without an answer the caller would wait for its timeout.
@@ -54,11 +58,67 @@ export function createReporter(options: ReporterOptions): Reporter {
   };
 }
 
+/** An outcome, and who waits for what became of it. */
+interface Posting {
+  reqId: string;
+  body: OpOutcome;
+  /** With a failure, or undefined when it was taken. */
+  done: (failure: unknown) => void;
+}
+
+/** Joins what ends in the same turn of this process into one request. */
+class Joint {
+  readonly #options: ReporterOptions;
+  #waiting: Posting[] = [];
+  /** A gateway of before does not know the route. */
+  #isKnown = true;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  async post(reqId: string, body: OpOutcome): Promise<unknown> {
+    if (!this.#isKnown || JSON.stringify(body).length > joined.characters) return post(this.#options, reqId, body);
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    if (this.#waiting.push({ reqId, body, done: resolve }) === 1) setImmediate(() => this.#send());
+    return promise;
+  }
+
+  #send(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    for (let at = 0; at < all.length; at += joined.most) void this.#sendSome(all.slice(at, at + joined.most));
+  }
+
+  async #sendSome(some: readonly Posting[]): Promise<void> {
+    const taken = some.length === 1 ? undefined : await this.#postAll(some);
+    for (const [at, { reqId, body, done }] of some.entries()) {
+      // Alone, an outcome that was not taken says why.
+      if (taken?.[at] === true) done(undefined);
+      else void post(this.#options, reqId, body).then(done);
+    }
+  }
+
+  /** Which of them were taken; undefined when that is not known. */
+  async #postAll(some: readonly Posting[]): Promise<readonly boolean[] | undefined> {
+    try {
+      const results = some.map(({ reqId, body }) => ({ req_id: reqId, ...body }));
+      return (await this.#options.client.hosts.results({ body: { results } }, signalOf(this.#options))).taken;
+    } catch (error) {
+      if (error instanceof SvcError && (error.status === 404 || error.status === 405)) this.#isKnown = false;
+      return undefined;
+    }
+  }
+}
+
+const signalOf = ({ signal }: ReporterOptions) => ({
+  signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]),
+});
+
 /** Undefined when it was taken. */
 async function post(options: ReporterOptions, reqId: string, body: OpOutcome): Promise<unknown> {
   try {
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(attemptMs)]);
-    await options.client.hosts.result({ params: { req_id: reqId }, body }, { signal });
+    await options.client.hosts.result({ params: { req_id: reqId }, body }, signalOf(options));
     return undefined;
   } catch (error) {
     return error ?? new Error('unknown failure');

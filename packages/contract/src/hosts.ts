@@ -37,6 +37,9 @@ const truncated = (max: number) =>
 
 const maxRoots = 32;
 
+/** How an operation ended on its host. */
+const opResult = z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() });
+
 /** Codes of a call that did not reach its host, or of which no result came (document 1, Hosts). */
 export const hostErrors = {
   host_offline: { status: 409, type: 'conflict_error' },
@@ -125,8 +128,27 @@ export const hosts = {
     whileDraining: true,
     headers: z.object({ 'x-svc-device': uuid }),
     params: z.object({ req_id: uuid }),
-    takes: json(z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() })),
+    takes: json(opResult),
     answers: json(z.object({ ok: z.literal(true) })),
+  }),
+  // Not in the documents: what a busy host says in one request, not in 64.
+  results: route({
+    method: 'POST',
+    path: '/v1/hosts/results',
+    summary: 'Report the results of several operations at once; only the device they were sent to may',
+    auth: 'key',
+    scopes: ['hosts:serve'],
+    whileDraining: true,
+    headers: z.object({ 'x-svc-device': uuid }),
+    takes: json(
+      z.object({
+        results: z
+          .array(opResult.extend({ req_id: uuid }))
+          .min(1)
+          .max(64),
+      }),
+    ),
+    answers: json(z.object({ taken: z.array(z.boolean()) })),
   }),
   // Not in the documents: how a machine that has only Node.js becomes a host.
   invite: route({

@@ -82,6 +82,16 @@ export const hostsDocs = {
       response: { ok: true },
     },
   },
+  results: {
+    description:
+      'As many single reports, each by itself: `taken` says of each, in their order, whether it was for this device. A host under ' +
+      'load joins what ends at the same moment.',
+    example: {
+      headers: { 'x-svc-device': samples.host },
+      body: { results: [{ req_id: samples.call, ok: true, result: { exit_code: 0 } }] },
+      response: { taken: [true] },
+    },
+  },
   invite: {
     description:
       '`svc host invite` prints the line to run on the new machine, which needs Node.js 20: it fetches the program from ' +

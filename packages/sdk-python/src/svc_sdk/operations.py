@@ -109,6 +109,10 @@ class Hosts:
         """Report the result of an operation; only the device it was sent to may."""
         return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/result", body=body, options=options)
 
+    def results(self, body: types.HostsResultsBody, *, options: Optional[CallOptions] = None) -> types.HostsResultsAnswer:
+        """Report the results of several operations at once; only the device they were sent to may."""
+        return self._transport.json("POST", "/v1/hosts/results", body=body, options=options)
+
     def invite(self, body: Optional[types.HostsInviteBody] = None, *, options: Optional[CallOptions] = None) -> types.HostsInviteAnswer:
         """Make a code with which one machine gets a key to be a host, within ten minutes."""
         return self._transport.json("POST", "/v1/hosts/invites", body=body or {}, options=options)

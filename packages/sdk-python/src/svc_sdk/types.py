@@ -966,6 +966,20 @@ class HostsResultBody(_HostsResultBody, total=False):
 HostsResultAnswer = TypedDict("HostsResultAnswer", {"ok": "Literal[True]"})
 
 
+HostsResultsBody = TypedDict("HostsResultsBody", {"results": "List[HostsResultsBodyResultsItem]"})
+
+
+_HostsResultsBodyResultsItem = TypedDict("_HostsResultsBodyResultsItem", {"ok": "bool", "req_id": "str"})
+
+
+class HostsResultsBodyResultsItem(_HostsResultsBodyResultsItem, total=False):
+    result: Any
+    error: Union[str, None]
+
+
+HostsResultsAnswer = TypedDict("HostsResultsAnswer", {"taken": "List[bool]"})
+
+
 HostsInviteBody = TypedDict("HostsInviteBody", {"name": "Union[str, None]", "device_id": "Union[str, None]"}, total=False)
 
 

@@ -10,6 +10,7 @@ import { invite } from './invite.ts';
 import { list } from './list.ts';
 import { redeemInvite } from './redeemInvite.ts';
 import { result } from './result.ts';
+import { results } from './results.ts';
 import { stream } from './stream.ts';
 
 /** How long a shutdown waits for operations that hosts still run. */
@@ -27,6 +28,7 @@ export function hostsFeature(kernel: Kernel): Feature {
       stream: stream(presence),
       exec: exec(relay),
       result: result(relay, presence),
+      results: results(relay, presence),
       invite,
       redeemInvite: redeemInvite(kernel),
     },

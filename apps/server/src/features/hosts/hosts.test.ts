@@ -195,6 +195,47 @@ describe('hosts relay over two gateways', () => {
     host.leave();
   });
 
+  test('results reported at once are taken each by itself: what is of another device, or of nobody, is not', async () => {
+    const [host, other] = [await openHost(a, account), await openHost(b, account)];
+    const holders = { first: host, second: host, foreign: other };
+    const asked = Object.entries(holders).map(([op, { deviceId }]) =>
+      caller(a).hosts.exec({ params: { device_id: deviceId }, body: { op, timeout_ms: 60_000 } }),
+    );
+    const ids: Record<string, string> = {};
+    for (const each of Object.values(holders)) {
+      const { data } = await each.next();
+      ids[String(data['op'])] = String(data['req_id']);
+    }
+    const { first = '', second = '', foreign = '' } = ids;
+    const results = [
+      { req_id: second, ok: true, result: 0 },
+      { req_id: foreign, ok: true, result: 'forged' },
+      { req_id: randomUUID(), ok: true },
+      { req_id: first, ok: false, error: 'no' },
+    ];
+    const { taken } = await host.client.hosts.results({ body: { results } });
+    assert.deepEqual(taken, [true, false, false, true]);
+    const body = { ok: true, result: 'own' };
+    await other.client.hosts.result({ params: { req_id: foreign }, body });
+    const answers = await Promise.all(asked);
+    assert.deepEqual(
+      answers.map(({ ok, result, error }) => [ok, result, error]),
+      [
+        [false, null, 'no'],
+        [true, 0, undefined],
+        [true, 'own', undefined],
+      ],
+    );
+    for (const count of [0, 65]) {
+      const many = Array.from({ length: count }, () => ({ req_id: randomUUID(), ok: true }));
+      const headers = { 'x-svc-device': host.deviceId };
+      const sent = await http(a.url, '/v1/hosts/results', { key: account.key, headers, body: { results: many } });
+      assert.equal(sent.status, 400, `${count}`);
+    }
+    host.leave();
+    other.leave();
+  });
+
   test('timeout_ms outside 1,000..300,000 is a 400', async () => {
     for (const timeout_ms of [999, 300_001, 1.5, '5000']) {
       const answer = await http(a.url, `/v1/hosts/${randomUUID()}/exec`, {
