@@ -163,8 +163,7 @@ async function manyStreams({ url, headers }: Server, pid: number, count: number,
       const text = await answer.text();
       return text.endsWith('data: [DONE]\n\n') ? (text.match(/word \d+ /g)?.length ?? 0) : 0;
     }),
-  );
-  clearInterval(watch);
+  ).finally(() => clearInterval(watch));
   const got = frames.reduce((sum, one) => sum + one, 0);
   return {
     'lost frames': count * chunks - got,

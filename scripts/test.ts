@@ -14,7 +14,7 @@ import { lanesOf } from './test/lanes.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: four lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
+ * The test suite: six lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
  * what was left open, what this machine could not run, each failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
@@ -122,7 +122,7 @@ const outside: Work[] = lanes.outside.map((file) => ({ files: [file], testMs: ou
 const all = [
   ...inside.map((own, at) => ({ name: `inside ${at + 1}`, own })),
   // Files of whole programs: most of what they do is waiting.
-  ...[1, 2].map((at) => ({ name: `outside ${at}`, own: undefined })),
+  ...[1, 2, 3].map((at) => ({ name: `outside ${at}`, own: undefined })),
 ].map((lane): Lane & { out: PassThrough } => ({ ...lane, out: keptReport() }));
 const done = all.map(async (lane) => {
   const seconds = await runLane(lane);

@@ -44,10 +44,13 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
   };
   const isOutside = (file: string): boolean => file.startsWith('e2e/') || reach(file).has(ownNode);
   const inside = files.filter((file) => !isOutside(file));
-  // Halves of about the same length.
-  const isOfFeature = (file: string): boolean => file.startsWith('apps/server/src/features/');
+  // Thirds of about the same length.
+  const [features, others] = [true, false].map((wanted) =>
+    inside.filter((file) => file.startsWith('apps/server/src/features/') === wanted),
+  ) as [string[], string[]];
+  const everySecond = (rest: number): string[] => features.filter((_, at) => at % 2 === rest);
   return {
-    inside: [inside.filter(isOfFeature), inside.filter((file) => !isOfFeature(file))],
+    inside: [everySecond(0), everySecond(1), others],
     outside: files.filter(isOutside).sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1)),
     needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
   };

@@ -116,11 +116,11 @@ describe('the test runner', () => {
     const plain = ['packages/a/src/a.test.ts'];
     const withNode = 'apps/server/src/features/d/d.test.ts';
     assert.deepEqual(lanesOf(root, [...plain, ...outside]), {
-      inside: [[], plain],
+      inside: [[], [], plain],
       outside,
       needsNode: true,
     });
     assert.deepEqual(lanesOf(root, [...plain, 'e2e/b.test.ts']).needsNode, false);
-    assert.deepEqual(lanesOf(root, [withNode]), { inside: [[withNode], []], outside: [], needsNode: true });
+    assert.deepEqual(lanesOf(root, [withNode]), { inside: [[withNode], [], []], outside: [], needsNode: true });
   });
 });

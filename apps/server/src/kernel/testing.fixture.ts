@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { anything, bytes, events, json, nothing, plain, route } from '@svc/contract';
 import type { AddressInfo } from 'node:net';
@@ -163,7 +166,9 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
 export async function openFixture(): Promise<Fixture> {
   await using opening = new AsyncDisposableStack();
   const database: TestDatabase = opening.use(await testDatabase());
-  const config = loadConfig({}, { SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: '/tmp' });
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-fixture-'));
+  opening.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+  const config = loadConfig({}, { SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: dataDir });
   const opened = await openKernel(config, createLog('silent'), { database: database.target });
   opening.defer(() => opened.close());
   const kernel = opened.value;
