@@ -108,12 +108,12 @@ describe('commands beside a running platform', () => {
     skip: !isRoot && 'only root runs the database as another user',
   }, async () => {
     chmodSync(dataDir, 0o700);
-    await until(() => (lstatSync(dataDir).mode & 0o777) === 0o711);
+    await until(() => (lstatSync(dataDir).mode & 0o777) === 0o771);
     const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGKILL');
     chmodSync(dataDir, 0o700);
     // Ready may be said of the server that is ending.
-    await until(() => (lstatSync(dataDir).mode & 0o777) === 0o711);
+    await until(() => (lstatSync(dataDir).mode & 0o777) === 0o771);
     await until(async () => (await fetch(`${platform.url}/health/ready`)).status === 200);
   });
 });

@@ -32,12 +32,16 @@ export function killAll(): void {
 /** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
 export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
 
-/** Starts `./svc …args`. Only the given settings are in its environment. */
-export function start(args: readonly string[], environment: Record<string, string> = noSandboxes): Running {
+/** Starts `./svc …args`, of this clone unless another is named. Only the given settings are in its environment. */
+export function start(
+  args: readonly string[],
+  environment: Record<string, string> = noSandboxes,
+  program = svc,
+): Running {
   const { PATH = '', HOME = '' } = process.env;
   // Statements take long on a busy machine, and that is not what the tests are about.
   const env = { PATH, HOME, SVC_DATABASE_TIMEOUT_MS: '60000', ...environment };
-  const child = spawn(svc, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child);
   child.once('exit', () => started.delete(child));
   let text = '';

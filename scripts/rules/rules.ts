@@ -120,13 +120,13 @@ export function checkFloors(sources: readonly Source[]): Violation[] {
 const clockExempt = new Set(['apps/server/src/kernel/base/clock.ts', 'apps/server/src/kernel/db/socket.ts']);
 const wallClock = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])(?:setTimeout|setInterval)\(/;
 
-/** Import rule 5: `process.env` only in config.ts; the wall clock only through the context's clock. */
+/** Import rule 5: `process.env` only in config.ts and config.handed.ts; the wall clock only through the context's clock. */
 export function checkGlobals(sources: readonly Source[]): Violation[] {
   return sources.flatMap(({ path, text }) => {
     if (isTest(path) || !path.startsWith('apps/')) return [];
     const violations: Violation[] = [];
     const environment = /process\.env\b|\bprocess\['env'\]/.exec(text);
-    if (environment && !path.endsWith('/src/config.ts')) {
+    if (environment && !/\/src\/config(?:\.handed)?\.ts$/.test(path)) {
       violations.push({ path, rule: 'process.env only in config.ts', found: environment[0] });
     }
     const inside = /^apps\/server\/src\/(kernel|features)\//.test(path);

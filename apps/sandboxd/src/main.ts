@@ -23,6 +23,7 @@ const drainMs = 8_000;
 interface Options {
   dir: string;
   socket?: string;
+  group?: string;
   images?: string;
   slots?: string;
   warm: string;
@@ -57,6 +58,7 @@ function commandLine(): Command {
     .description('hold the sandboxes of this machine')
     .requiredOption('--dir <directory>', 'state of the node; below 60 characters, its sockets are in it')
     .option('--socket <path>', 'where it listens (default: <dir>/sandboxd.sock)')
+    .option('--group <number>', 'who may use the socket, where its folder is of the group root')
     .option('--images <directory>', 'root file systems (default: <dir>/images)')
     .option('--slots <count>', 'sandboxes that may run at once (default: as many as have memory here)')
     .option('--warm <count>', 'restored sandboxes that wait', String(Math.min(4, Math.max(1, cores))))
@@ -129,6 +131,7 @@ async function run(options: Options): Promise<void> {
   const serving = await serve(parts, {
     dir,
     socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),
+    group: options.group === undefined ? undefined : Number(options.group),
     slots: options.slots === undefined ? slotsFor(memoryBytes) : Number(options.slots),
     warm: Number(options.warm),
     spares: 2,

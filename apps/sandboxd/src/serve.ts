@@ -16,15 +16,22 @@ interface Serving {
   close(): Promise<void>;
 }
 
-/** Finds the sandboxes of the node again, then answers on `socket`, which its owner and the group of its directory can open. */
-export async function serve(parts: NodeParts, options: NodeOptions & { socket: string }): Promise<Serving> {
+/** Where a node answers. A folder of another group than root gives its socket to that group, any other to `group`. */
+interface Door {
+  socket: string;
+  group: number | undefined;
+}
+
+/** Finds the sandboxes of the node again, then answers on `socket`, which its owner and a group can open. */
+export async function serve(parts: NodeParts, options: NodeOptions & Door): Promise<Serving> {
   const node = await openNode(parts, options);
   const server = createHttpServer(node);
   await mkdir(dirname(options.socket), { recursive: true });
   await rm(options.socket, { force: true });
   server.listen(options.socket);
   await once(server, 'listening');
-  await chown(options.socket, -1, (await stat(dirname(options.socket))).gid);
+  const { gid } = await stat(dirname(options.socket));
+  await chown(options.socket, -1, gid === 0 ? (options.group ?? gid) : gid);
   await chmod(options.socket, 0o660);
   return {
     node,

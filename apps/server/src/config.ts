@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
 import { ConfigError } from './config.error.ts';
+import { readSecretFile } from './config.handed.ts';
 import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
 import { quotasOf } from './config.quotas.ts';
 import { settings } from './config.settings.ts';
@@ -32,7 +32,7 @@ function valueOf(given: Given, name: keyof typeof settings): string | undefined 
   const file = isSecret(name) ? given[`${name}_FILE`] : undefined;
   if (given[name] !== undefined || !file) return given[name];
   try {
-    return readFileSync(file, 'utf8').trim();
+    return readSecretFile(file).toString().trim();
   } catch (error) {
     throw new ConfigError(`${name}_FILE: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
   }
@@ -213,6 +213,9 @@ const systemNames =
 export function systemEnvironment(environment = process.env): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => systemNames.test(name)));
 }
+
+/** The whole environment, for this process as another user. */
+export const processEnvironment = (environment = process.env): NodeJS.ProcessEnv => ({ ...environment });
 
 /** `SVC_*` names in the environment that are no setting: probably a typing slip, worth a warning. */
 export function unknownSettings(environment: NodeJS.ProcessEnv = process.env): string[] {

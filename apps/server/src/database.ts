@@ -10,6 +10,7 @@ import {
   borrowPostgres,
   type EmbeddedPostgres,
   ensurePostgres,
+  isClosed,
   repairFolders,
   stopPostgres,
 } from './postgres/embedded.ts';
@@ -33,7 +34,7 @@ const lookAgainMs = 20;
 const byUrl = (url: string): OpenTarget => ({ target: { url }, close: () => Promise.resolve() });
 
 /** The configured database, or the embedded one: created, started, kept running, stopped by the last that uses it. */
-export async function openTarget(config: Config, dataDir: string, log: Log, clock: Clock): Promise<OpenTarget> {
+export async function openTarget(config: Config, dataDir: string, parts: Supervising): Promise<OpenTarget> {
   if (config.databaseUrl !== undefined) return byUrl(config.databaseUrl);
   let embedded = await ensurePostgres(dataDir);
   try {
@@ -43,7 +44,7 @@ export async function openTarget(config: Config, dataDir: string, log: Log, cloc
     throw error;
   }
   const stopSupervising = supervise(
-    { clock, log },
+    parts,
     dataDir,
     () => embedded,
     (revived) => (embedded = revived),
@@ -83,9 +84,17 @@ export class NoDatabase extends CommandError {
   }
 }
 
+/** What keeps the server running. */
+interface Supervising {
+  clock: Clock;
+  log: Log;
+  /** Has folders that the server needs opened again, where this process may not. */
+  openFolders: () => void;
+}
+
 /** Starts the server again when it is gone, and opens its folders again when somebody closed them. */
 function supervise(
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log, openFolders }: Supervising,
   dataDir: string,
   current: () => EmbeddedPostgres,
   revived: (embedded: EmbeddedPostgres) => void,
@@ -95,6 +104,7 @@ function supervise(
   let notBefore = 0;
   let told: string | undefined;
   const look = async (): Promise<void> => {
+    if (isClosed(dataDir)) return openFolders();
     const opened = repairFolders(dataDir);
     if (opened.length > 0) log.warn({ folders: opened }, 'opened folders again that the database needs to enter');
     if (isAlive(current().pid) || clock.monotonic() < notBefore) return;

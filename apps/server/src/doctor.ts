@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
@@ -43,7 +43,12 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     await opened?.close();
   }
   const running = findRunningProcesses(findDataDir(config));
-  checks.push(await gatewayPort(config, running), providers(config), ...(await sandboxes(config, running)));
+  checks.push(
+    ...users(running),
+    await gatewayPort(config, running),
+    providers(config),
+    ...(await sandboxes(config, running)),
+  );
   return checks;
 }
 
@@ -141,6 +146,17 @@ async function storage(config: Config, blobs: Blobs, dataDir: string): Promise<C
     const fix = config.s3 ? 'check the SVC_S3_… settings and the bucket' : 'make the data dir writable';
     return { name, ok: false, found: (error as Error).message, fix };
   }
+}
+
+/** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
+function users(running: readonly RunningProcess[]): Check[] {
+  const name = 'user';
+  const serving = running.filter(({ part }) => part !== 'sandboxd');
+  if (serving.length === 0 || process.platform !== 'linux') return [];
+  const asRoot = serving.filter(({ pid }) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === 0);
+  if (asRoot.length === 0) return [{ name, ok: true, found: 'gateway and worker are not root' }];
+  const found = `pid ${asRoot.map(({ pid }) => pid).join(', ')} runs as root`;
+  return [{ name, ok: false, found, fix: 'see the first line of its log, or start it as another user' }];
 }
 
 /** The platform of this data dir answers on its port, or the port is free for it. Another one's platform is a fault. */

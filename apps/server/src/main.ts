@@ -1,9 +1,7 @@
-import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { accountDeletion, manifests } from './features.ts';
-import { ConfigError, loadConfig, loadPlace, type Given, settingRows, unknownSettings } from './config.ts';
-import { parseSettings, settingsFileName } from './config.file.ts';
+import { ConfigError, type Given, settingRows, unknownSettings } from './config.ts';
+import { readConfig } from './config.read.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { deletionCommands } from './features/accounts/index.ts';
@@ -25,11 +23,12 @@ import { printable } from './kernel/base/text.ts';
 import { version } from './kernel/base/version.ts';
 import { createLog, redact } from './kernel/base/log.ts';
 import { helpText } from './help.ts';
+import { imagesCommand } from './images.ts';
 import { findDataDir } from './postgres/datadir.ts';
-import { readIfThere } from './postgres/lock.ts';
 import { openAdmin } from './resources.ts';
+import { becomePlatform } from './root/user.ts';
 import { rotateMasterKey } from './master-key.ts';
-import { imagesCommand } from './sandboxd.ts';
+
 import { status, statusCode } from './status.ts';
 import { type Part, up } from './up.ts';
 
@@ -47,30 +46,13 @@ const settings = settingRows().flatMap(({ flags, description }) => flags.map((ea
 // Seventy lines of them would bury the commands: `svc settings` lists them.
 for (const { flag } of settings) program.addOption(new Option(`${flag} <value>`).hideHelp());
 
-/** Flags win over the environment, which wins over the settings file of the data dir. */
+/** The settings of this command line. */
 function config() {
   const options: Record<string, string> = program.opts();
   const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
-  const dataDir = findDataDir(loadPlace(flags));
-  const file = join(dataDir, settingsFileName);
-  const text = readSettings(file);
-  if (text === undefined) return loadConfig(flags);
-  const kept = parseSettings(text, file);
-  warnings.push(...unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`));
-  if ((statSync(file).mode & 0o077) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
-  // The place is settled: a database that the file names does not move it.
-  return loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept);
-}
-/** The file's text, if it is there. */
-function readSettings(file: string): string | undefined {
-  try {
-    return readIfThere(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
-    throw new CommandError(
-      `this user may not enter ${dirname(file)}; run it as its owner, or name another with --data-dir`,
-    );
-  }
+  const found = readConfig(flags);
+  warnings.push(...found.warnings);
+  return found.config;
 }
 /** Warnings that `up` prints before it starts. */
 const warnings = unknownSettings().map((name) => `${name} is no setting of this version`);
@@ -90,6 +72,7 @@ const run: Run =
   (work) =>
   async (...args) => {
     const settings = config();
+    becomePlatform(findDataDir(settings), process.argv.slice(3));
     const admin = await openAdmin(settings, createLog('error'));
     try {
       print(await work(admin.value, ...args));

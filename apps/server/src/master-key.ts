@@ -13,6 +13,7 @@ import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';
 import { requireSchema } from './kernel/db/migrate.ts';
 import { sealedAnswers } from './kernel/mount/idempotency.ts';
 import { liveGateways } from './kernel/peers/gateways.ts';
+import { becomePlatform } from './root/user.ts';
 import { findDataDir, readOrCreateSecret, readSecret, syncFolder } from './postgres/datadir.ts';
 
 /** Where the master key is kept that no setting names; while it is rotated, the next one. */
@@ -101,6 +102,8 @@ export async function rotateMasterKey(
       'the master key is a setting here: write the new one to a file and give --new-key-file <path>',
     );
   }
+  const given = newKeyFile === undefined ? undefined : readNewKey(newKeyFile);
+  becomePlatform(dataDir);
   await using opening = new AsyncDisposableStack();
   const { target, close } = await borrowTarget(config, dataDir);
   opening.defer(close);
@@ -110,7 +113,6 @@ export async function rotateMasterKey(
   if (before === undefined) throw new CommandError(`there is no master key in ${dataDir} and none in SVC_MASTER_KEY`);
   // Before anything is written: a refusal leaves nothing.
   await refuseRunning(sql);
-  const given = newKeyFile === undefined ? undefined : readNewKey(newKeyFile);
   const next = join(dataDir, nextKeyFile);
   const after = isSetting && given !== undefined ? given : readOrCreateSecret(next, given);
   if (given !== undefined && after !== given) {

@@ -70,11 +70,11 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
 export async function openKernel(
   config: Config,
   log: Log,
-  { clock = systemClock, database, ended = () => {} }: KernelOptions = {},
+  { clock = systemClock, database, ended = () => {}, openFolders = () => {} }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
   // A failure in here ends all that was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
-  const base = await openBase(config, log, { clock, database, ended, opening });
+  const base = await openBase(config, log, { clock, database, ended, openFolders, opening });
   const { sql, background, dataDir } = base;
   const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
@@ -104,6 +104,8 @@ interface KernelOptions {
   clock?: Clock;
   database?: DatabaseTarget;
   ended?: (reason: string) => void;
+  /** Has folders of the data dir opened again, where the process that stays root can. */
+  openFolders?: () => void;
 }
 
 /** The parts that `doctor` looks at. */
@@ -156,16 +158,16 @@ async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
 async function openBase(
   config: Config,
   log: Log,
-  options: Required<Pick<KernelOptions, 'clock' | 'ended'>> & {
+  options: Required<Pick<KernelOptions, 'clock' | 'ended' | 'openFolders'>> & {
     database: DatabaseTarget | undefined;
     opening: AsyncDisposableStack;
   },
 ) {
-  const { clock, ended, opening } = options;
+  const { clock, ended, openFolders, opening } = options;
   const dataDir = await orNamed('SVC_DATA_DIR', config.dataDir, () => openDataDir(config));
   const database: OpenTarget = options.database
     ? { target: options.database, close: () => Promise.resolve() }
-    : await openTarget(config, dataDir, log, clock);
+    : await openTarget(config, dataDir, { log, clock, openFolders });
   opening.defer(database.close);
   const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => prepareDatabase(database.target));
   const target = asApplication(database.target);

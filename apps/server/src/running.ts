@@ -4,6 +4,7 @@ import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
 import { isRunning, processStart } from '@svc/process-lock';
 import { z } from 'zod';
+import { giveToPlatform } from './root/user.ts';
 import { instanceHeader } from './features/health/index.ts';
 
 const record = z.object({
@@ -51,7 +52,9 @@ export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' 
   const name = read(join(dataDir, first)) ? `running.${pid}.json` : first;
   const text = `${JSON.stringify({ ...about, pid, started: processStart(pid) ?? '' }, undefined, 2)}\n`;
   const file = join(dataDir, name);
-  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx' });
+  giveToPlatform(`${file}.new`);
   renameSync(`${file}.new`, file);
   return () => {
     // Another process may have taken the name since.

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, systemEnvironment } from './config.ts';
 import { readRegistry } from './features/providers/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
@@ -18,7 +18,9 @@ import { createLog, type Log } from './kernel/base/log.ts';
 import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
-import { type Supervised, superviseSandboxd } from './sandboxd.ts';
+import { connectHelper } from './root/helper.client.ts';
+import { prepareSandboxd } from './sandboxd.ts';
+import { type Supervised, superviseSandboxd } from './sandboxd.supervise.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
 export type Part = 'all' | 'gateway' | 'worker' | 'sandboxd';
@@ -55,7 +57,8 @@ export async function up(
   };
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
-  const opened = await openKernel(config, log, { ended });
+  const helper = await connectHelper();
+  const opened = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
   running.defer(opened.close);
   const kernel = opened.value;
   let node: Supervised | undefined;
@@ -74,7 +77,10 @@ export async function up(
   probed = await listenForMetrics(kernel, part, log);
   // A node that the settings name is run by somebody else; without Linux none can run.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
-  if (isOurs) node = superviseSandboxd(kernel, options);
+  if (isOurs)
+    node =
+      helper?.startNode() ??
+      superviseSandboxd(prepareSandboxd(config, kernel.dataDir, options), { ...kernel, env: systemEnvironment() });
   if (role.works) await kernel.jobs.start(app.jobs, { ...kernel, sql: kernel.background });
   else log.info('what is due by the clock is done by another process: svc up --only worker');
   running.defer(
@@ -102,7 +108,11 @@ async function runNode(
 ): Promise<void> {
   const dataDir = makeDataDir(config);
   const forget = writeRunning(dataDir, { part: 'sandboxd', ...aboutOf(config), instance_id: randomUUID() });
-  const node = superviseSandboxd({ config, dataDir, clock: systemClock, log }, options);
+  const node = superviseSandboxd(prepareSandboxd(config, dataDir, options), {
+    clock: systemClock,
+    log,
+    env: systemEnvironment(),
+  });
   await options.stopped;
   await node.stop();
   forget();

@@ -2,13 +2,13 @@ import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, r
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { enterableByAll } from './datadir.ts';
-import type { DatabaseUser } from './user.ts';
+import type { PlatformUser } from '../root/user.ts';
 
 /**
  * Folder of the Postgres binaries of this platform (`bin/`, `lib/`, `share/`), from its registry package. They are copied
  * into the folder `copies` where the database's user could not reach them, or where the package cannot be completed.
  */
-export async function postgresBinaries(copies: string, user: DatabaseUser | undefined): Promise<string> {
+export async function postgresBinaries(copies: string, user: PlatformUser | undefined): Promise<string> {
   const { folder, version } = installedPackage();
   if ((!user || enterableByAll(folder)) && complete(folder)) return folder;
   const copy = join(copies, `postgres-${version}`);

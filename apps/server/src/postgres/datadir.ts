@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
+import { giveToPlatform } from '../root/user.ts';
 import { readIfThere } from './lock.ts';
 
 /** Root of the clone or installed package: the parent of `apps/`. */
@@ -54,7 +55,9 @@ export function findDataDir({ dataDir, databaseUrl }: DataDirSettings): string {
 export function openDataDir(settings: DataDirSettings): string {
   const dataDir = findDataDir(settings);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  chmodSync(dataDir, modeOf(dataDir, settings.databaseUrl === undefined));
+  // One of a platform that was started as root stays root's, and has its mode.
+  if (statSync(dataDir).uid === process.getuid?.())
+    chmodSync(dataDir, modeOf(dataDir, settings.databaseUrl === undefined));
   return dataDir;
 }
 
@@ -93,6 +96,7 @@ export function repairModes(cluster: string): string[] {
 export function readOrCreateSecret(file: string, secret = randomBytes(32).toString('base64url')): string {
   const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   writeFileSync(temporary, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  giveToPlatform(temporary);
   try {
     linkSync(temporary, file);
   } catch (error) {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import {
+  accessSync,
   chmodSync,
-  chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -19,7 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { clustersDir, enterableByAll, repairModes, systemDataDir } from './datadir.ts';
-import { type DatabaseUser, databaseUser } from './user.ts';
+import { type PlatformUser, platformUser } from '../root/user.ts';
 import { isAlive, readIfThere, withFileLock } from './lock.ts';
 import { postgresBinaries } from './binaries.ts';
 import { launch } from './launch.ts';
@@ -70,11 +71,21 @@ export async function ensurePostgres(dataDir: string): Promise<EmbeddedPostgres>
 export async function borrowPostgres(dataDir: string): Promise<EmbeddedPostgres | undefined> {
   const cluster = placeOfCluster(dataDir);
   if (!existsSync(join(cluster, 'PG_VERSION'))) return undefined;
-  return findRunning(dataDir) ?? locked(dataDir, () => start(dataDir, cluster, databaseUser()));
+  return findRunning(dataDir) ?? locked(dataDir, () => start(dataDir, cluster, platformUser()));
 }
 
 /** Opens the folders above the cluster to the database's user again; answers those that were closed. */
 export const repairFolders = (dataDir: string): string[] => repairModes(placeOfCluster(dataDir));
+
+/** Whether this process, as the database's user, can no longer enter the folders above the cluster. */
+export function isClosed(dataDir: string): boolean {
+  try {
+    accessSync(placeOfCluster(dataDir));
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
 
 function locked(dataDir: string, work: () => Promise<EmbeddedPostgres>): Promise<EmbeddedPostgres> {
   return withFileLock(join(dataDir, 'start.lock'), lockTimeoutMs, work);
@@ -93,11 +104,22 @@ export function findRunning(dataDir: string): EmbeddedPostgres | undefined {
 export async function stopPostgres(postgres: EmbeddedPostgres): Promise<void> {
   if (isAlive(postgres.pid)) process.kill(postgres.pid, 'SIGINT');
   while (isAlive(postgres.pid)) await delay(10);
-  if (dirname(postgres.socketDir) === tmpdir()) rmSync(postgres.socketDir, { recursive: true, force: true });
+  const isOurs = /^svc-\w{6}$/.test(basename(postgres.socketDir));
+  if (isOurs && dirname(postgres.socketDir) === tmpdir()) rmSync(postgres.socketDir, { recursive: true, force: true });
+}
+
+/** Readies the place of a cluster and what runs it, as root, for a platform that goes on as `platformUser`; answers the place. */
+export async function prepareCluster(dataDir: string): Promise<string> {
+  const user = platformUser();
+  const cluster = placeCluster(dataDir, user);
+  ownCluster(dataDir, cluster);
+  await binariesFor(dataDir, cluster, user);
+  repairModes(cluster);
+  return cluster;
 }
 
 async function create(dataDir: string): Promise<EmbeddedPostgres> {
-  const user = databaseUser();
+  const user = platformUser();
   const cluster = placeCluster(dataDir, user);
   ownCluster(dataDir, cluster);
   if (!existsSync(cluster)) await createCluster(await binariesFor(dataDir, cluster, user), cluster, user);
@@ -105,10 +127,10 @@ async function create(dataDir: string): Promise<EmbeddedPostgres> {
   return start(dataDir, cluster, user);
 }
 
-const binariesFor = (dataDir: string, cluster: string, user: DatabaseUser | undefined): Promise<string> =>
+const binariesFor = (dataDir: string, cluster: string, user: PlatformUser | undefined): Promise<string> =>
   postgresBinaries(dirname(cluster) === dataDir ? dataDir : systemDataDir, user);
 
-async function start(dataDir: string, cluster: string, user: DatabaseUser | undefined): Promise<EmbeddedPostgres> {
+async function start(dataDir: string, cluster: string, user: PlatformUser | undefined): Promise<EmbeddedPostgres> {
   const running = findRunning(dataDir);
   if (running) return running;
   const home = dirname(cluster);
@@ -124,7 +146,7 @@ async function start(dataDir: string, cluster: string, user: DatabaseUser | unde
  * Answers the cluster's real place. As root, a data directory below a folder that others cannot enter (one made by
  * `mktemp -d`, a home) keeps its cluster in a folder of its own under `/var/lib/svc`, and a link to it.
  */
-function placeCluster(dataDir: string, user: DatabaseUser | undefined): string {
+function placeCluster(dataDir: string, user: PlatformUser | undefined): string {
   const link = clusterDir(dataDir);
   if (lstatSync(link, { throwIfNoEntry: false })) return placeOfCluster(dataDir);
   if (!user || enterableByAll(dataDir)) return link;
@@ -153,21 +175,32 @@ function ownCluster(dataDir: string, cluster: string): void {
       `${dataDir} is a copy of ${owner}: the database of both is ${home}; copy that too, and link to the copy`,
     );
   }
-  if (owner !== dataDir) writeFileSync(note, `${dataDir}\n`);
+  if (owner === dataDir) return;
+  // Never through a link that somebody put there.
+  rmSync(note, { force: true });
+  writeFileSync(note, `${dataDir}\n`, { flag: 'wx' });
 }
 
-/** Where the cluster of a data directory is, or would be: its link is followed. */
+/**
+ * Where the cluster of a data directory is, or would be: its link is followed. For root only one that root made: what it gives
+ * to the database's user, and opens to others, must not be that user's choice.
+ */
 function placeOfCluster(dataDir: string): string {
   const link = clusterDir(dataDir);
-  return lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(link) : link;
+  const found = lstatSync(link, { throwIfNoEntry: false });
+  if (!found?.isSymbolicLink()) return link;
+  if (process.getuid?.() === 0 && found.uid !== 0) {
+    throw new Error(`${link} is a link that root did not make; if it is right: chown -h root ${link}`);
+  }
+  return readlinkSync(link);
 }
 
 /** initdb beside the final place, then a rename: a crash half-way leaves no cluster that looks whole. */
-async function createCluster(binaries: string, cluster: string, user: DatabaseUser | undefined): Promise<void> {
+async function createCluster(binaries: string, cluster: string, user: PlatformUser | undefined): Promise<void> {
   const unfinished = `${cluster}.new`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
-  if (user) chownSync(unfinished, user.uid, user.gid);
+  if (user) lchownSync(unfinished, user.uid, user.gid);
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   await promisify(execFile)(
     join(binaries, 'bin/initdb'),
@@ -210,10 +243,11 @@ function runsIn(pid: number, cluster: string): boolean {
   }
 }
 
-function makeSocketDir(home: string, user: DatabaseUser | undefined): string {
+function makeSocketDir(home: string, user: PlatformUser | undefined): string {
   const inside = join(home, 'run');
   const socketDir = Buffer.byteLength(inside) <= longestSocketDir ? inside : mkdtempSync(join(tmpdir(), 'svc-'));
   mkdirSync(socketDir, { recursive: true, mode: 0o700 });
-  if (user) chownSync(socketDir, user.uid, user.gid);
+  // Never what a link of that user's leads to.
+  if (user) lchownSync(socketDir, user.uid, user.gid);
   return socketDir;
 }

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fchownSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DatabaseUser } from './user.ts';
+import type { PlatformUser } from '../root/user.ts';
 
 /** How the server is started. */
 interface Launching {
   binary: string;
   options: readonly string[];
-  user: DatabaseUser | undefined;
+  user: PlatformUser | undefined;
   /** Its output; appended to. */
   logFile: string;
 }
@@ -70,7 +70,10 @@ async function end(child: ChildProcess): Promise<void> {
 
 /** Starts the server in a session of its own: it outlives this process, and a Ctrl-C in the terminal is not for it. */
 function spawnServer({ binary, options, user, logFile }: Launching) {
-  const log = openSync(logFile, 'a', 0o600);
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  // The platform's user owns it, and could have put a link to a file of root in its place.
+  const log = openSync(logFile, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  if (user) fchownSync(log, user.uid, user.gid);
   const stdio: StdioOptions = ['ignore', log, log];
   const child = spawn(binary, options, { ...user, detached: true, stdio, env: { PATH: '/usr/bin:/bin' } });
   closeSync(log);

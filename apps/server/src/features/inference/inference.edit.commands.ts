@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, lchownSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { objectOf, objectsOf, type Value } from '@svc/inference';
 import { CommandError } from '../../kernel/base/errors.ts';
 import { type ProvidersPlace, providersPath } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';
+import { isAdopted, mayRead, platformUser } from '../../root/user.ts';
 import { type Lane, PriceBook, parseRegistry, writeWhole } from '../providers/index.ts';
 import { headersFor } from './inference.attempt.ts';
 import { findUses, localKinds, modelsOf } from './inference.commands.ts';
@@ -36,8 +37,10 @@ export async function addProvider(place: ProvidersPlace, kind: string, given: Ne
   }
   const uses = await tried(parsedLane(lane, models));
   const aliases = aliasesOf(before);
-  const said = join(aliases, id, uses);
-  write(place, { ...before, lanes: [...lanes, { ...lane, models }], aliases });
+  const said = joinAliases(aliases, id, uses);
+  const copied = given.keyFile === undefined ? undefined : copyForPlatform(place.dataDir, id, resolve(given.keyFile));
+  const kept = { ...lane, ...(copied !== undefined && { api_key_file: copied }) };
+  write(place, { ...before, lanes: [...lanes, { ...kept, models }], aliases });
   const unpriced = lane['free'] === true ? '' : unpricedOf(place.dataDir, models);
   return {
     file: providersPath(place),
@@ -45,6 +48,7 @@ export async function addProvider(place: ProvidersPlace, kind: string, given: Ne
     models: models.join(', '),
     aliases: said.join('; '),
     ...(uses.chat === undefined && { chat: `none of its models answered one (${uses.why})` }),
+    ...(copied !== undefined && { key: `copied to ${copied}: the user that the platform runs as cannot read it` }),
     ...(unpriced !== '' && { unpriced: `${unpriced}: keys with a spend cap are refused these` }),
     next: './svc providers check',
   };
@@ -66,6 +70,20 @@ function laneOf(id: string, kind: string, given: NewProvider): Value {
   };
 }
 
+/** Copies a key that only root can read for a platform that runs as another user; undefined where that is not needed. */
+function copyForPlatform(dataDir: string, id: string, file: string): string | undefined {
+  const user = platformUser();
+  const folder = statSync(dataDir, { throwIfNoEntry: false });
+  if (!user || !folder || !isAdopted(folder) || mayRead(user, file)) return undefined;
+  // In the data dir itself, which is root's: in a folder of that user's, root would write where the user wants.
+  const copy = join(dataDir, `lane-${encodeURIComponent(id)}.key`);
+  const unfinished = `${copy}.${process.pid}`;
+  writeFileSync(unfinished, readFileSync(file), { mode: 0o600, flag: 'wx' });
+  lchownSync(unfinished, user.uid, user.gid);
+  renameSync(unfinished, copy);
+  return copy;
+}
+
 const parsedLane = (lane: Value, models: readonly string[]): Lane =>
   parseRegistry(JSON.stringify({ lanes: [{ ...lane, models }] })).lanes[0] as Lane;
 
@@ -79,7 +97,7 @@ async function tried(lane: Lane): ReturnType<typeof findUses> {
 }
 
 /** Adds what a lane is for to the aliases; says what it did. */
-function join(
+function joinAliases(
   aliases: Aliases,
   id: string,
   { chat, vectors }: { chat?: string | undefined; vectors?: string | undefined },

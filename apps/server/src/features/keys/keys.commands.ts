@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readNamedFile } from '../../config.handed.ts';
 import { scopeNames, type ToolLevel, toolLevels } from '@svc/contract';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
@@ -122,7 +123,7 @@ async function findKey(admin: Admin, word: string | undefined, textFile: string 
 async function findByText(admin: Admin, place: string | 0) {
   let text: string;
   try {
-    text = readFileSync(place, 'utf8').trim();
+    text = (typeof place === 'string' ? readNamedFile(place) : readFileSync(place)).toString().trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandError(`cannot read the key from ${place === 0 ? 'standard input' : place}: ${code ?? 'unknown'}`);

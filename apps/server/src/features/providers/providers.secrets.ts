@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { readNamedFile } from '../../config.handed.ts';
 import { environmentValue } from '../../config.ts';
 import type { Clock } from '../../kernel/base/clock.ts';
+import { changeOf } from '../../kernel/outside/providers.ts';
 
 /** Where a lane's key comes from. */
 interface KeySource {
@@ -68,9 +69,9 @@ export class LaneKey {
     }
     if (!isAbsolute(file)) throw new Error(`api_key_file: ${file} is no absolute path`);
     try {
-      const { mtimeMs } = statSync(file);
-      if (mtimeMs !== this.#changedAt) this.last = readFileSync(file, 'utf8').trim();
-      this.#changedAt = mtimeMs;
+      const changedAt = changeOf(file);
+      if (changedAt !== this.#changedAt) this.last = readNamedFile(file).toString().trim();
+      this.#changedAt = changedAt;
     } catch (error) {
       throw new Error(`api_key_file: ${(error as NodeJS.ErrnoException).code ?? 'cannot be read'}`, { cause: error });
     }

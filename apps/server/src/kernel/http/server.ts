@@ -1,11 +1,11 @@
 import { UnreadAnswers } from './unread.ts';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import { readNamedFile } from '../../config.handed.ts';
 import { ConfigError } from '../../config.ts';
 import { Bodies } from './bodies.ts';
 import { ApiError, badRequest, toApiError } from '../base/errors.ts';
@@ -96,7 +96,7 @@ const pemsOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) =>
 
 function readPem(setting: string, file: string): Buffer {
   try {
-    return readFileSync(file);
+    return readNamedFile(file);
   } catch {
     throw new ConfigError(`${setting}: cannot read ${file}`);
   }

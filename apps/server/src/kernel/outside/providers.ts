@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readNamedFile } from '../../config.handed.ts';
 import type { Config } from '../../config.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -17,12 +18,25 @@ export const providersPath = ({ config, dataDir }: ProvidersPlace): string =>
 /** The file's text; undefined when no setting names a file and the default one does not exist. Throws when it cannot be read. */
 export function readProvidersText(place: ProvidersPlace): string | undefined {
   try {
-    return readFileSync(providersPath(place), 'utf8');
+    return readNamedFile(providersPath(place)).toString();
   } catch (error) {
     if (place.config.providersFile === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT')
       return undefined;
     throw error;
   }
+}
+
+/** The key files that a providers file names; none when it cannot be read. */
+export function namedKeyFiles(path: string): string[] {
+  const found: string[] = [];
+  try {
+    JSON.parse(readNamedFile(path).toString(), (name, value: unknown) => {
+      if (name === 'api_key_file' && typeof value === 'string') found.push(value);
+    });
+  } catch {
+    // A start says what is wrong with it.
+  }
+  return found;
 }
 
 const lookEveryMs = 5_000;

@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { findDataDir, makeDataDir } from './postgres/datadir.ts';
+import { findRunningProcesses } from './running.ts';
+import { notedImagesDir } from './root/adopt.ts';
+import { isAdopted } from './root/user.ts';
+import { imagesDirOf, nodeFlags, sandboxdProgram } from './sandboxd.ts';
+
+/** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */
+export async function imagesCommand(config: Config, words: readonly string[], json: boolean): Promise<number> {
+  // Only what brings an image may make the data dir: `list` changes nothing.
+  const dataDir = ['build', 'import'].includes(words[0] ?? '') ? makeDataDir(config) : findDataDir(config);
+  const running = findRunningProcesses(dataDir).find(({ images_dir }) => images_dir !== undefined);
+  // Root does not believe what the platform's user wrote.
+  const used = running && (isAdopted(statSync(dataDir)) ? notedImagesDir(dataDir) : running.images_dir);
+  const dir = config.sandboxes.imagesDir ?? used ?? imagesDirOf(config, join(dataDir, 'sandboxd'));
+  const args = [...nodeFlags, sandboxdProgram, 'images', ...words];
+  if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));
+  const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
