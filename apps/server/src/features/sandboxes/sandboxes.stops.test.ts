@@ -38,6 +38,9 @@ describe('the end of a gateway', () => {
       assert.equal(answer.headers.get('x-should-retry'), 'false');
     }
     await closed;
+    // The node hears a moment later that nobody waits for them any more.
+    for (const { id } of [long, cell])
+      await until(async () => (await t.call('POST', `/v1/sandboxes/${id}/exec`, { shell: 'true' })).status === 200);
     assert.equal((await t.exec(long, 'pgrep -f "sleep 778[8]"')).stdout, '');
     const next = await t.cell(cell, 'kept');
     assert.deepEqual([next.result, next.kernel_restarted], ['1', false]);

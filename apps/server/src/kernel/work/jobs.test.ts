@@ -94,25 +94,26 @@ describe('jobs', () => {
 
   test('one that fails is tried again after 1, 2 and 4 s, as often as it says, then at its next slot', async () => {
     await using t = await openTimetable();
-    const tries: number[] = [];
-    const run = () => Promise.reject(new Error(`on purpose ${tries.push(t.clock.now())}`));
+    // The clock is turned while tries are under way too, so each says what it was due by.
+    const tries: { due: number; began: number; failed: number }[] = [];
+    const run = async (): Promise<never> => {
+      const began = t.clock.now();
+      const row = await t.row('test.flaky');
+      const due = Date.parse(String(row?.['due_at']));
+      tries.push({ due, began, failed: t.clock.now() });
+      throw new Error(`on purpose ${tries.length}`);
+    };
     await t.start({ name: 'test.flaky', cron: '*/2 * * * *', retries: 3, run });
-    // The clock stands while one runs; a look that began before a turn may see the instant of one turn ago.
-    const stepMs = 250;
-    const turn = (count: number, ms: number): Promise<void> =>
-      until(async () => {
-        if (tries.length === count) return true;
-        if ((await t.row('test.flaky'))?.['leased'] === false) t.clock.advance(ms);
-        return false;
-      });
-    await turn(1, 10_000);
-    await turn(4, stepMs);
-    await turn(5, 10_000);
-    const [first = 0, ...gaps] = tries.map((at, index) => at - (tries[index - 1] ?? noon));
-    assert.ok(first >= 2 * minuteMs);
-    for (const [index, least] of [1_000, 2_000, 4_000].entries())
-      assert.ok((gaps[index] ?? 0) >= least - stepMs, gaps.join());
-    assert.ok((tries[4] ?? 0) >= noon + 4 * minuteMs);
+    await turnUntil(t.clock, () => tries.length === 5);
+    const first = tries[0]?.due ?? 0;
+    assert.equal(first, noon + 2 * minuteMs);
+    for (const { due, began } of tries) assert.ok(began >= due);
+    for (const [at, backoffMs] of [1_000, 2_000, 4_000].entries()) {
+      const [failing, next] = tries.slice(at, at + 2) as [(typeof tries)[0], (typeof tries)[0]];
+      assert.ok(next.due >= failing.due + backoffMs && next.due <= failing.failed + backoffMs, JSON.stringify(tries));
+    }
+    const last = tries[4]?.due ?? 0;
+    assert.ok(last > first && last % (2 * minuteMs) === 0, JSON.stringify(tries));
     assert.deepEqual(t.lines.map(({ level, msg }) => `${level} ${msg}`).slice(0, 4), [
       ...Array.from({ length: 3 }, () => '40 a job failed; it is retried'),
       '50 a job failed',
