@@ -1,4 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
+import { messageKind } from '../../kernel/peers/gateways.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
@@ -27,7 +28,8 @@ export interface HostStream {
 }
 
 const renewEveryMs = 15_000;
-const replaced = 'hosts.replaced';
+/** A newer stream of the device was opened elsewhere. */
+const replaced = messageKind<{ id: string; epoch: number }>('hosts.replaced');
 
 /** The host streams of this gateway and their presence rows. */
 export class Presence {
@@ -44,8 +46,7 @@ export class Presence {
 
   /** Renews presence and listens to the other gateways. */
   start(): void {
-    this.#kernel.gateways.onMessage(replaced, (payload) => {
-      const { id, epoch } = payload as { id: string; epoch: number };
+    this.#kernel.gateways.onMessage(replaced, ({ id, epoch }) => {
       const older = this.#hosts.get(id);
       if (older && older.epoch < epoch) older.stream.end();
     });

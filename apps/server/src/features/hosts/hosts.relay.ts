@@ -1,5 +1,6 @@
 import { hash, randomUUID, webcrypto } from 'node:crypto';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { messageKind } from '../../kernel/peers/gateways.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
 import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
@@ -44,12 +45,16 @@ const lateMs = 5 * 60_000;
 const mostFinished = 10_000;
 const checkCarriersMs = 2_000;
 const drainStepMs = 20;
-const message = {
-  carry: 'hosts.carry',
-  refused: 'hosts.refused',
-  result: 'hosts.result',
-  done: 'hosts.done',
-  lost: 'hosts.lost',
+
+/** Messages between the gateway of a caller and the one that holds the stream of its host. */
+const messages = {
+  carry: messageKind<{ req_id: string; timeout_ms: number }>('hosts.carry'),
+  refused: messageKind<{ req_id: string; kind: 'busy' | 'offline' }>('hosts.refused'),
+  result: messageKind<{ req_id: string }>('hosts.result'),
+  /** The call is over. */
+  done: messageKind<Done>('hosts.done'),
+  /** The stream is gone. */
+  lost: messageKind<{ req_id: string }>('hosts.lost'),
 };
 
 interface Pending {
@@ -99,14 +104,11 @@ export class Relay {
   start(): void {
     const { gateways } = this.#kernel;
     this.#presence.onLost((host) => this.#onLost(host));
-    gateways.onMessage(message.carry, (payload) => this.#onCarry(payload as { req_id: string; timeout_ms: number }));
-    gateways.onMessage(message.result, (payload) => this.#onResult((payload as { req_id: string }).req_id));
-    gateways.onMessage(message.done, (payload) => this.#onDone(payload as Done));
-    gateways.onMessage(message.lost, (payload) => this.#lose((payload as { req_id: string }).req_id));
-    gateways.onMessage(message.refused, (payload) => {
-      const { req_id: reqId, kind } = payload as { req_id: string; kind: 'busy' | 'offline' };
-      this.#finish(reqId, { kind });
-    });
+    gateways.onMessage(messages.carry, (call) => this.#onCarry(call));
+    gateways.onMessage(messages.result, ({ req_id: reqId }) => this.#onResult(reqId));
+    gateways.onMessage(messages.done, (done) => this.#onDone(done));
+    gateways.onMessage(messages.lost, ({ req_id: reqId }) => this.#lose(reqId));
+    gateways.onMessage(messages.refused, ({ req_id: reqId, kind }) => this.#finish(reqId, { kind }));
     const work = () => this.#checkCarriers();
     this.#checking = startLoop(this.#kernel, { name: 'hosts.carriers', everyMs: checkCarriersMs, work });
   }
@@ -166,7 +168,7 @@ export class Relay {
     const stored = await storeResult(sql, posted, JSON.stringify(result));
     if (stored && !stored.late) {
       if (waiting) this.#finish(reqId, { kind: 'result', result });
-      else await gateways.send(sql, stored.originId, message.result, { req_id: reqId });
+      else await gateways.send(sql, stored.originId, messages.result, { req_id: reqId });
     }
     return stored !== undefined;
   }
@@ -206,7 +208,7 @@ export class Relay {
       const row = { reqId, accountId, deviceId, originId: gateways.id, carrierId, lifetimeMs };
       await insertCall(sql, { ...row, frame: here ? null : frame });
     }
-    if (!here) await gateways.send(sql, carrierId, message.carry, { req_id: reqId, timeout_ms: timeoutMs });
+    if (!here) await gateways.send(sql, carrierId, messages.carry, { req_id: reqId, timeout_ms: timeoutMs });
     else if (this.#pending.has(reqId)) {
       const host = this.#presence.local(accountId, deviceId);
       const refusal = host ? this.#carry(host, { reqId, originId: gateways.id, frame, timeoutMs }) : 'offline';
@@ -246,7 +248,7 @@ export class Relay {
     if (call.carrierId === gateways.id) this.#onDone(done);
     else {
       gateways
-        .send(sql, call.carrierId, message.done, done)
+        .send(sql, call.carrierId, messages.done, done)
         .catch((err: unknown) => log.warn({ err }, 'the end of a call was not passed on'));
     }
   }
@@ -259,7 +261,7 @@ export class Relay {
     const { account_id: accountId, device_id: deviceId, origin_id: originId, frame } = taken;
     const host = this.#presence.local(accountId, deviceId);
     const refusal = host ? this.#carry(host, { reqId, originId, frame, timeoutMs }) : 'offline';
-    if (refusal) await gateways.send(sql, originId, message.refused, { req_id: reqId, kind: refusal });
+    if (refusal) await gateways.send(sql, originId, messages.refused, { req_id: reqId, kind: refusal });
   }
 
   async #onResult(reqId: string): Promise<void> {
@@ -284,7 +286,7 @@ export class Relay {
       if (originId === gateways.id) this.#lose(reqId);
       else {
         gateways
-          .send(sql, originId, message.lost, { req_id: reqId })
+          .send(sql, originId, messages.lost, { req_id: reqId })
           .catch((err: unknown) => log.warn({ err }, 'the loss of a stream was not passed on'));
       }
     }

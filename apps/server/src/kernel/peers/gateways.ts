@@ -16,6 +16,20 @@ const deathSlackMs = 1_000;
 const announceTimeoutMs = 1_000;
 const joined = 'gateways.joined';
 
+/** A kind of message from gateway to gateway, and what it carries. */
+interface MessageKind<M> {
+  readonly type: string;
+  /** Stands for `M` in types; never set. */
+  readonly carries?: M;
+}
+
+/** Names a kind of message: sender and receiver use the same value, so they agree on what it carries. */
+export const messageKind = <M>(type: string): MessageKind<M> => ({ type });
+
+/** Comes back to who sent it. */
+const echo = messageKind<null>('echo');
+const acknowledged = messageKind<{ nonce: string; from: string }>('ack');
+
 interface Message {
   type: string;
   payload: unknown;
@@ -182,18 +196,18 @@ export class Gateways {
       const { nonce, replyTo, payload } = message as Announcement;
       if (replyTo === this.id) return;
       handler(payload);
-      await this.send(sql, replyTo, 'ack', { nonce, from: this.id });
+      await this.send(sql, replyTo, acknowledged, { nonce, from: this.id });
     });
   }
 
   /** Sends to one gateway. */
-  send(db: Db, gatewayId: string, type: string, payload: unknown): Promise<void> {
+  send<M>(db: Db, gatewayId: string, { type }: MessageKind<M>, payload: M): Promise<void> {
     return this.#resources.bus.publish(db, `gateway.${gatewayId}`, { type, payload } satisfies Message);
   }
 
-  /** Handles what is sent to this gateway under `type`. */
-  onMessage(type: string, handler: (payload: unknown) => void | Promise<void>): void {
-    this.#handlers.set(type, handler);
+  /** Handles messages of this kind to this gateway. */
+  onMessage<M>({ type }: MessageKind<M>, handler: (payload: M) => void | Promise<void>): void {
+    this.#handlers.set(type, (payload) => handler(payload as M));
   }
 
   /** Gives the lease up. */
@@ -218,14 +232,11 @@ export class Gateways {
       // Much may have happened meanwhile: checks that this process still belongs to the installation.
       if (this.#provenAt > -Infinity) this.#renewOnce();
     });
-    this.onMessage('echo', () => {
+    this.onMessage(echo, () => {
       if (clock.monotonic() - this.#lastEcho >= echoLimitMs) this.#onMissed();
       this.#lastEcho = clock.monotonic();
     });
-    this.onMessage('ack', (payload) => {
-      const { nonce, from } = payload as { nonce: string; from: string };
-      this.#waiting.get(nonce)?.(from);
-    });
+    this.onMessage(acknowledged, ({ nonce, from }) => this.#waiting.get(nonce)?.(from));
     await bus.subscribe(`gateway.${this.id}`, (message) => {
       const { type, payload } = message as Message;
       return this.#handlers.get(type)?.(payload);
@@ -280,7 +291,7 @@ export class Gateways {
     const lived = Math.min(...died.map(({ silent_ms }) => silent_ms)) - renewEveryMs - deathSlackMs;
     if (died.length > 0) this.#onLost(clock.monotonic() - lived);
     if (await takeMissed(sql, this.id)) this.#onMissed();
-    await this.send(sql, this.id, 'echo', null);
+    await this.send(sql, this.id, echo, null);
   }
 }
 
