@@ -31,6 +31,14 @@ const cacheBytes = 16 * 1024 * 1024;
 const dayMs = 86_400_000;
 const oldestMs = { day: dayMs, week: 7 * dayMs, month: 31 * dayMs, year: 366 * dayMs };
 
+/** A question as it is answered: everything after this looks at no other spelling of it. */
+interface Question extends SearchQuestion {
+  readonly intent: Intent;
+  readonly words: ReturnType<typeof queryWords>;
+  /** Results that were asked for. */
+  readonly enough: number;
+}
+
 /** The answers of the sources. */
 interface Named {
   readonly rankings: Ranking[];
@@ -64,9 +72,9 @@ export class Search {
     const took = (): number => Math.round(this.#kernel.clock.monotonic() - began);
     const judgement = await this.#rules.for(searcher.accountId);
     if (judgement.refusesAll('search')) throw new ApiError('forbidden', 'a rule forbids every page; ask the operator');
-    const intent = intentOf(asked.query);
     const question = questionOf(asked, searcher);
-    const key = keyOf(question, intent, judgement, asked.limit);
+    const { intent, enough } = question;
+    const key = keyOf(question, judgement);
     const known = this.#cache.get(key);
     if (known) return { ...known, cached: true, took_ms: took() };
 
@@ -74,16 +82,16 @@ export class Search {
     const named = await this.#ask(sources, question, searcher.signal);
     const candidates = fuse(named.rankings)
       .filter(({ url }) => isAllowed(new URL(url), question, judgement))
-      .slice(0, Math.min(mostTried, asked.limit * 3));
+      .slice(0, Math.min(mostTried, enough * 3));
     if (named.isEveryRemoteDown && candidates.length === 0) {
       throw new ApiError('search_unavailable', 'every search source is down; try again in a minute', {
         headers: { 'retry-after': '60' },
       });
     }
-    const verification = await this.#verify(candidates, { asked, question, judgement, intent, began }, searcher.signal);
+    const verification = await this.#verify(candidates, { question, judgement, began }, searcher.signal);
     const { results, rerank, isSkipped } = this.#ranked(verification.pages, began);
     const degraded = [...named.degraded, ...codesOf(verification, isSkipped)].sort();
-    const found = results.slice(0, asked.limit).map(({ url, title, snippet, age, source, proof }) => ({
+    const found = results.slice(0, enough).map(({ url, title, snippet, age, source, proof }) => ({
       title,
       url,
       snippet,
@@ -109,7 +117,7 @@ export class Search {
   }
 
   /** Asks every source at once; what has not answered in its time is late. */
-  async #ask(sources: readonly Source[], question: SearchQuestion, caller: AbortSignal): Promise<Named> {
+  async #ask(sources: readonly Source[], question: Question, caller: AbortSignal): Promise<Named> {
     const { clock, log } = this.#kernel;
     const late = new AbortController();
     const cancel = clock.after(sourcesMs, () => late.abort());
@@ -140,26 +148,21 @@ export class Search {
 
   #verify(
     candidates: readonly Fused[],
-    {
-      asked,
-      question,
-      judgement,
-      intent,
-      began,
-    }: { asked: Asked; question: SearchQuestion; judgement: Judgement; intent: Intent; began: number },
+    { question, judgement, began }: { question: Question; judgement: Judgement; began: number },
     signal: AbortSignal,
   ): Promise<Verification> {
     const { clock } = this.#kernel;
+    const { accountId, words, enough, intent, freshness } = question;
     return verify(this.#kernel, this.#pages, {
-      accountId: question.accountId,
+      accountId,
       candidates,
-      words: queryWords(asked.query),
-      enough: asked.limit,
+      words,
+      enough,
       maxAgeMs: heldMs[intent],
       judge: (url) => {
         if (!isAllowed(url, question, judgement)) throw new ApiError('forbidden', 'a rule forbids this page');
       },
-      isWanted: ({ url, age }) => isAllowed(new URL(url), question, judgement) && isFresh(age, asked.freshness, clock),
+      isWanted: ({ url, age }) => isAllowed(new URL(url), question, judgement) && isFresh(age, freshness, clock),
       deadline: began + answerMs - rerankMs,
       signal,
     });
@@ -175,11 +178,15 @@ export class Search {
   }
 }
 
-function questionOf(asked: Asked, { accountId }: Searcher): SearchQuestion {
-  const { query, lang, freshness, limit } = asked;
+function questionOf(asked: Asked, { accountId }: Searcher): Question {
+  const { lang, freshness, limit } = asked;
+  const query = asked.query.normalize('NFKC').replace(/\s+/g, ' ').trim();
   return {
     accountId,
-    query: query.normalize('NFKC').replace(/\s+/g, ' ').trim(),
+    query,
+    intent: intentOf(query),
+    words: queryWords(query),
+    enough: limit,
     lang: (lang ?? languageOf(query)).toLowerCase().split('-')[0] ?? 'en',
     domains: asked.domains.map(spelled),
     excludeDomains: asked.exclude_domains.map(spelled),
@@ -192,8 +199,8 @@ function questionOf(asked: Asked, { accountId }: Searcher): SearchQuestion {
 const spelled = (domain: string): string => URL.parse(`http://${domain}`)?.hostname ?? domain;
 
 /** One key for questions that have one answer. */
-function keyOf(question: SearchQuestion, intent: Intent, { version }: Judgement, limit: number): string {
-  const parts = { ...question, query: question.query.toLowerCase(), intent, version, limit };
+function keyOf(question: Question, { version }: Judgement): string {
+  const parts = { ...question, query: question.query.toLowerCase(), words: undefined, version };
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
