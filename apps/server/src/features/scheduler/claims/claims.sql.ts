@@ -2,7 +2,7 @@ import type { Db } from '../../../kernel/db/db.ts';
 import { fragmentOf, statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
 import type { Deal } from '../../../kernel/share/share.ts';
-import { fenceText } from '../scheduler.fence.ts';
+import { fencePattern, fenceText } from '../scheduler.fence.ts';
 import { runs } from '../scheduler.moves.ts';
 import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
@@ -221,7 +221,7 @@ export async function confirmEnd(db: Db, ended: EndedAttempt): Promise<RunRow | 
     update scheduler.runs as r set ending = null, ending_until = null, answers = array_append(r.answers, r.ending),
       log_tail = coalesce(${logTail}, r.log_tail),
       cost_micro_usd = greatest(r.cost_micro_usd, r.cost_before_micro_usd + coalesce(${costMicroUsd}::bigint, 0))
-    where r.id = ${id} and ${holderId === undefined ? db`split_part(r.ending, ':', 1) = ${String(attempt)}` : db`r.ending = ${fenceText({ attempt, holderId })}`}
+    where r.id = ${id} and ${holderId === undefined ? db`r.ending like ${fencePattern(attempt)}` : db`r.ending = ${fenceText({ attempt, holderId })}`}
     returning ${runColumns(db)}`;
   return row;
 }
