@@ -56,7 +56,7 @@ await bench('http', { seconds: 4, rounds: 5, connections: 32, rate: 2_000 }, asy
     say(`${what}: the same at ${options.rate} requests/s`);
     const paced = await compare(servers, path, { ...load, rate: options.rate }, options.rounds);
     rows.push(...rowsOf(`${what} at ${options.rate}/s`, paced));
-    targets.push(...targetsOf(what, full, paced, options.rate));
+    targets.push(...targetsOf(what, full));
   }
   return { rows, targets };
 });
@@ -109,19 +109,18 @@ function rowsOf(what: string, summaries: ReadonlyMap<string, Summary>): Row[] {
 
 type Summaries = ReadonlyMap<string, Summary>;
 
-function targetsOf(what: string, full: Summaries, paced: Summaries, rate: number): Target[] {
-  const beside = 'fastify';
-  const share = atLeast(
-    `${what}, requests/s : ${beside}'s`,
-    ratio(full, beside, (load) => load.perSecond),
-    what === '/health' ? 0.85 : 0.4,
-  );
-  if (what === '/health') return [share];
-  const p99 = (load: Load): number => load.p99;
+/** Beside Fastify with the same query where there is one: the query itself costs most of what bare Fastify can do. */
+function targetsOf(what: string, full: Summaries): Target[] {
+  const perSecond = (load: Load): number => load.perSecond;
+  if (what === '/health') return [atLeast(`${what}, requests/s : fastify's`, ratio(full, 'fastify', perSecond), 0.85)];
+  const beside = 'fastify + query';
   return [
-    share,
-    atMost(`${what}, p99 : ${beside}'s, both at their limit`, ratio(full, beside, p99), 2),
-    atMost(`${what}, p99 : ${beside}'s, both at ${rate}/s`, ratio(paced, beside, p99), 2),
+    atLeast(`${what}, requests/s : those of ${beside}`, ratio(full, beside, perSecond), 0.8),
+    atMost(
+      `${what}, p99 : that of ${beside}`,
+      ratio(full, beside, (load) => load.p99),
+      1.5,
+    ),
   ];
 }
 

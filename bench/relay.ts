@@ -56,12 +56,8 @@ await bench('relay', { seconds: 3, rounds: 3 }, async ({ seconds, rounds }, say)
   return {
     rows: levels.flatMap((level) => rowsOf(level, svc(level), summary(found.get(`nats ${level}`)))),
     targets: [
-      ...[1, 8].flatMap((level) => [
-        atMost(`p50 ms, ${level} in flight`, svc(level)['p50 ms'], 5),
-        atMost(`p99 ms, ${level} in flight`, svc(level)['p99 ms'], 30),
-      ]),
-      atLeast('calls/s, 8 in flight', svc(8)['calls/s'], 1_500),
-      atLeast('calls/s, 64 in flight', svc(64)['calls/s'], 1_500),
+      atMost('p50 ms, 8 in flight', svc(8)['p50 ms'], 1),
+      atLeast('calls/s, 64 in flight', svc(64)['calls/s'], 10_000),
     ],
   };
 });
