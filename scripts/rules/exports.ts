@@ -3,6 +3,7 @@ import { importsOf, isTest, type Source, type Violation } from './source.ts';
 const exported = /^export\s+(?:async\s+|abstract\s+)*(?:function\*?|const|class|interface|type|enum)\s+(\w+)/gm;
 const exportedType = /^export\s+(?:interface|type)\s+(\w+)/gm;
 const named = /(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'([^']+)'/g;
+const namedLater = /const\s+\{([^}]*)\}\s*=\s*await\s+import\('([^']+)'\)/g;
 
 /** The names that other files import from each file; `*` where all of it is taken. */
 function readersOf(sources: readonly Source[]): Map<string, Set<string>> {
@@ -11,7 +12,7 @@ function readersOf(sources: readonly Source[]): Map<string, Set<string>> {
   for (const source of sources) {
     const { path, text } = source;
     const taken = new Set<string>();
-    for (const [, names = '', specifier = ''] of text.matchAll(named)) {
+    for (const [, names = '', specifier = ''] of [...text.matchAll(named), ...text.matchAll(namedLater)]) {
       if (!specifier.startsWith('.')) continue;
       const target = new URL(specifier, `file:///${path}`).pathname.slice(1);
       taken.add(target);
@@ -21,10 +22,10 @@ function readersOf(sources: readonly Source[]): Map<string, Set<string>> {
           name
             .trim()
             .replace(/^type\s+/, '')
-            .split(/\s+as\s+/)[0] ?? '',
+            .split(/\s+as\s+|\s*:/)[0] ?? '',
         );
     }
-    // Whole modules: `import * as`, and dynamic ones.
+    // Whole modules: `import * as`, and dynamic ones without names.
     for (const { target } of importsOf(source)) if (target !== undefined && !taken.has(target)) note(target, '*');
   }
   return read;

@@ -55,7 +55,14 @@ describe('architecture rules', () => {
   });
 
   test('find process.env and the wall clock where they do not belong', () => {
-    for (const text of ['process.env.HOME', 'Date.now()', 'new Date()', 'setTimeout(f, 1)', 'performance.now()']) {
+    for (const text of [
+      'process.env.HOME',
+      'const { env } = process',
+      'Date.now()',
+      'new Date()',
+      'setTimeout(f, 1)',
+      'performance.now()',
+    ]) {
       assert.equal(checkGlobals(planted(`${server}/features/keys/x.ts`, text)).length, 1, text);
     }
   });
@@ -97,6 +104,9 @@ describe('architecture rules', () => {
     ]) {
       assert.equal(found(text), 0, text);
     }
+    const monitors = { table: 'heartbeats.monitors', states: ['up', 'down'] };
+    const set = planted(`${server}/features/heartbeats/x.ts`, "db`update heartbeats.monitors set status = 'down'`");
+    assert.equal(checkStates(set, [monitors]).length, 1);
   });
 
   test('what is generated into a README does not count towards its size', () => {
@@ -146,6 +156,8 @@ describe('architecture rules', () => {
     assert.equal(found('export const a = 1;'), 1);
     assert.equal(found('export const a = 1;', `import { a } from './0.ts';`), 0);
     assert.equal(found('export const a = 1;', `const { a } = await import('./0.ts');`), 0);
+    assert.equal(found('export const a = 1;', `const { b } = await import('./0.ts');`), 1);
+    assert.equal(found('export const a = 1;', `const all = await import('./0.ts');`), 0);
     const both = `import type { A } from './0.ts';\nimport type { A as B } from './1.ts';`;
     assert.equal(found('export interface A {}', 'export type A = 1;', both), 1);
   });

@@ -125,7 +125,7 @@ export function checkGlobals(sources: readonly Source[]): Violation[] {
   return sources.flatMap(({ path, text }) => {
     if (isTest(path) || !path.startsWith('apps/')) return [];
     const violations: Violation[] = [];
-    const environment = /process\.env\b|\bprocess\['env'\]/.exec(text);
+    const environment = /process\.env\b|\bprocess\['env'\]|\benv\b[^}=]*\}\s*=\s*process\b/.exec(text);
     if (environment && !/\/src\/config(?:\.handed)?\.ts$/.test(path)) {
       violations.push({ path, rule: 'process.env only in config.ts', found: environment[0] });
     }

@@ -7,13 +7,13 @@ export interface Stateful {
   states: readonly string[];
 }
 
-/** A state in the columns of a query (what a condition compares follows a `where`), and one in an object that is no type. */
-const stateInColumns = /\b(?:set|,)\s+(?:\w+\.)?state\s*=(?!=)\s*'[a-z_]+'|`\s*state\s*=\s*'[a-z_]+'\s*,/;
-const stateInObject = /\b(?:state|to):\s*(?:[^,;{}()|]*\?[^,;{}()|]*)?'([a-z_]+)'(?:\s+as\s+const)?(?!\s*[|;])/g;
+/** A state, which monitors call status, in the columns of a query (what a condition compares follows a `where`), and one in an object that is no type. */
+const stateInColumns = /\b(?:set|,)\s+(?:\w+\.)?stat(?:e|us)\s*=(?!=)\s*'[a-z_]+'|`\s*stat(?:e|us)\s*=\s*'[a-z_]+'\s*,/;
+const stateInObject = /\b(?:state|status|to):\s*(?:[^,;{}()|]*\?[^,;{}()|]*)?'([a-z_]+)'(?:\s+as\s+const)?(?!\s*[|;])/g;
 const insertion = /\binsert\s+into\s+([a-z_]+\.[a-z_]+)[^`]*/g;
 
 /** A list of states in a query: groups of states are named where the states are. */
-const listedStates = /\bstate\s+(?:not\s+)?in\s*\(\s*'[a-z_]+'\s*,/;
+const listedStates = /\bstat(?:e|us)\s+(?:not\s+)?in\s*\(\s*'[a-z_]+'\s*,/;
 
 /** The states of a machine are set by its moves (`*.moves.ts`), and queries ask for them by group. */
 export function checkStates(sources: readonly Source[], machines: readonly Stateful[]): Violation[] {
