@@ -24,7 +24,7 @@ type AfterCommit = () => unknown;
 type Transaction = Db & { [afterCommit]?: AfterCommit[] };
 
 /** Connection options that pool and bus share. */
-export function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
+function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
   // postgres.js gets one server: with several it tries for ever, without a pause, while none answers.
   if ('url' in target) {
     const { url } = splitTls(target.url);
@@ -35,7 +35,7 @@ export function connectionOptions(target: DatabaseTarget): [string, postgres.Opt
 }
 
 /** JSON text goes in as it is; objects are stringified. */
-export const jsonType = {
+const jsonType = {
   to: 114,
   from: [114, 3802],
   parse: (value: string) => JSON.parse(value) as unknown,
