@@ -3,7 +3,7 @@ import { closeSync, readFileSync } from 'node:fs';
 /** Names the descriptor that `Handed` is read from, in a process that goes on as another user. */
 export const handedVariable = 'SVC_HANDED';
 
-/** What a start as root hands to the platform, which goes on as another user (`root/start.ts`). */
+/** A start as root hands this to the platform, which goes on as another user (`root/start.ts`). */
 export interface Handed {
   /** Socket of the process that stays root. */
   helper: string;
@@ -13,7 +13,7 @@ export interface Handed {
 
 const { env } = process;
 const handed = takeHanded(env[handedVariable]);
-// What this process starts has no business with it.
+// Child processes must not see it.
 delete env[handedVariable];
 
 function takeHanded(descriptor: string | undefined): Handed | undefined {
@@ -26,7 +26,7 @@ function takeHanded(descriptor: string | undefined): Handed | undefined {
 /** Socket of the helper; undefined where nothing stayed root. */
 export const helperSocket = handed?.helper;
 
-/** What root read, here or before, by path. What a process reads for itself is not kept: a file that is gone is gone. */
+/** Files that root read, here or before, by path. A file that a process reads for itself is not kept: once deleted, it is gone. */
 const known = new Map(Object.entries(handed?.files ?? {}).map(([path, text]) => [path, Buffer.from(text, 'base64')]));
 
 /** Reads a file that the operator named. One that this process may not read is answered as it was when root read it. */

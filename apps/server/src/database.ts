@@ -84,7 +84,7 @@ export class NoDatabase extends CommandError {
   }
 }
 
-/** What keeps the server running. */
+/** Parts that keep the server running. */
 interface Supervising {
   clock: Clock;
   log: Log;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-/** What a Python program prints that has the agent's modules. */
+/** The output of a Python program that has the agent's modules. */
 function python(program: string): string {
   const words = ['-B', '-c', `import sys; sys.path.insert(0, sys.argv[1])\n${program}`, import.meta.dirname];
   return execFileSync('python3', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 });

@@ -41,7 +41,7 @@ async function shelves(t: TestContext): Promise<{ from: ImageShelf; to: ImageShe
   return { from, to: createImages({ dir, builder }), dir, file: join(place, 'image') };
 }
 
-/** What is in the directory of images, but for locks. */
+/** The entries of the directory of images, but for locks. */
 const kept = async (dir: string): Promise<string[]> =>
   (await readdir(dir).catch(() => [])).filter((name) => !name.endsWith('.lock'));
 

@@ -78,7 +78,7 @@ async function pack(rootfs: string, part: string): Promise<Unpacked> {
   return { digest: `sha256:${hash.digest('hex')}`, bytes };
 }
 
-/** What an archive says it is; nothing of that is checked yet. */
+/** The image that an archive claims to be; nothing of it is checked yet. */
 export async function readHeader(file: string): Promise<ArchiveHeader> {
   const input = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot read ${file}: ${error.code ?? 'unknown'}`);

@@ -26,7 +26,7 @@ export interface TarBuilder {
   ): Promise<void>;
 }
 
-/** What an unpacked image is. */
+/** An unpacked image. */
 export interface Unpacked {
   digest: string;
   bytes: number;

@@ -51,7 +51,7 @@ const pollMs = 500;
 const staleMs = 10_000;
 /** After a failure, callers hear its reason for so long before one of them starts anew. */
 const retryMs = 30_000;
-/** What a build takes on two cores, seconds; for Retry-After. */
+/** Seconds that a build takes on two cores; for Retry-After. */
 const typicalS = 180;
 
 const progressFile = z.object({ progress: z.number(), step: z.string() });
@@ -259,7 +259,7 @@ class Shelf {
         latest = progress;
         tell(progress);
       });
-      // What the builder needed on the way is no part of the image.
+      // Files that only the builder needed are no part of the image.
       await this.store.clean(place);
       const built_at = new Date(this.#now()).toISOString();
       return await this.store.commit(place, { template: name, ...unpacked, recipe: this.#hashes[name], built_at });
@@ -269,7 +269,7 @@ class Shelf {
     }
   }
 
-  /** What the process that builds it wrote last; undefined when none does. */
+  /** The last line of the process that builds it; undefined when none does. */
   #elsewhere(name: Template): Progress | undefined {
     const path = this.#path(name, 'progress');
     try {

@@ -25,7 +25,7 @@ const base = [
   words('python3 python3-numpy python3-pandas python3-matplotlib python3-openpyxl python3-docx'),
   words('python3-reportlab python3-pypdf python3-requests python3-ipython python3-pip python3-venv'),
   words('python3-bs4 python3-yaml'),
-  // What python-pptx stands on.
+  // Dependencies of python-pptx.
   words('python3-lxml python3-pil python3-xlsxwriter python3-typing-extensions'),
   // Each has the comma-below ș and ț of Romanian; Carlito and Liberation stand in for the fonts of office documents.
   words('fontconfig fonts-dejavu fonts-liberation fonts-crosextra-carlito'),

@@ -16,7 +16,7 @@ interface RuntimePin {
   path: string;
   debSha256: string;
   runscSha256: string;
-  /** What is changed in it. */
+  /** The change that is made in it. */
   patch?: RuntimePatch;
 }
 

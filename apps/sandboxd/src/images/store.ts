@@ -5,7 +5,7 @@ import { template } from '@svc/contract';
 import { z } from 'zod';
 import { run } from '../run.ts';
 
-/** What `image.json` says beside a root file system. */
+/** `image.json` beside a root file system. */
 const imageFile = z.object({
   template,
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),

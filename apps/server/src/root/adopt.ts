@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { clustersDir } from '../postgres/datadir.ts';
 import type { PlatformUser } from './user.ts';
 
-/** What the platform keeps in its data dir. Not `sandboxd`: that stays root's, as the node agent does. */
+/** Names that the platform keeps in its data dir. Not `sandboxd`: that stays root's, as the node agent does. */
 const ofThePlatform =
   /^(?:blobs|spool|run|postgres|postgres\.log|(?:owner|master)\.key.*|lane-.*\.key|running\..*json.*|start\.lock.*)$/;
 

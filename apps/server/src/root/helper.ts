@@ -8,7 +8,7 @@ import { repairFolders } from '../postgres/embedded.ts';
 import { type Supervised, superviseSandboxd } from '../sandboxd.supervise.ts';
 import { dataDirMode } from './adopt.ts';
 
-/** What a helper is for. What it runs is settled before the platform starts. */
+/** The duties of a helper, settled before the platform starts. */
 export interface Duties {
   /** The process that it serves. */
   platform: number;
@@ -21,7 +21,7 @@ export interface Duties {
   sandboxd: readonly string[] | undefined;
 }
 
-/** What the platform asks for, a line each. */
+/** Requests of the platform, a line each. */
 export type Request = 'node' | 'open' | 'end';
 
 const lookMs = 500;

@@ -2,7 +2,7 @@ import type { artifacts } from '../artifacts.ts';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
-/** What a person reads of the route of artifacts. */
+/** Descriptions and examples of the route of artifacts. */
 export const artifactsDocs = {
   download: {
     description:

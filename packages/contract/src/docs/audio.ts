@@ -10,7 +10,7 @@ const form = [
   '--EXAMPLE--\r\n',
 ].join('\r\n');
 
-/** What a person reads of the routes of audio. */
+/** Descriptions and examples of the routes of audio. */
 export const audioDocs = {
   transcriptions: {
     description: formDescription,

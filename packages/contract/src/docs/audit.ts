@@ -2,7 +2,7 @@ import type { audit } from '../audit.ts';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
-/** What a person reads of the route of the audit log. */
+/** Descriptions and examples of the route of the audit log. */
 export const auditDocs = {
   list: {
     description:

@@ -2,7 +2,7 @@ import type { chat } from '../chat.ts';
 import type { Docs } from './docs.ts';
 import { lanes } from './inference.ts';
 
-/** What a person reads of the route of chat completions. */
+/** Descriptions and examples of the route of chat completions. */
 export const chatDocs = {
   completions: {
     description: lanes,

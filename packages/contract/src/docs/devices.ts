@@ -11,7 +11,7 @@ const laptop: z.output<typeof device> = {
   last_seen: '2026-11-02T09:30:12.000Z',
 };
 
-/** What a person reads of the routes of devices. */
+/** Descriptions and examples of the routes of devices. */
 export const devicesDocs = {
   list: {
     description:

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { Route, RouteEvent, RouteFrame, RouteInput, RouteOutput } from '../route.ts';
 
-/** What is sent. A body of bytes stands as text. */
+/** The request. A body of bytes stands as text. */
 type Request<R extends Route> = R extends { takes: { kind: 'bytes' | 'anything' } }
   ? Omit<RouteInput<R>, 'body'> & { body?: string }
   : RouteInput<R>;
 
-/** What comes back, with the first success status of the route. */
+/** The answer, with the first success status of the route. */
 type Response<R extends Route> = R['answers'] extends { kind: 'nothing' }
   ? unknown
   : R['answers'] extends { kind: 'events' }
@@ -28,7 +28,7 @@ type Response<R extends Route> = R['answers'] extends { kind: 'nothing' }
 /** A request that works, and what it answers. Ids and secrets are those of `samples.ts`. */
 export type Example<R extends Route> = Request<R> & Response<R>;
 
-/** What a person reads of one operation beyond its summary and its schemas. */
+/** Description and example of one operation beyond its summary and its schemas. */
 export interface Doc<R extends Route = Route> {
   /** One to three sentences for somebody who writes a client: limits, what follows, which error means what. */
   readonly description: string;

@@ -1,7 +1,7 @@
 import type { embeddings } from '../embeddings.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of embeddings. */
+/** Descriptions and examples of the route of embeddings. */
 export const embeddingsDocs = {
   create: {
     description: 'Lanes of OpenAI’s protocol only; the request goes to them as it is.',

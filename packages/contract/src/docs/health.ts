@@ -1,7 +1,7 @@
 import type { health } from '../health.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the probes. */
+/** Descriptions and examples of the probes. */
 export const healthDocs = {
   live: {
     description:

@@ -22,7 +22,7 @@ const madeBadge = {
   created_at: '2026-11-01T10:00:00.000Z',
 };
 
-/** What a person reads of the routes of monitors. */
+/** Descriptions and examples of the routes of monitors. */
 export const heartbeatsDocs = {
   list: {
     description:

@@ -14,7 +14,7 @@ const server: z.output<typeof host> = {
   last_seen: 1793606415000,
 };
 
-/** What a person reads of the routes of hosts. */
+/** Descriptions and examples of the routes of hosts. */
 export const hostsDocs = {
   list: {
     description:

@@ -16,7 +16,7 @@ const readsSchedules: z.output<typeof key> = {
   parent_id: samples.caller,
 };
 
-/** What a person reads of the routes of keys. */
+/** Descriptions and examples of the routes of keys. */
 export const keysDocs = {
   list: {
     description:

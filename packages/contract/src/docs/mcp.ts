@@ -1,7 +1,7 @@
 import type { mcp } from '../mcp.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of the Model Context Protocol. */
+/** Descriptions and examples of the route of the Model Context Protocol. */
 export const mcpDocs = {
   call: {
     description:

@@ -2,7 +2,7 @@ import type { messages } from '../messages.ts';
 import type { Docs } from './docs.ts';
 import { lanes } from './inference.ts';
 
-/** What a person reads of the route of messages. */
+/** Descriptions and examples of the route of messages. */
 export const messagesDocs = {
   create: {
     description: `The key may stand in \`x-api-key\`. ${lanes}`,

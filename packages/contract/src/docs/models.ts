@@ -1,7 +1,7 @@
 import type { models } from '../models.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of models. */
+/** Descriptions and examples of the route of models. */
 export const modelsDocs = {
   list: {
     description: 'Names of the providers file: aliases first. A key with an allow-list sees what is on it.',

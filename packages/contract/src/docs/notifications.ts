@@ -30,7 +30,7 @@ const browser = {
   },
 };
 
-/** What a person reads of the routes of notifications. */
+/** Descriptions and examples of the routes of notifications. */
 export const notificationsDocs = {
   ...webhooksDocs,
   list: {

@@ -16,7 +16,7 @@ const chat: z.output<typeof webhook> = {
   updated_at: '2026-11-02T08:00:00.000Z',
 };
 
-/** What a person reads of the routes of webhooks. */
+/** Descriptions and examples of the routes of webhooks. */
 export const webhooksDocs = {
   listWebhooks: {
     description:

@@ -31,7 +31,7 @@ const report = {
 } as const;
 const byId = { id: samples.prompt };
 
-/** What a person reads of the routes of prompts. */
+/** Descriptions and examples of the routes of prompts. */
 export const promptsDocs = {
   list: {
     description:

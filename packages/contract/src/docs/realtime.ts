@@ -1,7 +1,7 @@
 import type { realtime } from '../realtime.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of realtime. */
+/** Descriptions and examples of the route of realtime. */
 export const realtimeDocs = {
   connect: {
     description:

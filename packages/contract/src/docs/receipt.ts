@@ -2,7 +2,7 @@ import type { receipt } from '../receipt.ts';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
-/** What a person reads of the route of receipts. */
+/** Descriptions and examples of the route of receipts. */
 export const receiptDocs = {
   get: {
     description: 'Of the newest request with that trace id; 404 until it is metered, which takes about a second.',

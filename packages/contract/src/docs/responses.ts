@@ -2,7 +2,7 @@ import type { responses } from '../responses.ts';
 import type { Docs } from './docs.ts';
 import { lanes } from './inference.ts';
 
-/** What a person reads of the route of responses. */
+/** Descriptions and examples of the route of responses. */
 export const responsesDocs = {
   create: {
     description: `What a provider keeps, such as \`previous_response_id\`, needs a lane of this protocol. ${lanes}`,

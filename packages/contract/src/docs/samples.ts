@@ -53,12 +53,12 @@ export const samples = {
   trace: 'EXAMPLE-trace-EXAMPLE',
   /** A shared session with one turn. */
   session: '9d2f5b0e-5a8c-4a57-8f0e-2f4f0f1d6c11',
-  /** What was asked for in it, and not acknowledged yet. */
+  /** A control of it that is not acknowledged yet. */
   control: 'e6a0b1c4-7c57-4f0b-9a51-6f6a1c0d2b7e',
   /** A prompt that is open. */
   prompt: '4b8f7c52-1d3e-4c0a-b7d9-0a5e6f3c2d18',
   /** A page that can be fetched. */
   page: 'https://widgets.example.com/about',
 } as const;
-/** What the examples refer to. */
+/** Ids that the examples refer to. */
 export type Sample = keyof typeof samples;

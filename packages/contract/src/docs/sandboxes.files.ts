@@ -5,7 +5,7 @@ import { file } from './sandboxes.shapes.ts';
 
 const ids = { id: samples.sandbox };
 
-/** What a person reads of the routes of a sandbox's files. */
+/** Descriptions and examples of the routes of a sandbox's files. */
 export const sandboxFilesDocs = {
   writeFile: {
     description:

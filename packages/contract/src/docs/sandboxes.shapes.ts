@@ -20,7 +20,7 @@ export const running: z.output<typeof sandbox> = {
 
 const textHash = 'd102c3774da12577fd4cc13b90fbbeb4dbb96ab4640e240a8e963bc9d7a380e5';
 
-/** What a command of the examples does. */
+/** A command of the examples, and its outcome. */
 export const executed: z.output<typeof execResult> = {
   exit_code: 0,
   stdout: 'hello, sandbox\n',

@@ -8,7 +8,7 @@ const ids = { id: samples.sandbox };
 const { stdout: _out, stderr: _err, truncated: _cut, ...exited } = executed;
 const command = { shell: 'mkdir -p out && echo "hello, sandbox" | tee out/hello.txt', timeout_seconds: 60 };
 
-/** What a person reads of the routes of sandboxes. */
+/** Descriptions and examples of the routes of sandboxes. */
 export const sandboxesDocs = {
   ...sandboxFilesDocs,
   list: {

@@ -38,7 +38,7 @@ const server: z.output<typeof schedulerHost> = {
 };
 const log = 'archived 1204 files\n';
 
-/** What a person reads of the routes of runs and of the machines that take them. */
+/** Descriptions and examples of the routes of runs and of the machines that take them. */
 export const schedulerDocs = {
   claim: {
     description:

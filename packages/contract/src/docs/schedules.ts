@@ -37,7 +37,7 @@ const backup: z.output<typeof schedule> = {
   updated_at: '2026-11-02T08:15:00.000Z',
 };
 
-/** What a person reads of the routes of schedules. */
+/** Descriptions and examples of the routes of schedules. */
 export const schedulesDocs = {
   list: {
     description:

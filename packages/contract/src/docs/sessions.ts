@@ -40,7 +40,7 @@ const control: z.output<typeof sessionControl> = {
 const byId = { id: samples.session };
 const asDevice = { 'x-svc-device': samples.device };
 
-/** What a person reads of the routes of sessions. */
+/** Descriptions and examples of the routes of sessions. */
 export const sessionsDocs = {
   list: {
     description:

@@ -1,7 +1,7 @@
 import type { tokens } from '../tokens.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of tokens. */
+/** Descriptions and examples of the route of tokens. */
 export const tokensDocs = {
   create: {
     description:

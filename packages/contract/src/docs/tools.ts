@@ -2,7 +2,7 @@ import type { tools } from '../tools.ts';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
-/** What a person reads of search and fetch. */
+/** Descriptions and examples of search and fetch. */
 export const toolsDocs = {
   search: {
     description:

@@ -1,7 +1,7 @@
 import type { usage } from '../usage.ts';
 import type { Docs } from './docs.ts';
 
-/** What a person reads of the route of usage. */
+/** Descriptions and examples of the route of usage. */
 export const usageDocs = {
   get: {
     description:

@@ -230,7 +230,7 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         const { id, state, address } = next;
-        // The row first: what no row stands for the node drops, whatever becomes of this process.
+        // Delete the row first: if this process dies, the node removes sandboxes without a row.
         if (state === 'creating') await forgetCreation(parts.sql, id);
         else await moveSandbox(parts, id, 'destroy', { by: bySystem });
         const isGone = address === null || (await isDestroyed(parts, clientOf(address), id));

@@ -83,7 +83,7 @@ export async function verify(
       const { value, done } = waiting.next();
       if (done) return;
       state.tried += 1;
-      // Cut off in the middle, it says no more, whatever its worker does.
+      // At the deadline `take` stops writing results, even if its worker goes on.
       await take(value);
     }
   }

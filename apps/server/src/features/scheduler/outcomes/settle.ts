@@ -84,7 +84,7 @@ async function settle(
   await startFollowers(parts, db, followers, run, now);
 }
 
-/** What is kept with a schedule of how its last run went. */
+/** How its last run went, as a schedule keeps it. */
 interface LastOutcome {
   failures: number;
   disable: boolean;

@@ -10,7 +10,7 @@ const milk: z.output<typeof note> = {
   created_at: '2026-11-02T09:00:00.000Z',
 };
 
-/** What a person reads of the routes of notes. */
+/** Descriptions and examples of the routes of notes. */
 export const notesDocs = {
   create: {
     description:
