@@ -34,7 +34,7 @@ const files: Record<string, string> = {
 Environment variables, or flags of the same name that win over them. Lines \`SVC_X=value\` in \`settings.env\` in the data
 dir serve every command, in any terminal; environment and flags win over them. A malformed one stops the start with a line
 that names it. A secret comes from the environment, from \`settings.env\`, or from a file that \`--…-file\` or \`SVC_…_FILE\` names,
-never from a flag: others see command lines. Generated from \`apps/server/src/config.ts\` by \`npm run generate\`.
+never from a flag: others see command lines. Generated from \`apps/server/src/config.settings.ts\` by \`npm run generate\`.
 
 | name | flag | default | meaning |
 |---|---|---|---|

@@ -210,7 +210,7 @@ export type RunChange = Partial<
   Omit<RunRow, Exclude<keyof RunCopy, 'spec' | 'sealed_headers'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>
 >;
 
-/** Changes a run as a move of the table says (scheduler.states.ts); it is locked, and its schedule. */
+/** Changes a run as a move of the table says (`scheduler.moves.ts`); it is locked, and its schedule. */
 export async function changeRun(db: Db, run: RunRow, change: RunChange): Promise<RunRow> {
   const { spec, ...plain } = change;
   const values = { ...plain, ...(spec && { spec: JSON.stringify(spec), spec_hash: null }) };

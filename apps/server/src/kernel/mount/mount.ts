@@ -23,7 +23,7 @@ export interface Gate {
 }
 
 /**
- * Registers every operation of the features. A request passes, in order: key (401), subscription (402), scopes (403),
+ * Registers every operation of the features. A request passes, in order: key (401), suspended account (403), subscription (402), scopes (403),
  * spend cap (429), the feature's gate (403), rate (429), body and its schema (400), device, idempotency, the operation,
  * the response schema.
  */
