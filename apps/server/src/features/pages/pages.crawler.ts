@@ -14,7 +14,7 @@ import {
   unqueue,
 } from './pages.queue.sql.ts';
 import { type Pages, PageStatusError } from './pages.reader.ts';
-import { type Manners, mannersOf, RobotsUnknown } from './pages.robots.ts';
+import { type RobotsPolicy, robotsPolicyOf, RobotsUnknown } from './pages.robots.ts';
 import { readSitemap } from './pages.sitemap.ts';
 import { ofOperator } from './pages.sql.ts';
 
@@ -62,9 +62,9 @@ export class Crawler {
     const { sql, clock, log } = this.#kernel;
     let pauseMs = firstPauseMs / 60;
     try {
-      const manners = await mannersOf(this.#kernel, this.#pages.pool, new URL(queued.url));
-      ({ pauseMs } = manners);
-      await this.#visit(queued, manners);
+      const robots = await robotsPolicyOf(this.#kernel, this.#pages.pool, new URL(queued.url));
+      ({ pauseMs } = robots);
+      await this.#visit(queued, robots);
       await unqueue(sql, queued);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
@@ -76,10 +76,10 @@ export class Crawler {
     }
   }
 
-  async #visit(queued: Queued, manners: Manners): Promise<void> {
+  async #visit(queued: Queued, robots: RobotsPolicy): Promise<void> {
     const judge = (url: URL): void => {
-      // Another site has manners of its own, and is not this one's to send a crawler to.
-      if (url.host !== queued.host || !manners.mayFetch(url.href)) throw new Disallowed(url);
+      // Another site has rules of its own, and is not this one's to send a crawler to.
+      if (url.host !== queued.host || !robots.mayFetch(url.href)) throw new Disallowed(url);
     };
     const request = { url: queued.url, judge, signal: this.#stop.signal };
     if (queued.kind === 'page') await this.#pages.index(request);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/base/clock.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { mayFetch } from './pages.manners.ts';
+import { mayFetch } from './pages.robots.rules.ts';
 import { type Pool, UnreadableError } from './pages.pool.ts';
 import { keepRobots, readRobots } from './pages.queue.sql.ts';
 
@@ -17,7 +17,7 @@ const pauseMs = 1_000;
 const owner = 'operator';
 
 /** The limits that a site sets for crawlers. */
-export interface Manners {
+export interface RobotsPolicy {
   mayFetch(url: string): boolean;
   /** Between two requests. */
   readonly pauseMs: number;
@@ -29,11 +29,11 @@ export class RobotsUnknown extends Error {
 }
 
 /** A site's robots.txt, at most a day old, read in a worker; throws `RobotsUnknown`. */
-export async function mannersOf(
+export async function robotsPolicyOf(
   { sql, clock, outbound }: { sql: Db; clock: Clock; outbound: Kernel['outbound'] },
   pool: Pool,
   url: URL,
-): Promise<Manners> {
+): Promise<RobotsPolicy> {
   const kept = await readRobots(sql, clock, url.host);
   if (kept && kept.robots !== null && kept.age_ms < keptMs) return read(pool, kept.robots);
   const text = await fetchRobots(outbound, new URL('/robots.txt', url).href);
@@ -52,7 +52,7 @@ async function fetchRobots(outbound: Kernel['outbound'], url: string): Promise<s
   }
 }
 
-async function read(pool: Pool, text: string): Promise<Manners> {
+async function read(pool: Pool, text: string): Promise<RobotsPolicy> {
   // Most sites have none.
   if (text === '') return { mayFetch: () => true, pauseMs };
   try {

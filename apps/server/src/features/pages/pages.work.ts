@@ -12,7 +12,7 @@ import {
   verifySnippet,
 } from '@svc/verification';
 
-import { type RobotsRules, robotsRules } from './pages.manners.ts';
+import { type RobotsRules, robotsRules } from './pages.robots.rules.ts';
 
 /** How content is to be written, and how much of it. */
 export interface WantedPart {

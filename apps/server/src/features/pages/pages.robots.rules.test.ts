@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mayFetch, robotsRules } from './pages.manners.ts';
+import { mayFetch, robotsRules } from './pages.robots.rules.ts';
 
 const may = (text: string, path: string): boolean => mayFetch(robotsRules(text, 'svc'), new URL(path, 'http://a.test'));
 
