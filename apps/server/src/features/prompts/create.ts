@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
-import type { Prompts } from './prompts.book.ts';
+import type { Prompts } from './prompts.store.ts';
 import { toPrompt } from './prompts.view.ts';
 
 export const create = (prompts: Prompts): Operation =>

@@ -9,7 +9,7 @@ import { get } from './get.ts';
 import { launch } from './launch.ts';
 import { list } from './list.ts';
 import { match } from './match.ts';
-import type { Prompts } from './prompts.book.ts';
+import type { Prompts } from './prompts.store.ts';
 import { Ticker } from './prompts.ticker.ts';
 import { remove } from './remove.ts';
 import { stream } from './stream.ts';

@@ -2,7 +2,7 @@ import type { Manifest } from '../../kernel/feature.ts';
 import { prompts } from './prompts.moves.ts';
 import { launches } from './prompts.launches.moves.ts';
 import { promptsQuota, promptBytesQuota } from './prompts.sql.ts';
-export { Prompts } from './prompts.book.ts';
+export { Prompts } from './prompts.store.ts';
 
 /** The feature without a running platform. */
 export const promptsManifest: Manifest = {

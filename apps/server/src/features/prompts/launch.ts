@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Prompts } from './prompts.book.ts';
+import type { Prompts } from './prompts.store.ts';
 import { toPrompt } from './prompts.view.ts';
 
 export const launch = (prompts: Prompts): Operation =>

@@ -1,7 +1,14 @@
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
 import { columnsOf, type GivenOf, machine, partsOf, type RowMove } from '../../kernel/machine.ts';
-import { changePrompt, type Outcome, type PromptChange, type PromptRow, type Report } from './prompts.sql.ts';
+import {
+  changePrompt,
+  type MatchedTurn,
+  type Outcome,
+  type PromptChange,
+  type PromptRow,
+  type Report,
+} from './prompts.sql.ts';
 import { type PromptState, promptStates } from './prompts.states.ts';
 
 const { effect, guard, to } = partsOf<PromptState, PromptRow, PromptChange>();
@@ -51,7 +58,7 @@ const moves = {
     from: ['launched'],
     effects: [effect('last turn', (_, { outcome }) => ({ last_turn: outcome }))],
   }),
-  match: to<{ ref: string; turnId: string }>('sent', {
+  match: to<MatchedTurn>('sent', {
     from: active,
     effects: [
       effect('session and turn, sent now, not answered, no last turn', (_, { ref, turnId }, now) => ({
@@ -64,7 +71,7 @@ const moves = {
       disarmed,
     ],
   }),
-  answer: to<{ ref: string; turnId: string; outcome: Outcome | null }>('answered', {
+  answer: to<MatchedTurn & { outcome: Outcome | null }>('answered', {
     from: ['sent'],
     guards: [
       guard(

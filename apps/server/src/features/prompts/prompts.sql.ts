@@ -18,6 +18,12 @@ export interface Report {
   remaining: string;
 }
 
+/** A turn that carries a prompt. `ref` is text: a client may report turns of a log that is no session here (`match_ref`). */
+export interface MatchedTurn {
+  ref: string;
+  turnId: string;
+}
+
 /** A prompt as it is stored. */
 export interface PromptRow {
   id: string;
@@ -209,7 +215,7 @@ export async function deletePrompt(db: Db, id: string): Promise<void> {
 /** Prompts that a turn carries and that were sent and not answered yet, and the one of a launch, locked. */
 export async function lockOfTurn(
   db: Db,
-  { accountId, ref, turnId, launched }: { accountId: string; ref: string; turnId: string; launched: string | null },
+  { accountId, ref, turnId, launched }: MatchedTurn & { accountId: string; launched: string | null },
 ): Promise<PromptRow[]> {
   return db<PromptRow[]>`
     select ${columns(db)} from prompts.prompts

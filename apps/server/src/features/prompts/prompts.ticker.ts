@@ -8,7 +8,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
-import type { Prompts } from './prompts.book.ts';
+import type { Prompts } from './prompts.store.ts';
 import { keyEnded, titleOf } from './prompts.launches.ts';
 import { listKeyless } from './prompts.launches.sql.ts';
 import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';

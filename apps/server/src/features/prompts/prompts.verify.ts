@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type Inference, targetOf } from '../inference/index.ts';
 import type { Sessions } from '../sessions/index.ts';
-import type { Prompts } from './prompts.book.ts';
+import type { Prompts } from './prompts.store.ts';
 import type { PromptRow } from './prompts.sql.ts';
 import { type Evidence, hasEvidence, nothingKnown, questionOf, readVerdict } from './prompts.verdict.ts';
 

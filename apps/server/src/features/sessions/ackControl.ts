@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { ackControl as acknowledge } from './sessions.controls.sql.ts';
 import { checkServing } from './sessions.serving.ts';
 import { controlChange } from './sessions.streams.ts';

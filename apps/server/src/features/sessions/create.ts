@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { toSession } from './sessions.view.ts';
 
 export const create = (sessions: Sessions): Operation =>

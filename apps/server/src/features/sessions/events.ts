@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { listEvents } from './sessions.sql.ts';
 import { toEvent } from './sessions.view.ts';
 

@@ -11,7 +11,7 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { remove } from './remove.ts';
 import { sendControl } from './sendControl.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { type SessionListener, TurnTeller } from './sessions.turns.ts';
 import { stream } from './stream.ts';
 import { takeLease } from './takeLease.ts';

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 
 /** Events of a session, from any gateway. */
 export const follow = (sessions: Sessions): Operation =>

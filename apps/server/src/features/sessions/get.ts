@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { hasScope } from '../../kernel/mount/access.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { checkServing } from './sessions.serving.ts';
 import { toSession } from './sessions.view.ts';
 

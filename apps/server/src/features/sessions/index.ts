@@ -1,6 +1,6 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { sessionsQuota, sessionBytesQuota } from './sessions.sql.ts';
-export { type SessionSaid, Sessions, workPlatforms } from './sessions.book.ts';
+export { type SessionSaid, Sessions, workPlatforms } from './sessions.store.ts';
 export type { ControlRow } from './sessions.controls.sql.ts';
 export type { SessionListener } from './sessions.turns.ts';
 export type { SessionTurn } from './sessions.turns.sql.ts';

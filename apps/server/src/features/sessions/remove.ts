@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import type { SessionListener } from './sessions.turns.ts';
 import { deleteSession } from './sessions.sql.ts';
 

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { toControl } from './sessions.view.ts';
 
 export const sendControl = (sessions: Sessions): Operation =>

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkLease, type Sessions } from './sessions.book.ts';
+import { checkLease, type Sessions } from './sessions.store.ts';
 import { checkServing } from './sessions.serving.ts';
 import { setLease } from './sessions.sql.ts';
 import { leaseOf } from './sessions.view.ts';

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 
 export const transcript = (sessions: Sessions): Operation =>
   operation(contract.sessions.transcript, async ({ db, actor }, { params }) => {

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Sessions } from './sessions.book.ts';
+import type { Sessions } from './sessions.store.ts';
 import { toControl } from './sessions.view.ts';
 
 /** Takes a control back; a repeat answers the same. */

@@ -20,6 +20,7 @@ import {
   lockOfTurn,
   lockOlderOfGoal,
   lockPrompt,
+  type MatchedTurn,
   promptBytesQuota,
   type PromptRow,
   promptsQuota,
@@ -231,7 +232,7 @@ export class Prompts {
    * Notes that a turn carries this prompt; one that is known is answered as it is. Throws 409 `prompt_closed` when the prompt
    * is active no more.
    */
-  async match(tx: Db, row: PromptRow, turn: { ref: string; turnId: string }): Promise<PromptRow> {
+  async match(tx: Db, row: PromptRow, turn: MatchedTurn): Promise<PromptRow> {
     const isKnown = row.match_ref === turn.ref && row.match_turn_id === turn.turnId;
     if (isKnown && (row.state === 'sent' || row.state === 'answered')) return row;
     const now = await readNow(tx, this.#kernel.clock);
@@ -240,7 +241,7 @@ export class Prompts {
   }
 
   /** A turn may have ended, and its end been told, before a prompt was matched to it. */
-  async #answerEnded(tx: Db, now: Instant, sent: PromptRow, turn: { ref: string; turnId: string }): Promise<PromptRow> {
+  async #answerEnded(tx: Db, now: Instant, sent: PromptRow, turn: MatchedTurn): Promise<PromptRow> {
     const { account_id: accountId } = sent;
     const { success, data: sessionId } = uuid.safeParse(turn.ref);
     const end = success && (await this.#sessions.endOf(tx, { accountId, sessionId, turnId: turn.turnId }));
