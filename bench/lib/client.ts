@@ -34,8 +34,12 @@ export class Connection {
     return new Connection(await connected(port));
   }
 
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
   exchange(request: string): Promise<Answer> {
-    if (this.#socket.destroyed) return Promise.reject(new Error('the connection is closed'));
+    if (this.isClosed) return Promise.reject(new Error('the connection is closed'));
     this.#waiting = Promise.withResolvers<Answer>();
     this.#socket.write(request, 'latin1');
     return this.#waiting.promise;
@@ -68,7 +72,10 @@ export class Pool {
   }
 
   async exchange(request: string): Promise<Answer> {
-    const connection = this.#free.pop() ?? (await Connection.open(this.#port));
+    // The server closes what is idle for a minute.
+    let connection = this.#free.pop();
+    while (connection?.isClosed) connection = this.#free.pop();
+    connection ??= await Connection.open(this.#port);
     const answer = await connection.exchange(request);
     this.#free.push(connection);
     return answer;
