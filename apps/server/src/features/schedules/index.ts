@@ -7,8 +7,8 @@ export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './
 export {
   type Advance,
   advanceSchedules,
+  dealDue,
   type DueFilter,
-  listDue,
   lockDue,
   probeSchedules,
 } from './schedules.due.sql.ts';

@@ -7,11 +7,11 @@ import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
 import {
   type Advance,
   advanceSchedules,
+  dealDue,
   deletePause,
   type DueFilter,
   isPaused,
   keyEnded,
-  listDue,
   lockDue,
   lockEndedPauses,
   lockSchedule,
@@ -256,27 +256,33 @@ export class Ticker {
     );
   }
 
-  async #drain(): Promise<void> {
-    while (!this.#stopped && (await this.#takeDue()) === batch);
+  /** Takes what is due in pieces, two at a time: one computes while the database works for the other. */
+  async #takeDue(): Promise<void> {
+    const { sql, clock } = this.#parts.kernel;
+    const dealt = await dealDue(sql, (await readNow(sql, clock)).iso, [...this.#setAside.keys()]);
+    const drain = async (): Promise<void> => {
+      while (!this.#stopped && dealt.length > 0) await this.#takePiece(dealt.splice(0, batch));
+    };
+    await Promise.all([drain(), drain()]);
   }
 
-  /** A piece of what is due. When it fails, each schedule by itself, and those that fail again are set aside. */
-  async #takeDue(): Promise<number> {
-    const { sql, clock, log } = this.#parts.kernel;
+  /** When a piece fails, each schedule of it is taken by itself, and one that fails again is set aside. */
+  async #takePiece(ids: readonly string[]): Promise<void> {
+    const { clock, log } = this.#parts.kernel;
     try {
-      return await tickSchedules(this.#parts, { except: [...this.#setAside.keys()] });
+      await tickSchedules(this.#parts, { ids });
+      return;
     } catch (err) {
       log.error({ err }, 'due schedules could not be taken together');
     }
-    for (const id of await listDue(sql, (await readNow(sql, clock)).iso, batch)) {
+    for (const id of ids) {
       try {
-        await tickSchedules(this.#parts, { only: id });
+        await tickSchedules(this.#parts, { ids: [id] });
       } catch (err) {
         this.#setAside.set(id, clock.monotonic() + setAsideMs);
         log.error({ err, schedule: id }, 'a due schedule could not be taken; it is set aside');
       }
     }
-    return 0;
   }
 
   /** Answers in how many milliseconds the next tick is due. */
@@ -286,8 +292,7 @@ export class Ticker {
     const { ms, pauses } = await probeSchedules(sql, clock, [...this.#setAside.keys()]);
     const isDue = ms !== null && ms <= 0;
     this.#noteLag(isDue ? -ms : 0);
-    // Two at a time: one computes while the database works for the other.
-    if (isDue && (await this.#takeDue()) === batch) await Promise.all([this.#drain(), this.#drain()]);
+    if (isDue) await this.#takeDue();
     const runs = await probeRuns(sql, clock);
     const looksAtKeys = clock.monotonic() - this.#keysAt >= keysEveryMs;
     if (looksAtKeys) this.#keysAt = clock.monotonic();
@@ -298,7 +303,7 @@ export class Ticker {
       runs.chains && this.#attempt(tickChains),
     ]);
     if (runs.cloud) this.#onCloud();
-    // A schedule that is due and not taken is another gateway's at this moment: no need to run in circles for it.
+    // Due but locked by another gateway: do not retry at once.
     return isDue ? soonMs : Math.min(longestSleepMs, Math.max(ms ?? longestSleepMs, soonMs));
   }
 
