@@ -1,5 +1,5 @@
 import { retireActs } from '../../kernel/records/audit.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import { auditManifest } from './index.ts';
 import { list } from './list.ts';
@@ -11,8 +11,8 @@ const retire: JobDefinition = {
   retries: 0,
   timeoutSeconds: 1_800,
   async run({ sql, clock, config }) {
-    const { ms } = await readNow(sql, clock);
-    await retireActs(sql, new Date(ms - config.auditDays * 86_400_000).toISOString());
+    const now = await readNow(sql, clock);
+    await retireActs(sql, plus(now, -config.auditDays * 86_400_000).iso);
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import { appendLog } from './appendLog.ts';
 import { cancel } from './cancel.ts';
 import { Claims, claim } from './claim.ts';
@@ -27,11 +27,11 @@ const sweep: JobDefinition = {
   name: 'scheduler.sweep',
   cron: '17 3 * * *',
   async run({ sql, clock, blobs, config }) {
-    const { iso: now, ms } = await readNow(sql, clock);
-    await sweepLogs({ sql, blobs }, now);
-    await sweepRuns(sql, new Date(ms - config.runDays * 86_400_000).toISOString());
-    await sweepSpecs(sql, new Date(ms - 3_600_000).toISOString());
-    await sweepHosts(sql, now);
+    const now = await readNow(sql, clock);
+    await sweepLogs({ sql, blobs }, now.iso);
+    await sweepRuns(sql, plus(now, -config.runDays * 86_400_000).iso);
+    await sweepSpecs(sql, plus(now, -3_600_000).iso);
+    await sweepHosts(sql, now.iso);
   },
 };
 

@@ -127,9 +127,9 @@ export class CloudRunner {
     const deal = shared.open();
     if (deal.total <= 0) return;
     const { sql, clock, gateways } = this.#parts.kernel;
-    const { ms, iso } = await readNow(sql, clock);
-    const leaseUntil = new Date(ms + leaseMs).toISOString();
-    const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: iso, leaseUntil });
+    const now = await readNow(sql, clock);
+    const leaseUntil = plus(now, leaseMs).iso;
+    const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: now.iso, leaseUntil });
     await publishRuns(this.#parts, sql, runs);
     for (const run of runs) this.#begin(run, shared.take(run.account_id));
   }

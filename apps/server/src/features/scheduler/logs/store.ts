@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Db } from '../../../kernel/db/db.ts';
 import { inTransaction } from '../../../kernel/db/db.ts';
-import { readNow } from '../../../kernel/db/instant.ts';
+import { plus, readNow } from '../../../kernel/db/instant.ts';
 import type { Deleting } from '../../../kernel/deletion.ts';
 import type { JobDefinition } from '../../../kernel/feature.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
@@ -98,8 +98,7 @@ export const storeLogs: JobDefinition = {
   cron: '*/10 * * * *',
   async run(kernel) {
     const { sql, clock } = kernel;
-    const { ms } = await readNow(sql, clock);
-    const before = new Date(ms - restMs).toISOString();
+    const before = plus(await readNow(sql, clock), -restMs).iso;
     for (let loose = await listLoose(sql, before, batch); loose.length > 0; ) {
       for (const log of loose) await storeLog(kernel, log);
       loose = loose.length < batch ? [] : await listLoose(sql, before, batch);
