@@ -1,7 +1,7 @@
 import { importsOf, isTest, type Source, type Violation } from './source.ts';
 
 const exported = /^export\s+(?:async\s+|abstract\s+)*(?:function\*?|const|class|interface|type|enum)\s+(\w+)/gm;
-const exportedType = /^export\s+(?:interface|type)\s+(\w+)/gm;
+const exportedType = /^export\s+(?:abstract\s+)?(?:interface|type|class)\s+(\w+)/gm;
 const named = /(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'([^']+)'/g;
 const namedLater = /const\s+\{([^}]*)\}\s*=\s*await\s+import\('([^']+)'\)/g;
 
@@ -32,7 +32,7 @@ function readersOf(sources: readonly Source[]): Map<string, Set<string>> {
 }
 
 /**
- * An export of an app has a reader in another file, and the name of an exported type of the server stands in one file.
+ * An export of an app has a reader in another file, and the name of an exported type or class of the server stands in one file.
  * `entries` are what package.json files name: their readers are elsewhere.
  */
 export function checkExports(sources: readonly Source[], entries: ReadonlySet<string>): Violation[] {

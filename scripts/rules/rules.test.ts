@@ -160,6 +160,7 @@ describe('architecture rules', () => {
     assert.equal(found('export const a = 1;', `const all = await import('./0.ts');`), 0);
     const both = `import type { A } from './0.ts';\nimport type { A as B } from './1.ts';`;
     assert.equal(found('export interface A {}', 'export type A = 1;', both), 1);
+    assert.equal(found('export class A {}', 'export abstract class A {}', both), 1);
   });
 
   test('find a feature without docs', () => {

@@ -14,7 +14,7 @@ import { getPingKey } from './getPingKey.ts';
 import { removePingKey } from './removePingKey.ts';
 import type { HeartbeatHooks } from './heartbeats.alert.ts';
 import { PingBatches } from './heartbeats.batch.ts';
-import { Ticker } from './heartbeats.ticker.ts';
+import { DeadlineTicker } from './heartbeats.ticker.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { ping } from './ping.ts';
@@ -28,7 +28,7 @@ import { update } from './update.ts';
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
   const batches = new PingBatches(kernel, hooks);
-  const ticker = new Ticker(kernel, hooks);
+  const ticker = new DeadlineTicker(kernel, hooks);
   return {
     ...heartbeatsManifest,
     operations: {

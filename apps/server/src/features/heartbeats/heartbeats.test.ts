@@ -12,7 +12,7 @@ import { createMetrics } from '../../kernel/base/metrics.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { PingBatches } from './heartbeats.batch.ts';
-import { Ticker } from './heartbeats.ticker.ts';
+import { DeadlineTicker } from './heartbeats.ticker.ts';
 import { hashToken } from './heartbeats.token.ts';
 
 const run = promisify(execFile);
@@ -338,7 +338,7 @@ describe('heartbeats', () => {
 
   test('eight tickers and both gateways at once tell of an outage once', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'many' })));
-    const tickers = Array.from({ length: 8 }, (_, i) => new Ticker((i % 2 ? gateway : other).kernel, {}));
+    const tickers = Array.from({ length: 8 }, (_, i) => new DeadlineTicker((i % 2 ? gateway : other).kernel, {}));
     clock.advance(15 * minute);
     await Promise.all(tickers.map((ticker) => ticker.tick()));
     for (const { id } of made) {
@@ -370,7 +370,7 @@ describe('heartbeats', () => {
       if (monitorId === refused) throw new Error('not yet');
       heard.push(`${event} ${monitorId}`);
     };
-    const ticker = new Ticker(gateway.kernel, { onTransition });
+    const ticker = new DeadlineTicker(gateway.kernel, { onTransition });
     const batches = new PingBatches(gateway.kernel, { onTransition });
     const [bad, good] = [await create({ period_s: 60, grace_s: 60 }), await create({ period_s: 60, grace_s: 60 })];
     refused = bad.id;

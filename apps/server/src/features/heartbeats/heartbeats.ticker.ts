@@ -9,7 +9,7 @@ const lookEveryMs = 1_000;
 const mostAtOnce = 500;
 
 /** Finds monitors whose deadline is reached; every gateway has one, and a monitor is the work of one of them. */
-export class Ticker {
+export class DeadlineTicker {
   readonly #kernel: Kernel;
   readonly #hooks: HeartbeatHooks;
   #loop: Loop | undefined;

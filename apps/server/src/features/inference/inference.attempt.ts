@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
 import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
 import { ApiError } from '../../kernel/base/errors.ts';
-import type { Relay } from '../../kernel/http/relay.ts';
+import type { RelayedAnswer } from '../../kernel/http/relay.ts';
 import { LongBody, type Upstream, type UpstreamAnswer } from '../../kernel/outside/upstream.ts';
 import type { Lane } from '../providers/index.ts';
 import type { Timers } from './inference.timers.ts';
@@ -222,7 +222,7 @@ async function readWhole(body: Readable, most = mostAnswerBytes): Promise<Buffer
 /** Relays an answer's bytes as they come; of JSON the usage is read. A cut answer is cut for the client too. */
 export async function relayBytes(
   answer: UpstreamAnswer,
-  relay: Relay,
+  relay: RelayedAnswer,
   timers: Timers,
   head: Readonly<Record<string, string>>,
 ): Promise<{ counted: Usage | undefined; isWhole: boolean }> {

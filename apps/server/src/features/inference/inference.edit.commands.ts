@@ -5,7 +5,7 @@ import { CommandError } from '../../kernel/base/errors.ts';
 import { type ProvidersPlace, providersPath } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';
 import { isAdopted, mayRead, platformUser } from '../../root/user.ts';
-import { type Lane, PriceBook, parseRegistry, writeWhole } from '../providers/index.ts';
+import { type Lane, PriceList, parseRegistry, writeWhole } from '../providers/index.ts';
 import { headersFor } from './inference.attempt.ts';
 import { findUses, localKinds, modelsOf } from './inference.commands.ts';
 
@@ -190,7 +190,7 @@ const noLane = (lanes: readonly Value[], id: string): CommandError =>
   new CommandError(`there is no lane ${id}; there are ${lanes.map((lane) => String(lane['id'])).join(', ') || 'none'}`);
 
 function unpricedOf(dataDir: string, models: readonly string[]): string {
-  const book = PriceBook.read(dataDir);
+  const book = PriceList.read(dataDir);
   return models.filter((model) => book.of(model) === undefined).join(', ');
 }
 

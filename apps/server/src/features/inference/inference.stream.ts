@@ -9,7 +9,7 @@ import {
   type Value,
   wires,
 } from '@svc/inference';
-import type { Relay } from '../../kernel/http/relay.ts';
+import type { RelayedAnswer } from '../../kernel/http/relay.ts';
 import { LaneFailure, refusedEmpty } from './inference.attempt.ts';
 import type { Timers } from './inference.timers.ts';
 
@@ -38,7 +38,7 @@ interface Wanted {
 /** Carries one stream from a lane to a client: as it comes in the same protocol, else translated, frame by frame. */
 export class StreamRelay {
   readonly #wanted: Wanted;
-  readonly #relay: Relay;
+  readonly #relay: RelayedAnswer;
   readonly #timers: Timers;
   readonly #write: (frame: Frame, events: Event[]) => string | Buffer;
   readonly #reader;
@@ -50,7 +50,7 @@ export class StreamRelay {
   /** Letters of content that came; for a guess where the upstream counted nothing. */
   letters = 0;
 
-  constructor(wanted: Wanted, relay: Relay, timers: Timers) {
+  constructor(wanted: Wanted, relay: RelayedAnswer, timers: Timers) {
     this.#wanted = wanted;
     this.#relay = relay;
     this.#timers = timers;

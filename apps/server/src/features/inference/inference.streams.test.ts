@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { type Protocol, protocols, SseReader, wires } from '@svc/inference';
 import fc from 'fast-check';
 import { testClock } from '../../kernel/base/clock.ts';
-import type { Relay } from '../../kernel/http/relay.ts';
+import type { RelayedAnswer } from '../../kernel/http/relay.ts';
 import type { Lane } from '../providers/index.ts';
 import { LaneFailure } from './inference.attempt.ts';
 import { StreamRelay } from './inference.stream.ts';
@@ -90,7 +90,7 @@ describe('streams of models', () => {
           const sink = new Sink();
           const timers = new Timers(testClock(), lane, new AbortController().signal, true);
           const wanted = { client, lane: from, tellsUsage, created: 1, head: {}, onContent: () => {} };
-          const relay = new StreamRelay(wanted, sink as unknown as Relay, timers);
+          const relay = new StreamRelay(wanted, sink as unknown as RelayedAnswer, timers);
           let isWhole: boolean | 'failed';
           try {
             isWhole = await relay.run(Readable.from(chunks, { objectMode: true }));

@@ -10,7 +10,7 @@ import { launch } from './launch.ts';
 import { list } from './list.ts';
 import { match } from './match.ts';
 import type { Prompts } from './prompts.store.ts';
-import { Ticker } from './prompts.ticker.ts';
+import { PromptTicker } from './prompts.ticker.ts';
 import { remove } from './remove.ts';
 import { stream } from './stream.ts';
 import { update } from './update.ts';
@@ -24,7 +24,7 @@ export function promptsFeature(
   { sessions, inference, lookup }: { sessions: Sessions; inference: Inference; lookup: KeyLookup },
 ): Feature {
   // Its transactions ask for keys on the other pool: on their own they would wait for a connection that they hold.
-  const ticker = new Ticker({ ...kernel, sql: kernel.background }, prompts, lookup);
+  const ticker = new PromptTicker({ ...kernel, sql: kernel.background }, prompts, lookup);
   const parts = { prompts, sessions, inference };
   return {
     ...promptsManifest,

@@ -23,7 +23,7 @@ const mostBody = 300;
 const keysEveryMs = 2_000;
 
 /** Tells accounts of prompts that are due, and launches those that launch themselves; each is the work of one gateway. */
-export class Ticker {
+export class PromptTicker {
   readonly #kernel: Kernel;
   readonly #prompts: Prompts;
   readonly #lookup: Pick<KeyLookup, 'authenticateId'>;

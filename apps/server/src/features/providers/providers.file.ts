@@ -3,7 +3,7 @@ import { type Dialect, dialectOf, type Protocol, type Reshaping } from '@svc/inf
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../kernel/base/clock.ts';
 import { laneDialect, modelDialect, toDialect, toReshaping, toWire, type Wire } from './providers.dialect.ts';
-import { freePrice, type Price, PriceBook, priceRow, toPrice } from './providers.prices.ts';
+import { freePrice, type Price, PriceList, priceRow, toPrice } from './providers.prices.ts';
 import { LaneKey } from './providers.secrets.ts';
 
 /** Protocols of lanes by the `kind` that the file gives them, and where each is without a `base_url`. */
@@ -112,10 +112,10 @@ const file = z.looseObject({
 
 /** The parts that reading a file needs: prices, and a clock. */
 export interface RegistryParts {
-  prices: PriceBook;
+  prices: PriceList;
   clock: Pick<Clock, 'monotonic' | 'now'>;
 }
-const noParts: RegistryParts = { prices: new PriceBook([]), clock: systemClock };
+const noParts: RegistryParts = { prices: new PriceList([]), clock: systemClock };
 
 /** Reads lanes and aliases of a providers file; throws with its first fault. */
 export function parseRegistry(text: string, parts = noParts): Registry {

@@ -18,7 +18,7 @@ import {
   type RegistryParts,
 } from './providers.file.ts';
 import { LaneHealth } from './providers.health.ts';
-import { PriceBook, pricesPath } from './providers.prices.ts';
+import { PriceList, pricesPath } from './providers.prices.ts';
 
 const nothing: Registry = { lanes: [], aliases: new Map() };
 
@@ -29,7 +29,7 @@ export const readRegistry = (place: ProvidersPlace): Registry =>
 function registryOf(place: ProvidersPlace, clock: RegistryParts['clock'], read: () => string | undefined): Registry {
   try {
     const text = read();
-    return text === undefined ? nothing : parseRegistry(text, { prices: PriceBook.read(place.dataDir), clock });
+    return text === undefined ? nothing : parseRegistry(text, { prices: PriceList.read(place.dataDir), clock });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ConfigError(`SVC_PROVIDERS: ${providersPath(place)}: ${code ?? message}`);

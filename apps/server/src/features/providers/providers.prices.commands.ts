@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommandError } from '../../kernel/base/errors.ts';
 import { writeWhole } from './providers.files.ts';
-import { PriceBook, type PriceFile, parsePrices, pricesPath } from './providers.prices.ts';
+import { PriceList, type PriceFile, parsePrices, pricesPath } from './providers.prices.ts';
 
 const timeoutMs = 20_000;
 const mostBytes = 4 * 1024 * 1024;
@@ -11,7 +11,7 @@ const mostBytes = 4 * 1024 * 1024;
  * changed. A platform that runs reads them within 5 s.
  */
 export async function updatePrices(dataDir: string, from: string): Promise<object> {
-  const before = PriceBook.read(dataDir);
+  const before = PriceList.read(dataDir);
   let given: PriceFile;
   try {
     given = parsePrices(/^https?:/.test(from) ? await fetched(from) : readFileSync(from, 'utf8'));
@@ -19,7 +19,7 @@ export async function updatePrices(dataDir: string, from: string): Promise<objec
     const { code, message } = error as NodeJS.ErrnoException;
     throw new CommandError(`${from}: ${code ?? message}`);
   }
-  const after = new PriceBook([given]);
+  const after = new PriceList([given]);
   const names = Object.keys(given.models);
   const isNew = (name: string): boolean => before.of(name) === undefined;
   const isChanged = (name: string): boolean =>
@@ -38,7 +38,7 @@ export async function updatePrices(dataDir: string, from: string): Promise<objec
 export function describePrices(dataDir: string): object {
   return {
     file: pricesPath(dataDir),
-    as_of: PriceBook.read(dataDir).asOf,
+    as_of: PriceList.read(dataDir).asOf,
     update: './svc providers prices --from FILE',
   };
 }

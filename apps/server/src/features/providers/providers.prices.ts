@@ -101,7 +101,7 @@ export function parsePrices(text: string): PriceFile {
 const published = new URL('providers.prices.json', import.meta.url);
 
 /** The prices of this release, overridden by those of the data dir. A broken file in the data dir is reported. */
-export class PriceBook {
+export class PriceList {
   readonly #models: ReadonlyMap<string, Price>;
   /** The newest day on which a file of prices was put together. */
   readonly asOf: string;
@@ -117,9 +117,9 @@ export class PriceBook {
   }
 
   /** Throws when a file cannot be used. */
-  static read(dataDir: string): PriceBook {
+  static read(dataDir: string): PriceList {
     const own = readIfThere(pricesPath(dataDir));
-    return new PriceBook([readFileSync(published, 'utf8'), ...(own === undefined ? [] : [own])].map(parsePrices));
+    return new PriceList([readFileSync(published, 'utf8'), ...(own === undefined ? [] : [own])].map(parsePrices));
   }
 
   /** The price of a model, by its name, or its name before the date of a version; undefined when unknown. */

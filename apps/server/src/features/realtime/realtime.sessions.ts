@@ -39,7 +39,7 @@ const openingBrace = 0x7b;
 const shuttingDown = 'the gateway shuts down; connect again';
 
 /** The WebSockets of this process. */
-export class Sessions {
+export class RealtimeSessions {
   readonly #kernel: Kernel;
   readonly #inference: Inference;
   readonly #open = new Set<Session>();

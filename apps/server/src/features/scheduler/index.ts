@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
-import { type ScheduleRow, type Scheduler as SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
+import { type ScheduleRow, type SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
 import { askAgain, deleteHost, forgetRefusals } from './claims/hosts.sql.ts';
 import { deleteLogBlobs } from './logs/store.ts';

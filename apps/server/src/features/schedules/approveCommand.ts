@@ -6,11 +6,11 @@ import { hasScope } from '../../kernel/mount/access.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
+import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
 
 /** Approves the schedule's command, named by its hash, for the calling device. */
-export const approveCommand = (scheduler: Scheduler): Operation =>
+export const approveCommand = (scheduler: SchedulerOfSchedules): Operation =>
   operation(contract.schedules.approveCommand, async (context, { params, headers, body }) => {
     const { actor, by } = context;
     const { accountId } = actor;

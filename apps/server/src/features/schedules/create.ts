@@ -18,7 +18,7 @@ import {
 } from './schedules.rules.ts';
 import { keepHeaders, sealHeaders } from './schedules.headers.ts';
 import type { Rights } from './schedules.rights.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
+import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import {
   insertSchedule,
   type NewSchedule,
@@ -31,7 +31,7 @@ import { viewSchedule } from './schedules.view.ts';
 
 /** The features that creating and changing schedules needs. */
 export interface Parts {
-  scheduler: Scheduler;
+  scheduler: SchedulerOfSchedules;
   rights: Rights;
 }
 

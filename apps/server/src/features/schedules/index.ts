@@ -12,7 +12,7 @@ export {
   lockDue,
   probeSchedules,
 } from './schedules.due.sql.ts';
-export type { ScheduleChange, Scheduler } from './schedules.scheduler.ts';
+export type { ScheduleChange, SchedulerOfSchedules } from './schedules.scheduler.ts';
 export {
   findSealedHeaders,
   lockEventSchedules,

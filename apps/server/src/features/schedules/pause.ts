@@ -4,10 +4,10 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { viewPause } from './list.ts';
 import { findPause, type PauseRow, upsertPause } from './schedules.account.sql.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
+import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 
 /** Pauses the account's schedules; pausing again changes how the pause ends. */
-export const pause = (scheduler: Scheduler): Operation =>
+export const pause = (scheduler: SchedulerOfSchedules): Operation =>
   operation(contract.schedules.pause, async (context, { body }) => {
     const { accountId } = context.actor;
     return context.transaction(async (db) => {

@@ -2,11 +2,11 @@ import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
+import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { deleteSchedule, findSchedule, lockSchedule } from './schedules.sql.ts';
 
 /** Deletes a schedule; its history stays, what runs is cancelled. */
-export const remove = (scheduler: Scheduler): Operation =>
+export const remove = (scheduler: SchedulerOfSchedules): Operation =>
   operation(contract.schedules.remove, async (context, { params }) => {
     const { accountId } = context.actor;
     await context.transaction(async (db) => {

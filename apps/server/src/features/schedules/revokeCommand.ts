@@ -5,11 +5,11 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import { deleteApprovals } from './schedules.account.sql.ts';
-import type { Scheduler } from './schedules.scheduler.ts';
+import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
 
 /** Withdraws the calling device's approval; what runs already goes on. */
-export const revokeCommand = (scheduler: Scheduler): Operation =>
+export const revokeCommand = (scheduler: SchedulerOfSchedules): Operation =>
   operation(contract.schedules.revokeCommand, async (context, { params, headers }) => {
     const { actor, by } = context;
     const { accountId } = actor;

@@ -9,7 +9,7 @@ import type { ScheduleRow } from './schedules.sql.ts';
 export type ScheduleChange = RouteEvent<typeof contract.schedules.stream>['data'];
 
 /** The interface that the feature which runs schedules implements. Each method takes the caller's transaction. */
-export interface Scheduler {
+export interface SchedulerOfSchedules {
   /** Creates a run now that acts for a key; undefined when a skipped day, a limit or an overlap forbids it. The schedule is locked. */
   runNow(db: Db, schedule: ScheduleRow, now: Instant, keyId: string): Promise<{ id: string } | undefined>;
   /**

@@ -10,7 +10,7 @@ import type { Frames } from './frames.ts';
 import { endWithClient } from '../base/half-closed.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Log } from '../base/log.ts';
-import { Relay } from './relay.ts';
+import { RelayedAnswer } from './relay.ts';
 import { acceptSocket, checkHandshake } from './sockets.ts';
 import type { SpooledBody } from './spool.ts';
 import type { EventStream } from '../streams/sse.ts';
@@ -30,7 +30,7 @@ export class Context {
   #handlers: Set<() => void> | undefined;
   #isGone = false;
   #events: EventStream | undefined;
-  #relay: Relay | undefined;
+  #relay: RelayedAnswer | undefined;
   #socket: WebSocket | undefined;
   #heldBytes = 0;
 
@@ -154,13 +154,13 @@ export class Context {
   }
 
   /** The answer of a route that relays one. */
-  openRelay(): Relay {
-    this.#relay ??= new Relay(this.#reply, this.clock);
+  openRelay(): RelayedAnswer {
+    this.#relay ??= new RelayedAnswer(this.#reply, this.clock);
     return this.#relay;
   }
 
   /** The answer that is relayed, once it is open. */
-  get relay(): Relay | undefined {
+  get relay(): RelayedAnswer | undefined {
     return this.#relay;
   }
 

@@ -11,7 +11,7 @@ const lookEveryMs = 1_000;
  * One answer that is passed on as it comes. Its head goes out by `open`, so that a refusal before it is an ordinary one.
  * A slow reader holds its source back.
  */
-export class Relay {
+export class RelayedAnswer {
   readonly #reply: FastifyReply;
   readonly #clock: Clock;
   #isOpen = false;
