@@ -10,8 +10,13 @@ export const results = (relay: Relay, presence: Presence): Operation =>
     const { accountId } = context.actor;
     const deviceId = headers['x-svc-device'];
     await serveResults(presence, context, deviceId);
-    const posted = body.results.map(({ req_id: reqId, ...result }) =>
-      relay.post({ reqId, accountId, deviceId }, result),
-    );
-    return { taken: await Promise.all(posted) };
+    // Two of one operation go one after the other: the first counts.
+    const posted = new Map<string, Promise<boolean>>();
+    const taken = body.results.map(({ req_id: reqId, ...result }) => {
+      const post = (): Promise<boolean> => relay.post({ reqId, accountId, deviceId }, result);
+      const own = posted.get(reqId)?.then(post) ?? post();
+      posted.set(reqId, own);
+      return own;
+    });
+    return { taken: await Promise.all(taken) };
   });
