@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -257,6 +259,54 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     );
   });
 
+  test('runs nothing that the platform’s user wrote into a providers file, and makes no such file root’s', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    await (await startPlatform(dataDir, await freePort())).end();
+    const [file, ran] = [join(dataDir, 'providers.json'), join(folder.path, 'ran')];
+    const lane = { id: 'e', kind: 'openai', base_url: 'http://127.0.0.1:9/v1', models: ['m'], free: true };
+    const lanes = [{ ...lane, token_command: ['/bin/sh', '-c', `id > ${ran}; echo t`], token_s: 60 }];
+    writeFileSync(file, JSON.stringify({ lanes, aliases: { svc: ['e'] } }));
+    execFileSync('chown', ['svc:svc', file]);
+    for (const words of [['check'], ['alias', 'svc-fast', 'e'], ['remove', 'e'], ['list']]) {
+      const { code, stderr } = await run(['providers', ...words], { ...noSandboxes, SVC_DATA_DIR: dataDir });
+      assert.deepEqual([code > 0, /is not root's/.test(stderr)], [true, true], `${words.join(' ')}: ${stderr}`);
+    }
+    assert.deepEqual([lstatSync(file).uid > 0, existsSync(ran)], [true, false]);
+    // A program that root names runs as it does for the platform.
+    chmodSync(folder.path, 0o777);
+    execFileSync('chown', ['root:root', file]);
+    await run(['providers', 'check'], { ...noSandboxes, SVC_DATA_DIR: dataDir });
+    assert.match(readFileSync(ran, 'utf8'), /\(svc\)/);
+  });
+
+  test('stays root on no data dir that another user wrote to, whatever that user makes fail', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    await (await startPlatform(dataDir, await freePort())).end();
+    // As a process that found its settings in order only the second time.
+    const main = join(packageRoot, 'apps/server/src/main.ts');
+    const env = { PATH: process.env['PATH'], ...noSandboxes, SVC_DATA_DIR: dataDir, SVC_PORT: '0' };
+    const late = spawnSync(process.execPath, [main, 'up'], { env, encoding: 'utf8' });
+    assert.deepEqual([late.status, /does not run as root/.test(late.stderr)], [1, true], late.stderr);
+    assert.equal(lstatSync(dataDir).mode & 0o1777, 0o1771);
+    const theirs = join(folder.path, 'theirs');
+    mkdirSync(join(theirs, 'sandboxd'), { recursive: true });
+    execFileSync('chown', ['-R', 'nobody', theirs]);
+    const { code, stderr } = await run(['up', '--port', '0'], { ...noSandboxes, SVC_DATA_DIR: theirs });
+    assert.deepEqual([code, /sandboxd is no folder of root/.test(stderr)], [1, true], stderr);
+    assert.deepEqual(readdirSync(theirs), ['sandboxd']);
+  });
+
+  test('ends when the process that stays root does', async () => {
+    await using folder = temporaryFolder();
+    const platform = await startPlatform(join(folder.path, 'data'), await freePort());
+    const [helper = 0] = childrenOf(platform.process.pid as number, 'root/helper.ts');
+    process.kill(helper, 'SIGKILL');
+    const [code] = (await once(platform.process, 'exit')) as [number];
+    assert.equal(code, 1);
+  });
+
   test('takes a master key from a pipe', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
@@ -342,6 +392,17 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(home), 'no mount is left on the machine');
     const listed = await run(['keys', 'list'], { ...noSandboxes, SVC_DATA_DIR: dataDir });
     assert.equal(listed.code, 0, listed.stderr);
+    // A command there is the platform's user too: it deletes nothing that a link of that user leads to.
+    const [account] = JSON.parse((await run(['accounts', 'list', '--json'], { SVC_DATA_DIR: dataDir })).stdout);
+    const logs = join(dataDir, 'blobs/data/schedule-logs');
+    mkdirSync(logs, { recursive: true });
+    symlinkSync(dirname(join(home, 'private')), join(logs, account.account_id));
+    execFileSync('chown', ['-hR', 'svc:svc', join(dataDir, 'blobs')]);
+    const deleted = await run(['accounts', 'delete', '--email', account.email, '--yes', '--force'], {
+      SVC_DATA_DIR: dataDir,
+    });
+    assert.match(deleted.stderr, /EACCES/);
+    assert.deepEqual(readdirSync(home).sort(), ['clone', 'data', 'private']);
   });
 });
 

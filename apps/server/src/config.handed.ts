@@ -5,8 +5,8 @@ export const handedVariable = 'SVC_HANDED';
 
 /** A start as root hands this to the platform, which goes on as another user (`root/start.ts`). */
 export interface Handed {
-  /** Socket of the process that stays root. */
-  helper: string;
+  /** Socket of the process that stays root; undefined: a command, which has none. */
+  helper?: string;
   /** Files that only root may read, in base64, by path: certificates, keys of providers, secrets. */
   files: Readonly<Record<string, string>>;
 }

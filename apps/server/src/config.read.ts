@@ -5,7 +5,7 @@ import { type Config, type Given, loadConfig, loadPlace, unknownSettings } from 
 import { CommandError } from './kernel/base/errors.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
-import { isAdopted, isOfRoot } from './root/user.ts';
+import { isAdopted, refuseForeign } from './config.foreign.ts';
 
 /** The settings, and what is to be said of where they were found. */
 interface ReadConfig {
@@ -18,9 +18,9 @@ interface ReadConfig {
 export function readConfig(flags: Given): ReadConfig {
   const dataDir = findDataDir(loadPlace(flags));
   const file = join(dataDir, settingsFileName);
+  refuseForeign(file);
   const text = readSettings(file);
   if (text === undefined) return { config: loadConfig(flags), dataDir, warnings: [] };
-  refuseForeign(file, dataDir);
   const kept = parseSettings(text, file);
   const warnings = unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`);
   // The platform's group reads a file of root's there.
@@ -28,12 +28,6 @@ export function readConfig(flags: Given): ReadConfig {
   if ((statSync(file).mode & others) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
   // The place is settled: a database that the file names does not move it.
   return { config: loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept), dataDir, warnings };
-}
-
-/** Root does what this file says: on a data dir that the platform writes to, as another user, it has to be root's. */
-function refuseForeign(file: string, dataDir: string): void {
-  if (process.getuid?.() !== 0 || !isAdopted(statSync(dataDir)) || isOfRoot(file)) return;
-  throw new CommandError(`${file} is not root's: look at what it says, then: chown root ${file}`);
 }
 
 /** The file's text, if it is there. */

@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { findRunningProcesses } from './running.ts';
 import { notedImagesDir } from './root/adopt.ts';
-import { isAdopted } from './root/user.ts';
+import { isAdopted } from './config.foreign.ts';
 import { imagesDirOf, nodeFlags, sandboxdProgram } from './sandboxd.ts';
 
 /** `svc images …`: the node agent's own command, on the images of this data dir. Answers its exit code. */

@@ -26,6 +26,7 @@ import { helpText } from './help.ts';
 import { imagesCommand } from './images.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { openAdmin } from './resources.ts';
+import { namedKeyFiles, providersPath } from './kernel/outside/providers.ts';
 import { becomePlatform } from './root/user.ts';
 import { rotateMasterKey } from './master-key.ts';
 
@@ -144,7 +145,10 @@ providers
   .command('check')
   .description('ask every lane for a word; exit code 1 when one does not answer')
   .action(async () => {
-    const { ok, lanes } = await checkProviders(place());
+    const where = place();
+    // A program that prints a key runs as it does for the platform.
+    becomePlatform(where.dataDir, namedKeyFiles(providersPath(where)));
+    const { ok, lanes } = await checkProviders(where);
     print(json() ? { ok, lanes } : lanes);
     if (!ok) process.exitCode = 1;
   });

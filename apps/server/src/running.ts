@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
 import { isRunning, processStart } from '@svc/process-lock';
 import { z } from 'zod';
+import { readIfThere } from './postgres/lock.ts';
 import { giveToPlatform } from './root/user.ts';
 import { instanceHeader } from './features/health/index.ts';
 
@@ -73,7 +74,7 @@ function namesIn(dataDir: string): string[] {
 /** Undefined for a file that is damaged, or whose process is gone. */
 function read(file: string): RunningProcess | undefined {
   try {
-    const found = record.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+    const found = record.safeParse(JSON.parse(readIfThere(file) ?? ''));
     return found.success && isRunning(found.data) ? found.data : undefined;
   } catch {
     return undefined;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
+import { isAdopted } from './config.foreign.ts';
 import { type Config, ConfigError, systemEnvironment } from './config.ts';
 import { readRegistry } from './features/providers/index.ts';
 import { checkSources } from './features/tools/index.ts';
@@ -39,6 +41,7 @@ export async function up(
   options: { systemPackages: boolean; also: boolean; warnings: readonly string[] },
 ): Promise<void> {
   if (part === 'all' && !options.also) refuseSecond(config);
+  if (part !== 'sandboxd') refuseRoot(config);
   const log = createLog(config.logLevel);
   for (const warning of options.warnings) log.warn(warning);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
@@ -57,7 +60,7 @@ export async function up(
   };
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
-  const helper = await connectHelper();
+  const helper = await connectHelper(ended);
   const opened = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
   running.defer(opened.close);
   const kernel = opened.value;
@@ -116,6 +119,14 @@ async function runNode(
   await options.stopped;
   await node.stop();
   forget();
+}
+
+/** Throws for root on the data dir of another user, who could have made the change to that user fail (`root/start.ts`). */
+function refuseRoot(config: Config): void {
+  const folder = statSync(findDataDir(config), { throwIfNoEntry: false });
+  if (process.getuid?.() !== 0 || process.platform !== 'linux' || !folder) return;
+  if (!isAdopted(folder) && folder.uid === 0) return;
+  throw new CommandError(`the platform does not run as root on ${findDataDir(config)}, which another user writes to`);
 }
 
 /** Throws when the platform runs on the data dir, and nobody asked for one more on a port of its own. */

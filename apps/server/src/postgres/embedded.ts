@@ -20,6 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { clustersDir, enterableByAll, repairModes, systemDataDir } from './datadir.ts';
+import { makeRootFolder } from '../root/adopt.ts';
 import { type PlatformUser, platformUser } from '../root/user.ts';
 import { isAlive, readIfThere, withFileLock } from './lock.ts';
 import { postgresBinaries } from './binaries.ts';
@@ -150,7 +151,9 @@ function placeCluster(dataDir: string, user: PlatformUser | undefined): string {
   const link = clusterDir(dataDir);
   if (lstatSync(link, { throwIfNoEntry: false })) return placeOfCluster(dataDir);
   if (!user || enterableByAll(dataDir)) return link;
-  mkdirSync(clustersDir, { recursive: true, mode: 0o711 });
+  mkdirSync(systemDataDir, { recursive: true, mode: 0o711 });
+  makeRootFolder(clustersDir);
+  chmodSync(clustersDir, 0o711);
   const home = mkdtempSync(join(clustersDir, 'c-'));
   chmodSync(home, 0o711);
   const cluster = join(home, basename(link));
@@ -192,7 +195,12 @@ function placeOfCluster(dataDir: string): string {
   if (process.getuid?.() === 0 && found.uid !== 0) {
     throw new Error(`${link} is a link that root did not make; if it is right: chown -h root ${link}`);
   }
-  return readlinkSync(link);
+  const place = readlinkSync(link);
+  const home = dirname(place);
+  // Ours, in a folder that the platform may write to: what is opened and given away there must be root's own too.
+  if (process.getuid?.() === 0 && dirname(home) === clustersDir && existsSync(home))
+    for (const folder of [clustersDir, home]) makeRootFolder(folder);
+  return place;
 }
 
 /** initdb beside the final place, then a rename: a crash half-way leaves no cluster that looks whole. */
@@ -218,6 +226,8 @@ async function createCluster(binaries: string, cluster: string, user: PlatformUs
  * it for one of its own, and never start.
  */
 function dropStale(file: string, cluster: string): void {
+  // Not through a link: what it leads to is no folder of this database.
+  if (lstatSync(dirname(file), { throwIfNoEntry: false })?.isSymbolicLink()) return;
   const pid = Number(readIfThere(file)?.split('\n')[0]);
   if (pid > 0 && !isPostmaster(pid, cluster)) rmSync(file, { force: true });
 }

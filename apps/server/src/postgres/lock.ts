@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { takeLock } from '@svc/process-lock';
 
@@ -27,10 +27,10 @@ export async function withFileLock<T>(file: string, timeoutMs: number, work: () 
   }
 }
 
-/** The file's text, or undefined when it does not exist. */
+/** The file's text, or undefined when it does not exist, or is no file: a pipe would be waited for. */
 export function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return statSync(file).isFile() ? readFileSync(file, 'utf8') : undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { clustersDir } from '../postgres/datadir.ts';
+import { clustersDir, systemDataDir } from '../postgres/datadir.ts';
 import type { PlatformUser } from './user.ts';
 
 /** Names that the platform keeps in its data dir. Not `sandboxd`: that stays root's, as the node agent does. */
 const ofThePlatform =
-  /^(?:blobs|spool|run|postgres|postgres\.log|(?:owner|master)\.key.*|lane-.*\.key|running\..*json.*|start\.lock.*)$/;
+  /^(?:blobs|spool|run|postgres|postgres\.new|postgres\.log|(?:owner|master)\.key.*|lane-.*\.key|running\..*json.*|start\.lock.*)$/;
 
 /**
  * Gives the files of a data dir to the user that the platform becomes. The folder itself stays root's, sticky and writable for
@@ -16,6 +16,7 @@ export function adoptDataDir(dataDir: string, user: PlatformUser): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   // Before others may make files here: the name is root's from now on.
   makeRootFolder(join(dataDir, 'sandboxd'));
+  if (dataDir === systemDataDir) makeRootFolder(clustersDir);
   give(dataDir, user, { has: (name) => ofThePlatform.test(name) });
   chownSync(dataDir, 0, user.gid);
   chmodSync(dataDir, dataDirMode);
@@ -36,7 +37,8 @@ function showTo(path: string, { gid }: PlatformUser): void {
 export function makeRootFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) mkdirSync(path, { mode: 0o700 });
-  else if (!found.isDirectory() || found.uid !== 0) throw new Error(`${path} is no folder of root`);
+  else if (!found.isDirectory() || found.uid !== 0)
+    throw new Error(`${path} is no folder of root; look at what is in it, then: chown -R root ${path}, or remove it`);
 }
 
 /** Others may enter, as the database had to when the platform was root; what is in it is for its owner alone. */

@@ -8,6 +8,7 @@ import type { Request } from './helper.ts';
 /** It starts while this process does. */
 const startsWithinMs = 20_000;
 const againMs = 20;
+const goneMs = 1_000;
 
 /** The platform's side of the process that stays root. */
 interface Helper {
@@ -17,17 +18,24 @@ interface Helper {
   openFolders(): void;
 }
 
-/** Connects to the process that stayed root; undefined where none did. Throws when it is gone. */
-export async function connectHelper(): Promise<Helper | undefined> {
+/** Connects to the process that stayed root; undefined where none did. `gone` is called when it ends by itself later. */
+export async function connectHelper(gone: (reason: string) => void): Promise<Helper | undefined> {
   if (helperSocket === undefined) return undefined;
   const connection = await connect(helperSocket);
+  let isEnding = false;
   connection.on('error', () => {}).unref();
+  connection.once('close', () => {
+    // Later: who ends both at once ends this one in order.
+    if (!isEnding)
+      setTimeout(() => gone('the process that stays root ended; start the platform again'), goneMs).unref();
+  });
   const ask = (request: Request): void => void connection.write(`${request}\n`);
   return {
     startNode() {
       ask('node');
       return {
         async stop() {
+          isEnding = true;
           if (connection.closed) return;
           const closed = once(connection, 'close');
           connection.ref();

@@ -1,35 +1,25 @@
 // `./svc …` as root on Linux. Gateway and worker go on as the user `svc`, in the same process; what needs root stays behind in
 // `helper.ts`. Everything else runs as root does.
-import { spawn, spawnSync, type StdioOptions } from 'node:child_process';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { flushCompileCache } from 'node:module';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Handed, handedVariable, rememberFiles } from '../config.handed.ts';
+import { isAdopted, isOfRoot } from '../config.foreign.ts';
+import { type Handed, rememberFiles } from '../config.handed.ts';
 import { readConfig } from '../config.read.ts';
-import { type Config, type Given, processEnvironment, settingRows, systemEnvironment } from '../config.ts';
+import { type Config, type Given, settingRows, systemEnvironment } from '../config.ts';
 import { namedKeyFiles, providersPath } from '../kernel/outside/providers.ts';
-import { packageRoot } from '../postgres/datadir.ts';
 import { prepareCluster } from '../postgres/embedded.ts';
 import { prepareSandboxd } from '../sandboxd.ts';
 import { adoptCluster, adoptDataDir, noteImagesDir } from './adopt.ts';
+import { chainFor, goOnAs } from './exec.ts';
 import type { Duties } from './helper.ts';
-import { openMounts } from './mounts.ts';
-import { isAdopted, isOfRoot, type PlatformUser, platformUser } from './user.ts';
+import { type PlatformUser, platformUser } from './user.ts';
 
 const words = process.argv.slice(2);
-const main = join(import.meta.dirname, '../main.ts');
-/** Ports below 1024 may be listened on; nothing else of root is left, and nothing gets more. */
-const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_bind_service`);
 /** `sun_path` holds 107 bytes. */
 const longestSocket = 107;
 const smallHeap = ['--max-semi-space-size=1', '--max-old-space-size=64', '--disable-warning=ExperimentalWarning'];
-const cacheDir = '/var/cache/svc';
-
-/** Opens what is handed over as a descriptor, which everything up to the platform inherits; no name of it is left. */
-const handedDescriptor = 9;
-const takeOver = `exec ${handedDescriptor}<"$0"; rm -f "$0"; exec "$@"`;
 
 if (startsPlatform(words)) {
   const read = readIfWhole(words);
@@ -41,7 +31,13 @@ await import('../main.ts');
 function startsPlatform(given: readonly string[]): boolean {
   const takesValue = new Set([...settingRows().flatMap(({ flags }) => flags.map(({ flag }) => flag)), '--only']);
   const command = given.find((word, at) => !word.startsWith('-') && !takesValue.has(given[at - 1] ?? ''));
-  return command === 'up' && !/(?:^| )--only[ =]sandboxd(?: |$)/.test(given.join(' '));
+  return command === 'up' && partOf(given) !== 'sandboxd';
+}
+
+/** The last one counts, as for the command itself. */
+function partOf(given: readonly string[]): string | undefined {
+  const at = given.findLastIndex((word) => word === '--only' || word.startsWith('--only='));
+  return given[at] === '--only' ? given[at + 1] : given[at]?.slice('--only='.length);
 }
 
 /** The settings; undefined when they cannot be used: the command says why. */
@@ -75,7 +71,7 @@ async function leaveRoot(read: ReturnType<typeof readConfig>): Promise<void> {
     await becomeUser(read);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const isFinal = found && isAdopted(found);
+    const isFinal = found && (isAdopted(found) || found.uid !== 0);
     const outcome = isFinal ? 'the platform does not start' : 'gateway and worker stay root';
     process.stderr.write(`svc: ${outcome}, they cannot become the user svc: ${reason}\n`);
     if (isFinal) process.exit(1);
@@ -87,10 +83,8 @@ async function becomeUser({ config, dataDir }: ReturnType<typeof readConfig>): P
   const user = platformUser();
   if (!user) return;
   const sandboxd = await prepare(config, dataDir, user);
-  const become = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', ...capabilities];
-  const chain = [...openMounts([packageRoot, dataDir]), ...become, '--no-new-privs'];
-  tryOut(chain, dataDir);
-  const name = `helper.${process.pid}.sock`;
+  const chain = chainFor(user, dataDir);
+  const name = `helper.${randomUUID().slice(0, 8)}.sock`;
   const inside = join(dataDir, name);
   const socket = Buffer.byteLength(inside) <= longestSocket ? inside : join('/run', `svc-${name}`);
   const duties: Duties = { platform: process.pid, dataDir, socket, gid: user.gid, logLevel: config.logLevel, sandboxd };
@@ -99,37 +93,7 @@ async function becomeUser({ config, dataDir }: ReturnType<typeof readConfig>): P
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit'];
   spawn(process.execPath, args, { detached: true, stdio, env: systemEnvironment() }).unref();
   const handed: Handed = { helper: socket, files: rememberFiles(filesOf(config, dataDir)) };
-  const env = {
-    ...processEnvironment(),
-    SVC_DATA_DIR: dataDir,
-    [handedVariable]: String(handedDescriptor),
-    HOME: dataDir,
-    ...compileCache(user),
-  };
-  flushCompileCache();
-  if (!process.execve) throw new Error('this Node.js cannot');
-  process.execve(
-    '/bin/sh',
-    [
-      'sh',
-      '-c',
-      takeOver,
-      writeForRoot(JSON.stringify(handed)),
-      ...chain,
-      process.execPath,
-      ...process.execArgv,
-      main,
-      ...words,
-    ],
-    env,
-  );
-}
-
-/** Writes for root alone, in memory where the machine has it; answers where. */
-function writeForRoot(text: string): string {
-  const path = join(existsSync('/run') ? '/run' : tmpdir(), `svc-${randomUUID()}`);
-  writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
-  return path;
+  goOnAs(user, { chain, dataDir, handed, words });
 }
 
 /** Makes what only root can make; answers the arguments of the node agent, if it is this platform's. */
@@ -149,14 +113,6 @@ async function prepare(config: Config, dataDir: string, user: PlatformUser): Pro
   return prepareSandboxd(config, dataDir, { systemPackages });
 }
 
-/** Throws where the chain cannot be run, or leads to a user who cannot use what it needs. */
-function tryOut(chain: readonly string[], dataDir: string): void {
-  const [program, ...args] = [...chain, 'sh', '-c', 'test -r "$0" && test -w "$1"', main, dataDir];
-  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
-  if (status === 0) return;
-  throw new Error(error?.message ?? (stderr.trim() || `that user cannot read ${packageRoot} or write ${dataDir}`));
-}
-
 /**
  * Files that only root may be able to read, and that the operator named: certificates, and keys in a providers file that is
  * root's. Secrets of settings were read with these.
@@ -167,16 +123,4 @@ function filesOf(config: Config, dataDir: string): string[] {
     ...(config.tls ? [config.tls.certFile, config.tls.keyFile] : []),
     ...(isOfRoot(providers) ? [providers, ...namedKeyFiles(providers)] : []),
   ];
-}
-
-/** Compiled code of one user is never run by another: root's is beside the packages. */
-function compileCache(user: PlatformUser): Record<string, string> {
-  const dir = join(cacheDir, 'compiled');
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o755 });
-    chownSync(dir, user.uid, user.gid);
-    return { NODE_COMPILE_CACHE: dir };
-  } catch {
-    return {};
-  }
 }

@@ -1,8 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, lchownSync, lstatSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { chmodSync, lchownSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
+import { isAdopted } from '../config.foreign.ts';
 import { rememberFiles } from '../config.handed.ts';
+import { chainFor, goOnAs } from './exec.ts';
 
 /** The unprivileged user of the platform and its embedded database. */
 export interface PlatformUser {
@@ -39,14 +41,17 @@ function lookUp(user: string): PlatformUser | undefined {
 
 /**
  * Makes a command of root the user of the platform whose data dir it works on: it then can write and remove only what the platform
- * could. Files that `words` name are read before. Where that user cannot reach clone or data dir it stays root.
+ * could. Files that it will read are read before. Where that user cannot reach clone or data dir, the command starts again with
+ * mounts of its own, as the platform does; throws where that cannot be done.
  */
-export function becomePlatform(dataDir: string, words: readonly string[] = []): void {
+export function becomePlatform(dataDir: string, files: readonly string[] = []): void {
   const folder = statSync(dataDir, { throwIfNoEntry: false });
   const user = platformUser();
-  if (!user || !folder || !isAdopted(folder) || !mayRead(user, import.meta.filename) || !mayRead(user, dataDir)) return;
+  if (!user || !folder || !isAdopted(folder)) return;
   // Later it may not read or write these.
-  rememberFiles(words.map((word) => word.slice(word.indexOf('=') + 1)).filter(isSmallFile));
+  const handed = { files: rememberFiles(files.map((word) => word.slice(word.indexOf('=') + 1)).filter(isSmallFile)) };
+  if (!mayRead(user, import.meta.filename) || !mayRead(user, dataDir))
+    goOnAs(user, { chain: chainFor(user, dataDir), dataDir, handed, words: process.argv.slice(2) });
   flushCompileCache();
   process.setgroups?.([user.gid]);
   process.setgid?.(user.gid);
@@ -77,15 +82,6 @@ export function giveToPlatform(file: string): void {
   if (process.getuid?.() !== 0) return;
   const folder = statSync(dirname(file));
   if (isAdopted(folder)) lchownSync(file, platformUser()?.uid ?? folder.uid, folder.gid);
-}
-
-/** Whether a data dir is that of a platform that became another user (`adoptDataDir`). */
-export const isAdopted = ({ mode, gid }: Stats): boolean => (mode & 0o1000) !== 0 && gid !== 0;
-
-/** Whether a path is a file of root's, and no link to one. */
-export function isOfRoot(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && found.uid === 0;
 }
 
 /** Whether a user may read a file, and enter the folders above it. */

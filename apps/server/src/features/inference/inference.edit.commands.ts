@@ -2,9 +2,10 @@ import { existsSync, lchownSync, readFileSync, renameSync, statSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { objectOf, objectsOf, type Value } from '@svc/inference';
 import { CommandError } from '../../kernel/base/errors.ts';
-import { type ProvidersPlace, providersPath } from '../../kernel/outside/providers.ts';
+import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';
-import { isAdopted, mayRead, platformUser } from '../../root/user.ts';
+import { isAdopted } from '../../config.foreign.ts';
+import { mayRead, platformUser } from '../../root/user.ts';
 import { type Lane, PriceList, parseRegistry, writeWhole } from '../providers/index.ts';
 import { headersFor } from './inference.attempt.ts';
 import { findUses, localKinds, modelsOf } from './inference.commands.ts';
@@ -164,8 +165,8 @@ export function moveProvider(place: ProvidersPlace, id: string, to: number, alia
 }
 
 function read(place: ProvidersPlace): Value {
-  const path = providersPath(place);
-  return existsSync(path) ? objectOf(JSON.parse(readFileSync(path, 'utf8'))) : {};
+  const text = existsSync(providersPath(place)) ? readProvidersText(place) : undefined;
+  return text === undefined ? {} : objectOf(JSON.parse(text));
 }
 
 /** Writes what can be used, and nothing else. */

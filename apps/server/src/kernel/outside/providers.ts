@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { refuseForeign } from '../../config.foreign.ts';
 import { readNamedFile } from '../../config.handed.ts';
 import type { Config } from '../../config.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
@@ -17,6 +18,7 @@ export const providersPath = ({ config, dataDir }: ProvidersPlace): string =>
 
 /** The file's text; undefined when no setting names a file and the default one does not exist. Throws when it cannot be read. */
 export function readProvidersText(place: ProvidersPlace): string | undefined {
+  refuseForeign(providersPath(place));
   try {
     return readNamedFile(providersPath(place)).toString();
   } catch (error) {
@@ -26,8 +28,9 @@ export function readProvidersText(place: ProvidersPlace): string | undefined {
   }
 }
 
-/** The key files that a providers file names; none when it cannot be read. */
+/** The key files that a providers file names; none when it cannot be read. Throws for root when it is another user's. */
 export function namedKeyFiles(path: string): string[] {
+  refuseForeign(path);
   const found: string[] = [];
   try {
     JSON.parse(readNamedFile(path).toString(), (name, value: unknown) => {

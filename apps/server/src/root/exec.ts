@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Handed, handedVariable } from '../config.handed.ts';
+import { processEnvironment } from '../config.ts';
+import { openMounts } from './mounts.ts';
+
+interface User {
+  uid: number;
+  gid: number;
+}
+
+const main = join(import.meta.dirname, '../main.ts');
+const clone = join(import.meta.dirname, '../../../..');
+/** Ports below 1024 may be listened on; nothing else of root is left, and nothing gets more. */
+const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_bind_service`);
+const cacheDir = '/var/cache/svc';
+
+/** Opens what is handed over as a descriptor, which everything up to the platform inherits; no name of it is left. */
+const handedDescriptor = 9;
+const takeOver = `exec ${handedDescriptor}<"$0"; rm -f "$0"; exec "$@"`;
+
+/**
+ * The words that make a command the user's, given after them: without a way back, and in mounts in which it reaches clone and
+ * data dir. Throws where the machine cannot do it.
+ */
+export function chainFor(user: User, dataDir: string): string[] {
+  const become = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', ...capabilities];
+  const chain = [...openMounts([clone, dataDir]), ...become, '--no-new-privs'];
+  tryOut(chain, dataDir);
+  return chain;
+}
+
+/** Goes on as that user, with this number, these words and this environment. Does not return. */
+export function goOnAs(
+  user: User,
+  {
+    chain,
+    dataDir,
+    handed,
+    words,
+  }: { chain: readonly string[]; dataDir: string; handed: Handed; words: readonly string[] },
+): never {
+  const env = {
+    ...processEnvironment(),
+    SVC_DATA_DIR: dataDir,
+    [handedVariable]: String(handedDescriptor),
+    HOME: dataDir,
+    ...compileCache(user),
+  };
+  flushCompileCache();
+  if (!process.execve) throw new Error('this Node.js cannot');
+  const command = [...chain, process.execPath, ...process.execArgv, main, ...words];
+  return process.execve('/bin/sh', ['sh', '-c', takeOver, writeForRoot(JSON.stringify(handed)), ...command], env);
+}
+
+/** Writes for root alone, in memory where the machine has it; answers where. */
+function writeForRoot(text: string): string {
+  const path = join(existsSync('/run') ? '/run' : tmpdir(), `svc-${randomUUID()}`);
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  return path;
+}
+
+/** Throws where the chain cannot be run, or leads to a user who cannot use what it needs. */
+function tryOut(chain: readonly string[], dataDir: string): void {
+  const [program, ...args] = [...chain, 'sh', '-c', 'test -r "$0" && test -w "$1"', main, dataDir];
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status === 0) return;
+  throw new Error(error?.message ?? (stderr.trim() || `that user cannot read ${clone} or write ${dataDir}`));
+}
+
+/** Compiled code of one user is never run by another: root's is beside the packages. */
+function compileCache(user: User): Record<string, string> {
+  const dir = join(cacheDir, 'compiled');
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o755 });
+    chownSync(dir, user.uid, user.gid);
+    return { NODE_COMPILE_CACHE: dir };
+  } catch {
+    return {};
+  }
+}
