@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, startDaemon, whyNot } from '../testing.ts';
 
+/** A create waits so long for the snapshot of its template. */
+const imageMs = 120_000;
 const profile = '~/.config/libreoffice/4/user/registrymodifications.xcu';
 
 describe('a sandbox of office-acte', { skip: whyNot('office-acte') }, () => {
@@ -13,10 +15,19 @@ describe('a sandbox of office-acte', { skip: whyNot('office-acte') }, () => {
   after(() => daemon.stop());
 
   test('has converted a document before it is handed out, the first one of a node too', async () => {
-    const ids = [randomUUID(), randomUUID()];
-    for (const id of ids) {
+    const ids: string[] = [];
+    while (ids.length < 2) {
+      const id = randomUUID();
+      const began = performance.now();
       const { status, body } = await daemon.create(id, { template: 'office-acte' });
-      assert.deepEqual([status, body['restored']], [200, true], JSON.stringify(body));
+      assert.equal(status, 200, JSON.stringify(body));
+      if (body['restored'] !== true) {
+        // A machine that is so busy that the first command takes longer than a caller is held: the next one may be warm.
+        assert.ok(performance.now() - began > imageMs, JSON.stringify(body));
+        await daemon.call('DELETE', `/v1/sandboxes/${id}`);
+        continue;
+      }
+      ids.push(id);
       // The file that LibreOffice writes at its first run; nothing else of that run is left.
       const { stdout, stderr } = await daemon.exec(id, { shell: `ls ${profile}; ls -A /tmp /workspace ~/.local` });
       const there = '/home/user/.config/libreoffice/4/user/registrymodifications.xcu';
