@@ -298,6 +298,23 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     assert.deepEqual(readdirSync(theirs), ['sandboxd']);
   });
 
+  test('stays root on a data dir of its own where a machine lets nobody become another user, and says so', async () => {
+    await using folder = temporaryFolder();
+    const [dataDir, programs] = [join(folder.path, 'data'), join(folder.path, 'bin')];
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'setpriv'), '#!/bin/sh\necho not here >&2\nexit 1\n', { mode: 0o755 });
+    for (const round of ['new', 'known']) {
+      const PATH = `${programs}:${process.env['PATH']}`;
+      const platform = start(['up', '--port', String(await freePort()), '--data-dir', dataDir], {
+        ...noSandboxes,
+        PATH,
+      });
+      await platform.printed(/gateway and worker stay root.*not here[^]*svc is ready at/);
+      assert.match(statusOf(platform.process.pid as number)['Uid'] ?? '', /^0\t/, round);
+      assert.equal(await platform.end(), 0);
+    }
+  });
+
   test('ends when the process that stays root does', async () => {
     await using folder = temporaryFolder();
     const platform = await startPlatform(join(folder.path, 'data'), await freePort());

@@ -41,6 +41,13 @@ export function makeRootFolder(path: string): void {
     throw new Error(`${path} is no folder of root; look at what is in it, then: chown -R root ${path}, or remove it`);
 }
 
+/** Takes the folder back where nobody became that user: root goes on in it as before. */
+export function leaveToRoot(dataDir: string): void {
+  if (!lstatSync(dataDir, { throwIfNoEntry: false })) return;
+  chownSync(dataDir, 0, 0);
+  chmodSync(dataDir, 0o711);
+}
+
 /** Others may enter, as the database had to when the platform was root; what is in it is for its owner alone. */
 export const dataDirMode = 0o1771;
 

@@ -11,7 +11,7 @@ import { type Config, type Given, settingRows, systemEnvironment } from '../conf
 import { namedKeyFiles, providersPath } from '../kernel/outside/providers.ts';
 import { prepareCluster } from '../postgres/embedded.ts';
 import { prepareSandboxd } from '../sandboxd.ts';
-import { adoptCluster, adoptDataDir, noteImagesDir } from './adopt.ts';
+import { adoptCluster, adoptDataDir, leaveToRoot, noteImagesDir } from './adopt.ts';
 import { chainFor, goOnAs } from './exec.ts';
 import type { Duties } from './helper.ts';
 import { type PlatformUser, platformUser } from './user.ts';
@@ -75,6 +75,7 @@ async function leaveRoot(read: ReturnType<typeof readConfig>): Promise<void> {
     const outcome = isFinal ? 'the platform does not start' : 'gateway and worker stay root';
     process.stderr.write(`svc: ${outcome}, they cannot become the user svc: ${reason}\n`);
     if (isFinal) process.exit(1);
+    leaveToRoot(read.dataDir);
   }
 }
 
