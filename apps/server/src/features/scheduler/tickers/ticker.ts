@@ -39,6 +39,8 @@ import { byTime, move } from '../scheduler.moves.ts';
 
 /** Schedules a transaction takes: 10,000 that are due at once are shared by all gateways in pieces of this size. */
 const batch = 500;
+/** Schedules that one deal takes, half a second's work: one that becomes due meanwhile is in the next deal, by its account's turn. */
+const mostAtOnce = 5_000;
 const longestSleepMs = 1_000;
 const soonMs = 20;
 const setAsideMs = 60_000;
@@ -259,7 +261,8 @@ export class Ticker {
   /** Takes what is due in pieces, two at a time: one computes while the database works for the other. */
   async #takeDue(): Promise<void> {
     const { sql, clock } = this.#parts.kernel;
-    const dealt = await dealDue(sql, (await readNow(sql, clock)).iso, [...this.#setAside.keys()]);
+    const all = await dealDue(sql, (await readNow(sql, clock)).iso, [...this.#setAside.keys()]);
+    const dealt = all.slice(0, mostAtOnce);
     const drain = async (): Promise<void> => {
       while (!this.#stopped && dealt.length > 0) await this.#takePiece(dealt.splice(0, batch));
     };
