@@ -208,15 +208,14 @@ describe('rotation of the master key', () => {
   test('a gateway whose bus comes back after a rotation ends at once, before its next renewal', async () => {
     const clock = testClock();
     await using own = await openTest({ clock, settings: { SVC_LOG_LEVEL: 'silent' } });
-    const { bus, gateways } = own.gateway.kernel;
+    const { gateways } = own.gateway.kernel;
     await asOwner(own.database, async (sql) => {
       await sql`update kernel.facts set value = '\\x00' where name = 'master_key'`;
+      // The bus alone, whose last query this is: a renewal over a connection that is gone too would wait for the next one.
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`;
+        where datname = current_database() and pid <> pg_backend_pid() and (query ilike 'listen%' or query = 'select 1')`;
     });
-    await until(() => !bus.isUp());
-    // No renewal is due so early; the bus tries again.
-    clock.advance(1_000);
+    // The bus tries again by itself; no renewal is due while the clock stands.
     await until(() => !gateways.isProven());
   });
 
