@@ -14,7 +14,7 @@ import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { refuseMethods } from './kernel/mount/methods.ts';
 import { mountReference } from './kernel/reference/reference.ts';
-import { sweepKernel, sweepUsage } from './kernel/sweep.ts';
+import { sweepFeed, sweepKernel, sweepUsage } from './kernel/sweep.ts';
 import { featuresOf } from './app.features.ts';
 
 /** The features of this process, mounted on one HTTP server. */
@@ -59,7 +59,13 @@ export function buildApp(kernel: Kernel): App {
   return {
     http,
     features,
-    jobs: [sweepKernel, sweepUsage, deleteOn(accountData), ...features.flatMap((feature) => feature.jobs ?? [])],
+    jobs: [
+      sweepKernel,
+      sweepUsage,
+      sweepFeed,
+      deleteOn(accountData),
+      ...features.flatMap((feature) => feature.jobs ?? []),
+    ],
     async start(role = { serves: true, works: true }) {
       const started = await Promise.allSettled(
         features.map(async (feature) => (await feature.start?.(kernel, role)) ?? {}),

@@ -12,6 +12,7 @@ import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import type { Blobs } from './kernel/outside/blobs.ts';
 import type { Log } from './kernel/base/log.ts';
+import { findHolder } from './kernel/streams/feed.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
@@ -118,7 +119,20 @@ async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Diagno
     await schema(sql),
     { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
     await storage(config, blobs, dataDir),
+    await feed(sql),
   ];
+}
+
+/** Streams tell nothing that is newer than the oldest open transaction that has written something. */
+const longestHoldSeconds = 5;
+
+async function feed(sql: Diagnosis['sql']): Promise<Check> {
+  const name = 'feed';
+  // Without the schema there is no feed either.
+  const holder = await findHolder(sql).catch(() => undefined);
+  if (!holder || holder.seconds < longestHoldSeconds) return { name, ok: true, found: 'streams are up to date' };
+  const found = `streams wait for a transaction of ${Math.round(holder.seconds)} s: pid ${holder.pid}, ${holder.name}`;
+  return { name, ok: false, found, fix: `end it: select pg_terminate_backend(${holder.pid})` };
 }
 
 const waiting = (count: number): string =>

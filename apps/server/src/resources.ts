@@ -21,6 +21,7 @@ import type { Log } from './kernel/base/log.ts';
 import { createMetrics } from './kernel/base/metrics.ts';
 import { migrate, requireSchema } from './kernel/db/migrate.ts';
 import { createOutbound } from './kernel/outside/outbound.ts';
+import { openFeed } from './kernel/streams/feed.ts';
 import { createEventStreams } from './kernel/streams/sse.ts';
 import { createUpstream } from './kernel/outside/upstream.ts';
 import { createUsageRecorder } from './kernel/records/usage.ts';
@@ -81,6 +82,8 @@ export async function openKernel(
   const audit = opening.adopt(createAuditRecorder(background, clock, log, metrics), (open) => open.close());
   const jobs = opening.adopt(openJobs({ sql: background, clock, log }), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
+  const { bus, gateways } = base;
+  const feed = opening.adopt(await openFeed({ sql, background, bus, gateways, log, metrics }), (open) => open.close());
   const kernel: Kernel = {
     config,
     log,
@@ -88,6 +91,7 @@ export async function openKernel(
     usage,
     audit,
     streams,
+    feed,
     metrics,
     jobs,
     limiter: createRateLimiter(sql, clock),

@@ -66,6 +66,8 @@ const data: AccountData = {
     'kernel.idempotency',
     'kernel.idempotency_use',
     'kernel.quotas',
+    'kernel.changes',
+    'kernel.change_floors',
   ],
   keeps: {
     'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',

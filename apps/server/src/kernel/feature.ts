@@ -82,6 +82,8 @@ export interface Feature extends Manifest {
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
   readonly jobs?: readonly JobDefinition[];
+  /** Its changes are a topic of the feed, of its name; a key needs the rights of this route to be told of them. */
+  readonly topic?: Route;
   /**
    * Starts what the role of this process needs; answers how it is ended. Runs before the first request. What caches or
    * listens to the bus starts in every role.

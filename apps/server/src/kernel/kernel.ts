@@ -5,6 +5,7 @@ import type { Bus } from './peers/bus.ts';
 import type { Clock } from './base/clock.ts';
 import type { Keyring } from './base/crypto.ts';
 import type { Sql } from './db/db.ts';
+import type { Feed } from './streams/feed.ts';
 import type { Gateways } from './peers/gateways.ts';
 import type { Jobs } from './work/jobs.ts';
 import type { RateLimiter } from './share/limits.ts';
@@ -38,5 +39,7 @@ export interface Kernel {
   readonly usage: UsageRecorder;
   readonly audit: AuditRecorder;
   readonly streams: EventStreams;
+  /** What happened to each account, in order. */
+  readonly feed: Feed;
   readonly metrics: Metrics;
 }

@@ -1,5 +1,6 @@
 import { nowOf } from './db/db.ts';
 import type { JobDefinition } from './feature.ts';
+import { tidyFeed } from './streams/feed.ts';
 
 /** Every minute: forgets stored responses past their 24 h, and rate windows past their minute. */
 export const sweepKernel: JobDefinition = {
@@ -22,4 +23,11 @@ export const sweepUsage: JobDefinition = {
     await sql`select kernel.keep_usage_months(${now}, ${now} - make_interval(days => ${config.usageDays}))`;
     await sql`delete from kernel.usage_counts where minute < ${now} - make_interval(days => ${config.usageDays})`;
   },
+};
+
+/** Every hour: prepares the days that changes are written to, and drops those past their week or their account's bound. */
+export const sweepFeed: JobDefinition = {
+  name: 'kernel.sweepFeed',
+  cron: '23 * * * *',
+  run: ({ background }) => tidyFeed(background),
 };

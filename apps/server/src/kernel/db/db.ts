@@ -20,8 +20,12 @@ export type DatabaseTarget =
   | { embedded: { socketDir: string; port: number; user: string }; database: string; user?: string };
 
 const afterCommit = Symbol('afterCommit');
+const withCommit = Symbol('withCommit');
 type AfterCommit = () => unknown;
-type Transaction = Db & { [afterCommit]?: AfterCommit[] };
+/** Writes all items that a transaction gathered, in one statement. */
+type Write<T> = (db: Db, items: readonly T[]) => Promise<unknown>;
+type Gathered = Map<Write<never>, unknown[]>;
+type Transaction = Db & { [afterCommit]?: AfterCommit[]; [withCommit]?: Gathered };
 
 /** Connection options that pool and bus share. */
 function connectionOptions(target: DatabaseTarget): [string, postgres.Options<{}>] | [postgres.Options<{}>] {
@@ -114,14 +118,21 @@ function instantOf(value: string): string {
  */
 export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): Promise<T> {
   let committed: AfterCommit[] = [];
+  let written: Promise<unknown> = Promise.resolve();
   let over = false;
   const begun = sql.begin(async (tx) => {
     const transaction: Transaction = refusing(tx, () => over);
+    const gathered: Gathered = new Map();
     committed = [];
     transaction[afterCommit] = committed;
+    transaction[withCommit] = gathered;
     try {
       const result = await work(transaction);
-      return over ? await never : result;
+      if (over) await never;
+      // Not waited for: the commit follows on the same way to the database.
+      written = Promise.all([...gathered].map(([write, items]) => write(transaction, items as never[])));
+      written.catch(() => {});
+      return result;
     } catch (error) {
       // The error may come from a broken connection, which is reported in the same turn.
       await new Promise(setImmediate);
@@ -131,6 +142,8 @@ export async function inTransaction<T>(sql: Sql, work: (tx: Db) => Promise<T>): 
   });
   try {
     const result = await begun;
+    // After a statement that failed, a commit is answered as if it had been one, and is none.
+    await written;
     for (const settled of await Promise.allSettled(committed.map(async (run) => run()))) {
       // The transaction is committed: a caller that gets an error would do it a second time.
       if (settled.status === 'rejected') process.emitWarning(settled.reason as Error);
@@ -165,6 +178,18 @@ export async function onCommit(db: Db, work: AfterCommit): Promise<void> {
   const pending = (db as Transaction)[afterCommit];
   if (pending) pending.push(work);
   else await work();
+}
+
+/**
+ * Gathers items that `write` gets in one call as the transaction's last statement, sent together with its commit: it costs
+ * no further way to the database. When `write` fails, nothing is committed. On the pool it writes at once.
+ */
+export async function writeWithCommit<T>(db: Db, write: Write<T>, items: readonly T[]): Promise<void> {
+  const gathered = (db as Transaction)[withCommit];
+  if (!gathered) return void (await write(db, items));
+  const known = gathered.get(write as Write<never>);
+  if (known) known.push(...items);
+  else gathered.set(write as Write<never>, [...items]);
 }
 
 /** Whether `db` is a transaction, and not the pool. */

@@ -13,6 +13,7 @@ import type { Log } from '../base/log.ts';
 import { RelayedAnswer } from './relay.ts';
 import { acceptSocket, checkHandshake } from './sockets.ts';
 import type { SpooledBody } from './spool.ts';
+import type { View } from '../streams/feed.ts';
 import type { EventStream } from '../streams/sse.ts';
 
 /** One request as an operation sees it. The actor is in here, never in the input. */
@@ -208,6 +209,12 @@ export class Context {
   openEvents(mostBytes?: number): EventStream {
     this.#events ??= this.kernel.streams.open(this.#reply, this.#request.actor, mostBytes);
     return this.#events;
+  }
+
+  /** Answers with an event stream of what happens to the caller's account, after a cursor or from now. */
+  follow(view: View, { after }: { after?: string | undefined }, ready: object = {}): Promise<void> {
+    const asked = { accountId: this.actor.accountId, after, view, ready };
+    return this.kernel.feed.follow(asked, () => this.openEvents());
   }
 
   /** The event stream, once it is open. */

@@ -157,6 +157,11 @@ export class Gateways {
     return this.#peers > 0;
   }
 
+  /** False when nobody else can hear the bus, as of the last 2 s. Without a lease of its own a command does not know. */
+  mayHavePeers(): boolean {
+    return !this.#leased || this.#peers > 0;
+  }
+
   /** Whether the gateway `id` has a live lease. */
   async isLive(db: Db, id: string): Promise<boolean> {
     const rows = await db`select 1 from kernel.gateways where id = ${id} and lease_until > now()`;

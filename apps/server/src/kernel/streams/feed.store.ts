@@ -1,0 +1,169 @@
+import type { Db } from '../db/db.ts';
+import { partsOf, type Position, positionOf } from './feed.cursor.ts';
+
+/** What happened to something of an account. */
+export interface Change {
+  accountId: string;
+  /** The feature whose record it is. */
+  topic: string;
+  op: 'created' | 'updated' | 'deleted';
+  /** Id of the record. */
+  id: string;
+  /** The record as the API shows it. Over 8,000 bytes it is left out: clients fetch it. */
+  record?: object | undefined;
+}
+
+/** A change as it was read. */
+export interface StoredChange extends Pick<Change, 'accountId' | 'topic' | 'op' | 'id'> {
+  position: Position;
+  at: string;
+  /** JSON text. */
+  record: string | undefined;
+}
+
+const longestRecord = 8_000;
+
+/** Writes changes, in their order. */
+export async function insertChanges(db: Db, changes: readonly Change[]): Promise<void> {
+  const rows = changes.map(({ accountId, topic, op, id, record }) => {
+    const text = record && JSON.stringify(record);
+    // As text: on the way through a record its escapes would be undone, which NUL does not survive.
+    return { accountId, topic, op, id, record: text && Buffer.byteLength(text) <= longestRecord ? text : null };
+  });
+  await db`
+    insert into kernel.changes (account_id, topic, op, subject, body)
+    select "accountId", topic, op, id, record::json
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as given ("accountId" uuid, topic text, op text, id text, record text)`;
+}
+
+/**
+ * A part of a statement that writes a change for each of `rows` (columns account_id, topic, op, id and record): for hot
+ * writes of one statement, which would else need a transaction.
+ */
+export const recording = (rows: string): string => `
+  insert into kernel.changes (account_id, topic, op, subject, body)
+  select account_id, topic, op, id::text, record from ${rows}`;
+
+/** The changes of an account that are kept: after `floor`, up to `last`; undefined where there is none. */
+export async function findEnds(db: Db, accountId: string): Promise<{ floor?: Position; last?: Position }> {
+  const [row] = await db<{ floor_xid: string | null; floor: number; last_xid: string | null; last: number }[]>`
+    select f.xid::text as floor_xid, f.seq as floor, l.xid::text as last_xid, l.seq as last
+    from (select) as one
+    left join kernel.change_floors f on f.account_id = ${accountId}
+    left join lateral (
+      select xid, seq from kernel.changes
+      where account_id = ${accountId} and xid < (select kernel.feed_horizon())
+      order by xid desc, seq desc limit 1) l on true`;
+  if (!row) return {};
+  return {
+    ...(row.floor_xid !== null && { floor: positionOf(row.floor_xid, row.floor) }),
+    ...(row.last_xid !== null && { last: positionOf(row.last_xid, row.last) }),
+  };
+}
+
+/** Where to go on reading an account. */
+interface Wanted {
+  accountId: string;
+  after: Position;
+}
+
+/** The next changes of an account. */
+export interface Page {
+  changes: StoredChange[];
+  /** There are more that can be read now. */
+  isFull: boolean;
+  /** There are more that wait until transactions before them are over. */
+  isHeld: boolean;
+  /** The place to go on from is not kept any more: changes are missing. */
+  isCut: boolean;
+}
+
+/** Bytes of records in a page; its first change counts whatever its length. */
+const pageBytes = 256 * 1024;
+
+interface PageRow extends Omit<StoredChange, 'position'> {
+  xid: string;
+  seq: number;
+  settled: boolean;
+  room: boolean;
+  cut: boolean;
+}
+
+/** Reads the next changes of several accounts, at most `limit` of each; what is missing in the answer has none. */
+export async function readChanges(db: Db, wanted: readonly Wanted[], limit: number): Promise<Map<string, Page>> {
+  const parts = wanted.map(({ after }) => partsOf(after));
+  const rows = await db<PageRow[]>`
+    select w.account_id as "accountId", c.xid::text as xid, c.seq, c.topic, c.op, c.subject as id, c.at, c.settled, c.room,
+      coalesce((f.xid, f.seq) > (w.xid::xid8, w.seq::bigint), false) as cut,
+      case when c.settled and c.room then c.body::text end as record
+    from unnest(${wanted.map(({ accountId }) => accountId)}::uuid[], ${parts.map(({ xid }) => xid)}::text[],
+      ${parts.map(({ seq }) => seq)}::text[]) as w (account_id, xid, seq)
+    left join kernel.change_floors f on f.account_id = w.account_id
+    cross join lateral (
+      select n.*, n.xid < (select kernel.feed_horizon()) as settled,
+        coalesce(sum(octet_length(n.body::text)) over (order by n.xid, n.seq rows unbounded preceding exclude current row), 0)
+          < ${pageBytes} as room
+      from (
+        select * from kernel.changes
+        where account_id = w.account_id and (xid, seq) > (w.xid::xid8, w.seq::bigint)
+        order by xid, seq limit ${limit}) n
+    ) c
+    order by w.account_id, c.xid, c.seq`;
+  const pages = new Map<string, Page>();
+  for (const { xid, seq, settled, room, cut, record, ...row } of rows) {
+    const page = pages.get(row.accountId) ?? { changes: [], isFull: false, isHeld: false, isCut: cut };
+    pages.set(row.accountId, page);
+    if (cut) continue;
+    if (!settled) page.isHeld = true;
+    else if (!room) page.isFull = true;
+    else page.changes.push({ ...row, position: positionOf(xid, seq), record: record ?? undefined });
+    if (page.changes.length === limit) page.isFull = true;
+  }
+  return pages;
+}
+
+const trimAtOnce = 5_000;
+
+/** Drops the oldest changes of an account past `most`, some thousands at a time: others read on meanwhile. */
+export async function trimChanges(db: Db, accountId: string, most: number): Promise<void> {
+  const [last] = await db<{ xid: string; seq: number }[]>`
+    select xid::text as xid, seq from kernel.changes
+    where account_id = ${accountId} and xid < (select kernel.feed_horizon())
+    order by xid desc, seq desc offset ${most} limit 1`;
+  if (!last) return;
+  // The floor first: a cursor before it must not find a gap.
+  await db`
+    insert into kernel.change_floors as f (account_id, xid, seq)
+    values (${accountId}, ${last.xid}::text::xid8, ${last.seq})
+    on conflict (account_id) do update set xid = excluded.xid, seq = excluded.seq
+      where (f.xid, f.seq) < (excluded.xid, excluded.seq)`;
+  for (;;) {
+    const { count } = await db`
+      delete from kernel.changes where (account_id, xid, seq) in (
+        select account_id, xid, seq from kernel.changes
+        where account_id = ${accountId} and (xid, seq) <= (${last.xid}::text::xid8, ${last.seq})
+        order by xid, seq limit ${trimAtOnce})`;
+    if (count < trimAtOnce) return;
+  }
+}
+
+/** The next account after `after` that has changes; without `after` the first; undefined: none. */
+export async function nextAccount(db: Db, after?: string): Promise<string | undefined> {
+  const [row] = await db<{ id: string }[]>`
+    select account_id as id from kernel.changes ${after === undefined ? db`` : db`where account_id > ${after}`}
+    order by account_id limit 1`;
+  return row?.id;
+}
+
+/** Prepares the next days, and drops those that are older than `days`; on the database's clock, as changes are written on it. */
+export async function keepDays(db: Db, days: number): Promise<void> {
+  await db`select kernel.keep_change_days(now(), now() - make_interval(days => ${days}))`;
+}
+
+/** The oldest transaction that has written and is open: what came after it is told when it ends. */
+export async function findHolder(db: Db): Promise<{ pid: number; name: string; seconds: number } | undefined> {
+  const [row] = await db<{ pid: number; name: string; seconds: number }[]>`
+    select pid, name, seconds from kernel.feed_holder()`;
+  return row;
+}
