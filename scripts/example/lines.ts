@@ -13,6 +13,7 @@ export const lines: readonly Line[] = [
   { file: `${contract}/index.ts`, before: 'import { usage }', line: "import { notes } from './notes.ts';" },
   { file: `${contract}/index.ts`, before: '  health,', line: '  notes,' },
   { file: `${contract}/scopes.ts`, before: "  'keys',", line: "  'notes'," },
+  { file: `${contract}/events.ts`, before: "  'prompts',", line: "  'notes'," },
   {
     file: `${contract}/docs/index.ts`,
     before: 'import { usageDocs }',
@@ -40,7 +41,7 @@ export const lines: readonly Line[] = [
     before: 'import type { Kernel }',
     line: "import { notesFeature } from './features/notes/feature.ts';",
   },
-  { file: `${server}/app.features.ts`, before: '    hostsFeature(kernel),', line: '    notesFeature(kernel),' },
+  { file: `${server}/app.features.ts`, before: '    hostsFeature(kernel),', line: '    notesFeature,' },
   {
     file: `${server}/contract.test.ts`,
     before: "      '/v1/prompts/':",

@@ -1,6 +1,7 @@
 import { artifactsFeature } from './features/artifacts/feature.ts';
 import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
+import { eventsFeature } from './features/events/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
 import { heartbeatsFeature } from './features/heartbeats/feature.ts';
@@ -64,6 +65,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     ...models,
     ...webFeatures(kernel),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
+    eventsFeature(() => features),
   ];
   return { features, lookup: keys.lookup };
 }

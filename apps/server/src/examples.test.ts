@@ -96,6 +96,7 @@ const makers: Makers = {
     return id;
   },
   host: () => Promise.resolve(randomUUID()),
+  cursor: async (scene) => (await scene.call('GET', '/v1/events')).cursor,
   invite: async (scene) => (await scene.call('POST', '/v1/hosts/invites', hosts.invite.example.body)).code,
   async call(scene) {
     const host = await openHost(scene.gateway, scene.account, await scene.id('host'));
@@ -205,6 +206,10 @@ async function answeringHost(scene: Scene): Promise<void> {
   void answer();
 }
 
+/** Something happens to the prompt of the scene. */
+const changePrompt = async (scene: Scene) =>
+  scene.call('PATCH', `/v1/prompts/${await scene.id('prompt')}`, { not_before: '2026-11-04' });
+
 const preparations: Record<string, Preparation> = {
   'hosts.list': { before: answeringHost },
   'hosts.get': { before: answeringHost },
@@ -234,8 +239,18 @@ const preparations: Record<string, Preparation> = {
   'heartbeats.removeBadge': { before: (scene) => scene.id('badgeToken') },
   'heartbeats.removeAccountBadge': { before: (scene) => scene.call('POST', '/v1/heartbeats/badge') },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
+  'heartbeats.stream': { whenOpen: (scene) => scene.id('heartbeat') },
+  'events.stream': { whenOpen: changePrompt },
+  'events.list': {
+    // The cursor of the example stands before its change.
+    async before(scene) {
+      await scene.id('cursor');
+      await changePrompt(scene);
+    },
+  },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },
   'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },
+  'sandboxes.stream': { whenOpen: (scene) => scene.id('sandbox') },
   'schedules.stream': { whenOpen: (scene) => createSchedule(scene) },
   'scheduler.log': {
     async before(scene) {

@@ -72,3 +72,21 @@ export const numberCursor = z
   .describe('`next_cursor` of the page before');
 /** Beside the rows of a page: where the next one begins. Absent on the last page. */
 export const nextCursor = { next_cursor: z.string().optional().describe('Absent on the last page') };
+
+/** Where a reader of an account's changes stands (additive; document 1, Events). */
+export const feedCursor = z.string().describe('Where to go on, as `after`, on any stream of the account');
+/** Query of a stream of the account's changes. */
+export const afterCursor = {
+  after: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{32}$/, 'must be a `cursor` that a stream or an answer gave')
+    .optional()
+    .describe('A `cursor` that came before: what happened since comes first, then what happens (additive)'),
+};
+/** The first frame of a stream of the account's changes. */
+export const ready = z.object({
+  cursor: feedCursor,
+  missed: z
+    .boolean()
+    .describe('`after` is too old, or not of this account: read the records anew. The stream goes on from now'),
+});

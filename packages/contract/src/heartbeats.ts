@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, nextCursor, page, resettable, text, uuid } from './fields.ts';
+import { afterCursor, dateTime, feedCursor, limit, nextCursor, page, ready, resettable, text, uuid } from './fields.ts';
 import { badges } from './heartbeats.badges.ts';
-import { anything, json, plain, route } from './route.ts';
+import { anything, events, json, plain, route } from './route.ts';
 
 /** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
 export const heartbeat = z
@@ -114,6 +114,21 @@ export const heartbeats = {
     errors: ['slug_taken'],
   }),
   // Not in the documents.
+  stream: route({
+    method: 'GET',
+    path: '/v1/heartbeats/stream',
+    summary: "Changes of the account's monitors, live",
+    auth: 'key',
+    query: z.object(afterCursor),
+    answers: events({
+      ready,
+      heartbeat: z.object({
+        op: z.enum(['created', 'updated', 'deleted']),
+        heartbeat: heartbeat.partial().required({ id: true }).describe('Of a deleted one its `id` is left'),
+        cursor: feedCursor,
+      }),
+    }),
+  }),
   get: route({
     method: 'GET',
     path: '/v1/heartbeats/{id}',

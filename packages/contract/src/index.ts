@@ -3,6 +3,7 @@ import { audit } from './audit.ts';
 import { audio } from './audio.ts';
 import { devices } from './devices.ts';
 import { type ErrorKind, sharedErrors } from './errors.ts';
+import { events } from './events.ts';
 import { health } from './health.ts';
 import { heartbeatErrors, heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
@@ -74,12 +75,14 @@ export const contract = {
   prompts,
   tools,
   mcp,
-} satisfies Record<ScopedFeature | 'health' | 'artifacts', Record<string, Route<ErrorCode>>>;
+  events,
+} satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
 export { act } from './audit.ts';
 export { device } from './devices.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
+export { change, topics } from './events.ts';
 export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
 export { heartbeat, slugPattern } from './heartbeats.ts';
 export {

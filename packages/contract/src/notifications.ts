@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, limit, nextCursor, numberCursor, text, uuid } from './fields.ts';
+import { afterCursor, dateTime, feedCursor, limit, nextCursor, numberCursor, ready, text, uuid } from './fields.ts';
 import { webhooks } from './notifications.webhooks.ts';
 export { notificationErrors } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
@@ -120,9 +120,15 @@ export const notifications = {
     path: '/v1/notifications/stream',
     summary: 'Notifications as they come, and as they are read on other devices',
     auth: 'key',
+    query: z.object(afterCursor),
     answers: events({
-      notification: notification.extend({ op: z.enum(['created', 'updated']) }),
-      read_all: z.object({ at: dateTime }),
+      ready,
+      notification: notification
+        .partial()
+        .required({ id: true })
+        .extend({ op: z.enum(['created', 'updated']), cursor: feedCursor })
+        .describe('Of one with over 8,000 bytes its `id` is left'),
+      read_all: z.object({ at: dateTime, cursor: feedCursor }),
     }),
   }),
   vapidKey: route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, limit, nextCursor, resettable, text, uuid } from './fields.ts';
+import { afterCursor, dateTime, feedCursor, limit, nextCursor, ready, resettable, text, uuid } from './fields.ts';
 import { events, json, route } from './route.ts';
 
 /** States of a prompt (document 1, States and transitions). */
@@ -147,10 +147,16 @@ export const prompts = {
     path: '/v1/prompts/stream',
     summary: "Changes of the account's prompts",
     auth: 'key',
+    query: z.object(afterCursor),
     answers: events({
+      ready,
       prompt: z.object({
         op: z.enum(['create', 'update', 'delete']),
-        prompt: prompt.partial().required({ id: true }).describe('Of a deleted one its `id` is left'),
+        prompt: prompt
+          .partial()
+          .required({ id: true })
+          .describe('Of a deleted one, and of one with over 8,000 bytes, its `id` is left'),
+        cursor: feedCursor,
       }),
     }),
   }),

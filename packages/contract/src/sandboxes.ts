@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { limit, nextCursor, text, uuid } from './fields.ts';
-import { json, route } from './route.ts';
+import { afterCursor, feedCursor, limit, nextCursor, ready, text, uuid } from './fields.ts';
+import { events, json, route } from './route.ts';
 import { sandboxFiles } from './sandboxes.files.ts';
 import {
   artifact,
@@ -51,6 +51,22 @@ export const sandboxes = {
         .describe('`next_cursor` of the page before (additive)'),
     }),
     answers: json(z.object({ object: z.literal('list'), data: z.array(sandbox), ...nextCursor })),
+  }),
+  // Not in the documents.
+  stream: route({
+    ...onSandboxes,
+    method: 'GET',
+    path: '/v1/sandboxes/stream',
+    summary: "Changes of the account's sandboxes, live",
+    query: z.object(afterCursor),
+    answers: events({
+      ready,
+      sandbox: z.object({
+        op: z.enum(['created', 'updated', 'deleted']),
+        sandbox: sandbox.partial().required({ id: true }).describe('Of one with over 8,000 bytes its `id` is left'),
+        cursor: feedCursor,
+      }),
+    }),
   }),
   create: route({
     ...onSandboxes,

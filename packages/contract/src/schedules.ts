@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, instant, nextCursor, page, text, uuid } from './fields.ts';
+import { afterCursor, dateTime, feedCursor, instant, nextCursor, page, ready, text, uuid } from './fields.ts';
 import { events, json, nothing, route } from './route.ts';
 import { runList, runPage } from './scheduler.shapes.ts';
 import { kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
@@ -250,13 +250,16 @@ export const schedules = {
     summary: 'Changes of schedules and of their runs, live',
     auth: 'key',
     scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
+    query: z.object(afterCursor),
     answers: events({
+      ready,
       schedule: z.object({
         op: z.enum(['created', 'updated', 'deleted', 'paused', 'resumed', 'run']),
         state: z.string().describe("A run's state; `enabled`, `disabled`, `deleted`, `paused` or `active` otherwise"),
         schedule_id: uuid.optional(),
         run_id: uuid.optional(),
         attempt: z.int().optional(),
+        cursor: feedCursor,
       }),
     }),
   }),

@@ -55,6 +55,7 @@ async function watchOnce(options: WatchOptions): Promise<void> {
     const first = frames.next();
     refresh.soon(0);
     for (let frame = await first; !frame.done; frame = await frames.next()) {
+      if (frame.value.event === 'ready') continue;
       const { op, run_id: id, state } = frame.value.data;
       if (op === 'run' && id !== undefined) options.onRun({ id, state });
       if (op !== 'run') refresh.soon(changeMs);

@@ -54,6 +54,15 @@ export const heartbeatsDocs = {
       response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
     },
   },
+  stream: {
+    description:
+      'Each change comes with the whole monitor, a deletion with its `id` alone. Pings that leave `status` as it is ' +
+      'are told at most once in 10 s. Begin without `after` and read the list; after a connection that broke send ' +
+      'the last `cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
+    example: {
+      response: { event: 'heartbeat', data: { op: 'created', heartbeat: fresh, cursor: samples.cursor } },
+    },
+  },
   get: {
     description:
       'The record that alerts name in `data.heartbeat_id`, as the list has it. Its `ping_url` is in the answer of its ' +

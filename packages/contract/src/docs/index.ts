@@ -5,6 +5,7 @@ import { realtimeDocs } from './realtime.ts';
 import { auditDocs } from './audit.ts';
 import { devicesDocs } from './devices.ts';
 import type { AnyDoc, Docs } from './docs.ts';
+import { eventsDocs } from './events.ts';
 import { healthDocs } from './health.ts';
 import { heartbeatsDocs } from './heartbeats.ts';
 import { hostsDocs } from './hosts.ts';
@@ -53,6 +54,7 @@ export const docs = {
   prompts: promptsDocs,
   tools: toolsDocs,
   mcp: mcpDocs,
+  events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 
 /** The docs of one operation; throws for one that is not of the contract. */

@@ -49,8 +49,11 @@ export const promptsDocs = {
     },
   },
   stream: {
-    description: 'Each creation, change and deletion comes with the whole prompt, a deletion with its `id` alone.',
-    example: { response: { event: 'prompt', data: { op: 'create', prompt: open } } },
+    description:
+      'Each creation, change and deletion comes with the whole prompt, a deletion with its `id` alone, as does a ' +
+      'prompt of over 8,000 bytes. Begin without `after` and read the list; after a connection that broke send the ' +
+      'last `cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
+    example: { response: { event: 'prompt', data: { op: 'create', prompt: open, cursor: samples.cursor } } },
   },
   verifyAll: {
     description:

@@ -14,6 +14,8 @@ export const samples = {
   host: 'b919a8e7-e0a8-4cb1-b863-21287b1c951e',
   /** An operation that was sent to the host and has no result yet. */
   call: 'a550cf17-9249-4991-a98c-ede5b9ae7f3d',
+  /** A place in the account's changes. */
+  cursor: 'EXAMPLEEXAMPLEEXAMPLEEXAMPLE0000',
   /** A code with which a machine becomes a host. */
   invite: 'EXAMPLEEXAMPLEEXAMPLE000',
   /** A shell schedule whose command the host has approved. */

@@ -18,6 +18,13 @@ export const sandboxesDocs = {
       'the first 200 come; `next_cursor` asks for the next page.',
     example: { query: { status: 'running', limit: 100 }, response: { object: 'list', data: [running] } },
   },
+  stream: {
+    description:
+      'Each creation, pause, resume, change and end comes with the sandbox as it is then; commands that run in it ' +
+      'are not told. Begin without `after` and read the list; after a connection that broke send the last `cursor` ' +
+      'as `after`, and nothing is missing. With `missed: true` read the list anew.',
+    example: { response: { event: 'sandbox', data: { op: 'created', sandbox: running, cursor: samples.cursor } } },
+  },
   create: {
     description:
       'A key runs at most 3 sandboxes at once and an account 5 of v2: past that the answer is 429 ' +

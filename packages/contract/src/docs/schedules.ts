@@ -241,10 +241,14 @@ export const schedulesDocs = {
   },
   stream: {
     description:
-      'Frames say what changed, not how it is now: read the schedule or the run. What came while the stream was closed is ' +
-      'not sent again, so read the lists after each connect.',
+      'Frames say what changed, not how it is now: read the schedule or the run. Begin without `after` and read the ' +
+      'list; after a connection that broke send the last `cursor` as `after`, and nothing is missing. With `missed: ' +
+      'true` read the list anew.',
     example: {
-      response: { event: 'schedule', data: { op: 'created', state: 'enabled', schedule_id: samples.schedule } },
+      response: {
+        event: 'schedule',
+        data: { op: 'created', state: 'enabled', schedule_id: samples.schedule, cursor: samples.cursor },
+      },
     },
   },
 } satisfies Docs<typeof schedules>;

@@ -152,9 +152,9 @@ class Notifications:
         """Send a test notification to the caller's account; the answer says where it goes."""
         return self._transport.json("POST", "/v1/notifications/test", options=options)
 
-    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Notifications as they come, and as they are read on other devices. Yields until the stream is closed."""
-        return self._transport.events("GET", "/v1/notifications/stream", options=options)
+        return self._transport.events("GET", "/v1/notifications/stream", query={"after": after}, options=options)
 
     def vapid_key(self, *, options: Optional[CallOptions] = None) -> types.NotificationsVapidKeyAnswer:
         """The key that a browser subscribes to Web Push with (`applicationServerKey`, base64url)."""
@@ -222,6 +222,10 @@ class Heartbeats:
     def create(self, body: types.HeartbeatsCreateBody, *, options: Optional[CallOptions] = None) -> types.CreatedHeartbeat:
         """Create a monitor; its `ping_url` is in this response only."""
         return self._transport.json("POST", "/v1/heartbeats", body=body, idempotent=True, options=options)
+
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of the account's monitors, live. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/heartbeats/stream", query={"after": after}, options=options)
 
     def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
         """One monitor."""
@@ -370,9 +374,9 @@ class Schedules:
         """Create a schedule from a template."""
         return self._transport.json("POST", "/v1/schedules/templates", body=body, idempotent=True, options=options)
 
-    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Changes of schedules and of their runs, live. Yields until the stream is closed."""
-        return self._transport.events("GET", "/v1/schedules/stream", options=options)
+        return self._transport.events("GET", "/v1/schedules/stream", query={"after": after}, options=options)
 
 
 class Scheduler:
@@ -491,6 +495,10 @@ class Sandboxes:
     def create(self, body: Optional[types.NewSandbox] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """Create a sandbox. If `backend` is unset: v2, or v1 when v2 is unavailable."""
         return self._transport.json("POST", "/v1/sandboxes", body=body or {}, idempotent=True, options=options)
+
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of the account's sandboxes, live. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/sandboxes/stream", query={"after": after}, options=options)
 
     def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """One sandbox."""
@@ -806,9 +814,9 @@ class Prompts:
         """Keep a prompt for later; one that is kept already answers 200 with `created: false`."""
         return self._transport.json("POST", "/v1/prompts", body=body, idempotent=True, options=options)
 
-    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Changes of the account's prompts. Yields until the stream is closed."""
-        return self._transport.events("GET", "/v1/prompts/stream", options=options)
+        return self._transport.events("GET", "/v1/prompts/stream", query={"after": after}, options=options)
 
     def verify_all(self, body: Optional[types.PromptsVerifyAllBody] = None, *, options: Optional[CallOptions] = None) -> types.PromptsVerifyAllAnswer:
         """Judge every active prompt that has a session, or those in `ids`."""
@@ -869,6 +877,21 @@ class Mcp:
         return self._transport.frames("POST", "/mcp", body=body or {}, options=options)
 
 
+class Events:
+    """Operations of `events`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, after: Optional[str] = None, topics: Optional[str] = None, limit: Optional[int] = None, wait_s: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EventsListAnswer:
+        """Changes of the account after a cursor, oldest first; waits for one when there is none."""
+        return self._transport.json("GET", "/v1/events", query={"after": after, "topics": topics, "limit": limit, "wait_s": wait_s}, options=options)
+
+    def stream(self, *, after: Optional[str] = None, topics: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of the account after a cursor, and as they come. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/events/stream", query={"after": after, "topics": topics}, options=options)
+
+
 class Operations:
     """Every operation of the API, by feature."""
 
@@ -898,3 +921,4 @@ class Operations:
         self.prompts = Prompts(transport)
         self.tools = Tools(transport)
         self.mcp = Mcp(transport)
+        self.events = Events(transport)

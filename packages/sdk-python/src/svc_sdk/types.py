@@ -57,6 +57,13 @@ class Badge(_Badge, total=False):
 BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "label": "str", "message": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "color": "Literal[\"brightgreen\", \"orange\", \"red\", \"lightgrey\"]"})
 
 
+_Change = TypedDict("_Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str"})
+
+
+class Change(_Change, total=False):
+    record: Dict[str, Any]
+
+
 ChatCompletion = TypedDict("ChatCompletion", {"id": "str", "model": "str", "choices": "List[ChatCompletionChoicesItem]"})
 
 
@@ -1570,6 +1577,9 @@ _ToolsFetchBody = TypedDict("_ToolsFetchBody", {"url": "str"})
 class ToolsFetchBody(_ToolsFetchBody, total=False):
     max_chars: Union[int, None]
     format: Union[Literal["text", "markdown", "html"], None]
+
+
+EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]

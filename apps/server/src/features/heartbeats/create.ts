@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
+import { monitorChange } from './heartbeats.changes.ts';
 import { claimSlug } from './heartbeats.slugs.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { checkCron, defaultGraceS, nextOf } from './heartbeats.times.ts';
@@ -17,7 +18,7 @@ export const create = operation(contract.heartbeats.create, async (context, { bo
   const row = await context.transaction(async (db) => {
     await checkQuota(kernel.config, db, heartbeatsQuota, accountId);
     if (slug !== null) await claimSlug(db, accountId, slug);
-    return insertMonitor(db, clock, {
+    const monitor = await insertMonitor(db, clock, {
       accountId,
       name: body.name,
       slug,
@@ -27,6 +28,8 @@ export const create = operation(contract.heartbeats.create, async (context, { bo
       tz,
       tokenHash: hashToken(kernel.keyring, token) as Buffer,
     });
+    await kernel.feed.record(db, [monitorChange('created', monitor)]);
+    return monitor;
   });
   return { ...toRecord(row), ping_url: `${kernel.config.baseUrl}/ping/${token}` };
 });

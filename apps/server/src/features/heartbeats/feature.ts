@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { heartbeatsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
@@ -23,6 +24,7 @@ import { remove } from './remove.ts';
 import { rotate } from './rotate.ts';
 import { signal } from './signal.ts';
 import { signalSlug } from './signalSlug.ts';
+import { stream } from './stream.ts';
 import { update } from './update.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
@@ -34,6 +36,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
     operations: {
       list,
       create,
+      stream,
       get,
       update: update(hooks),
       remove,
@@ -53,6 +56,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       signal: signal(batches),
       signalSlug: signalSlug(batches),
     },
+    topic: contract.heartbeats.list,
     start(_kernel, { works }) {
       if (works) ticker.start();
       return Promise.resolve({ stop: () => ticker.stop() });

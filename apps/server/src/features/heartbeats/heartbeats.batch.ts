@@ -3,6 +3,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, toApiError } from '../../kernel/base/errors.ts';
 import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { ownersOf } from './heartbeats.keys.sql.ts';
+import { isTold, monitorChange } from './heartbeats.changes.ts';
 import type { Signal } from './heartbeats.rules.ts';
 import { receive } from './heartbeats.steps.ts';
 import {
@@ -111,6 +112,10 @@ export class PingBatches {
         : [],
     );
     if (old.length > 0) await trimPings(tx, old);
+    await this.#kernel.feed.record(
+      tx,
+      results.flatMap(({ change }) => change ?? []),
+    );
     await announce(
       this.#kernel,
       tx,
@@ -169,6 +174,7 @@ function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
     if (repeats) last.count += 1;
     else pings.push({ monitorId: row.id, seq: ++seq, kind, exitCode, rid, body, count: 1 });
   }
-  const changed: Changed = { id: row.id, state, pingSeq: seq };
-  return { changed, before, pings, happened };
+  const isNews = pings.some(({ kind }) => kind !== 'log') && isTold(row, state, now);
+  const changed: Changed = { id: row.id, state, pingSeq: seq, ...(isNews && { toldAt: new Date(now).toISOString() }) };
+  return { changed, before, pings, happened, change: isNews ? monitorChange('updated', row, state) : undefined };
 }

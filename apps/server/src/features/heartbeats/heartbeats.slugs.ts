@@ -4,6 +4,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { checkQuota, lockQuota } from '../../kernel/records/quotas.ts';
 import { isSlugTaken, ownersOf } from './heartbeats.keys.sql.ts';
+import { monitorChange } from './heartbeats.changes.ts';
 import { heartbeatsQuota, insertMonitor } from './heartbeats.sql.ts';
 import { hashToken, newToken } from './heartbeats.token.ts';
 
@@ -41,7 +42,8 @@ export async function provision(kernel: Kernel, keyHash: Buffer, slug: string): 
       throw new ApiError('quota_exceeded', 'this account has as many monitors as it may; delete one', { headers });
     });
     const tokenHash = hashToken(keyring, newToken()) as Buffer;
-    await insertMonitor(tx, clock, { accountId, name: slug, slug, ...provisioned, tokenHash });
+    const monitor = await insertMonitor(tx, clock, { accountId, name: slug, slug, ...provisioned, tokenHash });
+    await kernel.feed.record(tx, [monitorChange('created', monitor)]);
     return true;
   });
 }

@@ -29,6 +29,8 @@ export interface MonitorRow {
   start_rid: string | null;
   created_at: string;
   updated_at: string;
+  /** When its followers were told of it last. */
+  told_at: string | null;
   /** The database's instant of the query, in whole milliseconds as everything here. */
   now: string;
 }
@@ -38,7 +40,7 @@ const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, 
 
 const columns = (db: Db, time: Time) => db`
   id, account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
-  last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at,
+  last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at, told_at,
   ${nowMs(db, time)} as now`;
 
 /** A monitor to be made. */
@@ -184,13 +186,16 @@ export interface Changed {
   id: string;
   state: MonitorState;
   pingSeq: number;
+  /** When its followers are told of it; undefined: not now. */
+  toldAt?: string | undefined;
 }
 
 /** Stores what the rules made of monitors, with their next deadlines. */
 export async function saveStates(db: Db, changed: readonly Changed[]): Promise<void> {
   const at = instantOf;
-  const rows = changed.map(({ id, state, pingSeq }) => ({
+  const rows = changed.map(({ id, state, pingSeq, toldAt = null }) => ({
     id,
+    told_at: toldAt,
     status: state.status,
     recovery_owed: state.recoveryOwed,
     outage: state.outage,
@@ -211,11 +216,11 @@ export async function saveStates(db: Db, changed: readonly Changed[]): Promise<v
       status = n.status, recovery_owed = n.recovery_owed, outage = n.outage, ping_seq = n.ping_seq,
       armed_at = n.armed_at, last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
       last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline,
-      period_s = n.period_s, expected_at = n.expected_at
+      period_s = n.period_s, expected_at = n.expected_at, told_at = coalesce(n.told_at, m.told_at)
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, recovery_owed boolean,
       outage int, ping_seq bigint, armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
       last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz,
-      period_s int, expected_at timestamptz)
+      period_s int, expected_at timestamptz, told_at timestamptz)
     where m.id = n.id`;
 }
 

@@ -2,6 +2,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
+import { monitorChange } from './heartbeats.changes.ts';
 import { expire } from './heartbeats.steps.ts';
 import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
 
@@ -69,7 +70,11 @@ export class DeadlineTicker {
     });
     await saveStates(
       tx,
-      steps.map(({ row, step }) => ({ id: row.id, state: step.state, pingSeq: row.ping_seq })),
+      steps.map(({ row, step }) => ({ id: row.id, state: step.state, pingSeq: row.ping_seq, toldAt: row.now })),
+    );
+    await this.#kernel.feed.record(
+      tx,
+      steps.map(({ row, step }) => monitorChange('updated', row, step.state)),
     );
     const happened = steps.flatMap(({ row, before, step }) => happenedIn(row, before, step));
     await announce(this.#kernel, tx, this.#hooks, happened);

@@ -6,5 +6,5 @@ import { toRecord } from './heartbeats.view.ts';
 
 export const list = operation(contract.heartbeats.list, async ({ db, clock, actor }, { query }) => {
   const { rows, next } = pageOf(await listMonitors(db, clock, actor.accountId, query), query.limit);
-  return { heartbeats: rows.map(toRecord), ...next };
+  return { heartbeats: rows.map((row) => toRecord(row)), ...next };
 });

@@ -1,9 +1,15 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { topic } from './heartbeats.changes.ts';
 import { deleteMonitor } from './heartbeats.sql.ts';
 
-export const remove = operation(contract.heartbeats.remove, async ({ db, actor }, { params }) => {
-  if (!(await deleteMonitor(db, actor.accountId, params.id))) throw notFound('heartbeat');
-  return { deleted: true as const, id: params.id };
+export const remove = operation(contract.heartbeats.remove, async (context, { params: { id } }) => {
+  const { kernel, actor } = context;
+  const { accountId } = actor;
+  await context.transaction(async (tx) => {
+    if (!(await deleteMonitor(tx, accountId, id))) throw notFound('heartbeat');
+    await kernel.feed.record(tx, [{ accountId, topic, op: 'deleted', id }]);
+  });
+  return { deleted: true as const, id };
 });

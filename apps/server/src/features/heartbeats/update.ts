@@ -2,6 +2,7 @@ import { contract, type RouteParsed } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
+import { monitorChange } from './heartbeats.changes.ts';
 import { type MonitorState, retimed } from './heartbeats.rules.ts';
 import { expire, pause } from './heartbeats.steps.ts';
 import { claimSlug } from './heartbeats.slugs.ts';
@@ -27,9 +28,10 @@ export const update = (hooks: HeartbeatHooks): Operation =>
         name: body.name,
         slug: slug === undefined ? row.slug : slug,
       });
-      await saveStates(tx, [{ id: row.id, state, pingSeq: row.ping_seq }]);
+      await saveStates(tx, [{ id: row.id, state, pingSeq: row.ping_seq, toldAt: row.now }]);
+      await kernel.feed.record(tx, [monitorChange('updated', changed, state)]);
       await announce(kernel, tx, hooks, happenedIn(row, before, step));
-      return toRecord({ ...changed, ...columnsOf(state) });
+      return toRecord(changed, state);
     }),
   );
 
@@ -44,11 +46,3 @@ function withTimes(state: MonitorState, body: Change, now: number): MonitorState
   const next = retimed(state, times, now);
   return body.grace_s === null ? { ...next, graceS: defaultGraceS(next.periodS) } : next;
 }
-
-/** The fields of a record that show a state. */
-const columnsOf = ({ status, periodS, graceS, expectedAt }: MonitorState) => ({
-  status,
-  period_s: periodS,
-  grace_s: graceS,
-  expected_at: expectedAt === null ? null : new Date(expectedAt).toISOString(),
-});

@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { hostsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
@@ -33,6 +34,8 @@ export function hostsFeature(kernel: Kernel): Feature {
       redeemInvite: redeemInvite(kernel),
     },
     jobs: [sweepCalls],
+    // Who may give commands alone is not told of those of others.
+    topic: { ...contract.hosts.list, scopes: ['hosts', 'hosts:read'] },
     start(_kernel, { serves }) {
       // Streams of hosts and their calls are in processes that serve.
       if (!serves) return Promise.resolve({});

@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { notificationsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
@@ -6,8 +7,8 @@ import { get } from './get.ts';
 import { getWebhook } from './getWebhook.ts';
 import { list } from './list.ts';
 import { listWebhooks } from './listWebhooks.ts';
-import { InboxStreams } from './notifications.inbox.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
+import { dueTopic } from './notifications.notify.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { createVapid } from './notifications.push.ts';
 import { readAll } from './readAll.ts';
@@ -26,7 +27,6 @@ import { webhookDeliveries } from './webhookDeliveries.ts';
 /** The inbox of an account, and its ways to a person: streams, browsers, webhooks, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
   const vapid = createVapid(kernel);
-  const inbox = new InboxStreams(kernel);
   const outbox = new Outbox(kernel, vapid);
   return {
     ...notificationsManifest,
@@ -36,7 +36,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       update,
       readAll,
       sendTest,
-      stream: stream(inbox),
+      stream,
       vapidKey: vapidKey(vapid),
       subscribe,
       unsubscribe,
@@ -50,13 +50,11 @@ export function notificationsFeature(kernel: Kernel): Feature {
       webhookDeliveries,
     },
     jobs: [sweepNotifications],
+    topic: contract.notifications.list,
     async start(_kernel, { works }) {
       if (works) outbox.start();
       kernel.gateways.onLost(() => outbox.wake());
-      await inbox.broadcast.start((change) => {
-        if (change.due) outbox.wake();
-        return inbox.send(change);
-      });
+      await kernel.bus.subscribe(dueTopic, () => outbox.wake());
       return { stop: () => outbox.stop() };
     },
   };

@@ -3,27 +3,21 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
-import { hasRecipients, insertMail, insertNotifications, type NewMail } from './notifications.sql.ts';
+import {
+  hasRecipients,
+  insertMail,
+  insertNotifications,
+  type NewMail,
+  type NotificationRow,
+} from './notifications.sql.ts';
+import { toRecord } from './notifications.view.ts';
 import { dropOldest } from './webhooks/webhooks.sql.ts';
 
-/** Bus topic: something changed in inboxes, or something is to be delivered. */
-export const changed = 'notifications.changed';
+const topic = 'notifications';
+/** Bus topic: something is to be delivered. */
+export const dueTopic = 'notifications.due';
 
-/** Ids only: the bus carries 8,000 bytes. */
-export interface InboxChange {
-  /** New or changed notifications and their accounts. */
-  ids?: { id: string; accountId: string }[];
-  op?: 'created' | 'updated';
-  /** The account read all of its notifications at this instant. */
-  readAll?: { accountId: string; at: string };
-  /** The outbox has work. */
-  due?: boolean;
-}
-
-/** About 4,500 bytes. */
-const idsInMessage = 50;
-
-type Sender = Pick<Kernel, 'bus' | 'clock' | 'config'>;
+type Sender = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
 /**
  * Tells an account something, in the caller's transaction: it is in the inbox exactly when that commits, and is then
@@ -41,11 +35,8 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
   const sorted = notifications.map(bounded).sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const stored = await insertNotifications(db, kernel.clock, sorted, kernel.config.mail !== undefined);
   await dropOldest(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
-  for (let at = 0; at < stored.length; at += idsInMessage) {
-    const part = stored.slice(at, at + idsInMessage);
-    const ids = part.map(({ id, accountId }) => ({ id, accountId }));
-    await publish(kernel, db, { ids, op: 'created', due: part.some(({ due }) => due) });
-  }
+  await recordChanges(kernel, db, 'created', stored);
+  if (stored.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
 }
 
 /**
@@ -55,14 +46,29 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
 export async function queueMail(kernel: Sender, db: Db, mail: NewMail): Promise<boolean> {
   if (kernel.config.mail === undefined) return false;
   if (await insertMail(db, kernel.clock, { ...mail, dedupeKey: boundedKey(mail.dedupeKey) })) {
-    await publish(kernel, db, { due: true });
+    await kernel.bus.publish(db, dueTopic, null);
   }
   return true;
 }
 
-/** Tells every process, once the transaction commits. */
-export const publish = (kernel: Pick<Kernel, 'bus'>, db: Db, change: InboxChange): Promise<void> =>
-  kernel.bus.publish(db, changed, change);
+/** Records what happened to notifications, for those who follow the inbox. */
+export const recordChanges = (
+  { feed, config }: Pick<Kernel, 'feed' | 'config'>,
+  db: Db,
+  op: 'created' | 'updated',
+  rows: readonly NotificationRow[],
+): Promise<void> =>
+  feed.record(
+    db,
+    rows.map((row) => ({ accountId: row.account_id, topic, op, id: row.id, record: toRecord(config, row) })),
+  );
+
+/** Id of the change that stands for all notifications: every one was read. */
+export const everyOne = 'all';
+
+/** Records that an account read all of its notifications at an instant. */
+export const recordReadAll = ({ feed }: Pick<Kernel, 'feed'>, db: Db, accountId: string, at: string): Promise<void> =>
+  feed.record(db, [{ accountId, topic, op: 'updated', id: everyOne, record: { read_at: at } }]);
 
 /** An address inside the app: `<app_scheme>://prompts/<id>` (document 1, Events). */
 export function deepLink(config: Pick<Config, 'appScheme'>, ...segments: string[]): string {

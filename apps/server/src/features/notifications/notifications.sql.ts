@@ -59,7 +59,7 @@ export async function insertNotifications(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as given (account_id uuid, dedupe_key text, type text,
         title text, body text, url text, severity text, data text)
       on conflict (account_id, dedupe_key) do nothing
-      returning id, seq, account_id, type, created_at
+      returning id, seq, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at
     ), browsers as (
       select s.id, s.account_id,
         (select count(*) from notifications.deliveries d where d.subscription_id = s.id) as waiting
@@ -86,7 +86,7 @@ export async function insertNotifications(
       select 'mail', account_id, id, created_at from inserted where ${mail}
       returning notification_id
     )
-    select id, account_id as "accountId",
+    select ${columns(db)},
       id in (select notification_id from pushes union all select notification_id from webhooks
         union all select notification_id from mails) as due,
       array(select webhook_id from webhooks w where w.notification_id = inserted.id) as webhooks
@@ -94,9 +94,7 @@ export async function insertNotifications(
 }
 
 /** See `insertNotifications`. */
-interface StoredNotification {
-  id: string;
-  accountId: string;
+interface StoredNotification extends NotificationRow {
   due: boolean;
   webhooks: string[];
 }

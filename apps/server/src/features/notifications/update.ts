@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { publish } from './notifications.notify.ts';
+import { recordChanges } from './notifications.notify.ts';
 import { markNotification } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 
@@ -10,7 +10,7 @@ export const update = operation(contract.notifications.update, (context, { param
     const { accountId } = context.actor;
     const row = await markNotification(tx, context.clock, accountId, params.id, body);
     if (!row) throw notFound('notification');
-    await publish(context.kernel, tx, { ids: [{ id: row.id, accountId }], op: 'updated' });
+    await recordChanges(context.kernel, tx, 'updated', [row]);
     return { notification: toRecord(context.kernel.config, row) };
   }),
 );

@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { promptsManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -9,7 +10,7 @@ import { get } from './get.ts';
 import { launch } from './launch.ts';
 import { list } from './list.ts';
 import { match } from './match.ts';
-import type { Prompts } from './prompts.store.ts';
+import { armedTopic, type Prompts } from './prompts.store.ts';
 import { PromptTicker } from './prompts.ticker.ts';
 import { remove } from './remove.ts';
 import { stream } from './stream.ts';
@@ -31,7 +32,7 @@ export function promptsFeature(
     operations: {
       list,
       create: create(prompts),
-      stream: stream(prompts),
+      stream,
       verifyAll: verifyAll(parts),
       get: get(prompts),
       update: update(prompts),
@@ -40,11 +41,9 @@ export function promptsFeature(
       match: match(prompts),
       verify: verify(parts),
     },
+    topic: contract.prompts.list,
     async start(_kernel, { works }) {
-      await prompts.streams.broadcast.start((change) => {
-        if (change.armed) ticker.wake();
-        return prompts.streams.send(change);
-      });
+      await kernel.bus.subscribe(armedTopic, () => ticker.wake());
       if (works) ticker.start();
       return {
         async stop() {

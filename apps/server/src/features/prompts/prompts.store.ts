@@ -15,6 +15,7 @@ import {
   deletePrompt,
   findByText,
   findPrompt,
+  findPrompts,
   insertPrompt,
   lockGoal,
   lockOfTurn,
@@ -27,7 +28,11 @@ import {
 } from './prompts.sql.ts';
 import { firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.moves.ts';
 import { promptStates } from './prompts.states.ts';
-import { PromptStreams } from './prompts.streams.ts';
+import { toPrompt } from './prompts.view.ts';
+
+const topic = 'prompts';
+/** Bus topic: a prompt is to be launched or told of by itself, maybe now. */
+export const armedTopic = 'prompts.armed';
 
 /** A new prompt as a person or a feature gives it. */
 interface PromptTerms {
@@ -56,7 +61,6 @@ interface LaunchOptions {
 
 /** Prompts, as the routes and other features use them. */
 export class Prompts {
-  readonly streams: PromptStreams;
   readonly #kernel: Kernel;
   readonly #sessions: Sessions;
   readonly #launches: Launches;
@@ -66,7 +70,6 @@ export class Prompts {
     this.#kernel = kernel;
     this.#sessions = sessions;
     this.#launches = new Launches(kernel, sessions);
-    this.streams = new PromptStreams(kernel);
   }
 
   /**
@@ -105,7 +108,7 @@ export class Prompts {
       throw new ApiError('unavailable', 'the prompt was deleted while it was kept anew; try again');
     }
     if (described.total > 0) await insertWords(tx, row, described);
-    await this.streams.publish(tx, { accountId, id: row.id, op: 'create', armed: row.armed_at !== null });
+    await this.#tell(tx, 'created', row);
     if (goalKey !== undefined) {
       for (const older of await lockOlderOfGoal(tx, row)) await this.#move(tx, now, older, 'supersede', { by: row.id });
     }
@@ -153,7 +156,7 @@ export class Prompts {
     const row = await this.lock(tx, accountId, id);
     await this.#launches.withdrawAll(tx, await readNow(tx, this.#kernel.clock), row, { stop });
     await deletePrompt(tx, id);
-    await this.streams.publish(tx, { accountId, id, op: 'delete' });
+    await this.#kernel.feed.record(tx, [{ accountId, topic, op: 'deleted', id }]);
   }
 
   /** Puts a prompt off, or with null makes it due at once; it is reminded of once more. */
@@ -174,7 +177,7 @@ export class Prompts {
   async endForKey(tx: Db, accountId: string, id: string): Promise<void> {
     const row = await this.lock(tx, accountId, id);
     await this.#launches.endForKey(tx, await readNow(tx, this.#kernel.clock), row);
-    await this.#publish(tx, row);
+    await this.#tellOf(tx, id);
   }
 
   /** Changes how a prompt will be launched. */
@@ -194,7 +197,7 @@ export class Prompts {
       ...(target !== undefined && { target_device_id: target }),
       ...(isNew && { armed_at: now.iso }),
     });
-    await this.#publish(tx, changed);
+    await this.#tell(tx, 'updated', changed);
     return changed;
   }
 
@@ -288,16 +291,20 @@ export class Prompts {
 
   /** A device took the control of a launch, or it got its device. */
   async onControl(tx: Db, control: ControlRow): Promise<void> {
-    await this.#publishRun(tx, await this.#launches.onControl(tx, control));
+    const run = await this.#launches.onControl(tx, control);
+    if (run) await this.#tellOf(tx, run.prompt_id);
   }
 
   /** The session of a launch is deleted. */
   async onGone(tx: Db, sessionId: string): Promise<void> {
-    await this.#publishRun(tx, await this.#launches.onGone(tx, sessionId));
+    const run = await this.#launches.onGone(tx, sessionId);
+    if (run) await this.#tellOf(tx, run.prompt_id);
   }
 
-  async #publishRun(tx: Db, run: LaunchRow | undefined): Promise<void> {
-    if (run) await this.streams.publish(tx, { accountId: run.account_id, id: run.prompt_id, op: 'update' });
+  /** A launch of a prompt changed, and with it what the prompt waits for. */
+  async #tellOf(tx: Db, id: string): Promise<void> {
+    const [row] = await findPrompts(tx, [id]);
+    if (row) await this.#tell(tx, 'updated', row);
   }
 
   /** Moves a prompt, or leaves it; undefined when the table says no. */
@@ -314,7 +321,7 @@ export class Prompts {
     const [was, is] = [row, moved].map(({ state }) => promptStates.where('active').includes(state));
     if (was && !is) await forgetWords(tx, row.id);
     if (is && !was) await this.#matching.keep(tx, row);
-    await this.#publish(tx, moved);
+    await this.#tell(tx, 'updated', moved);
     return moved;
   }
 
@@ -342,12 +349,15 @@ export class Prompts {
     const verified = await this.#tryMove(tx, now, row, 'verify', { report });
     if (verified) return verified;
     const changed = await changePrompt(tx, now.iso, row.id, { report });
-    await this.#publish(tx, changed);
+    await this.#tell(tx, 'updated', changed);
     return changed;
   }
 
-  #publish(tx: Db, { id, account_id: accountId, armed_at }: PromptRow): Promise<void> {
-    return this.streams.publish(tx, { accountId, id, op: 'update', armed: armed_at !== null });
+  /** Tells those who follow the account's prompts, and the ticker of one that is due some time. */
+  async #tell(tx: Db, op: 'created' | 'updated', row: PromptRow): Promise<void> {
+    const { bus, feed } = this.#kernel;
+    await feed.record(tx, [{ accountId: row.account_id, topic, op, id: row.id, record: toPrompt(row) }]);
+    if (row.armed_at !== null) await bus.publish(tx, armedTopic, null);
   }
 
   async #checkDevice(db: Db, accountId: string, id: string): Promise<void> {

@@ -10,6 +10,11 @@ import { reportTurn } from './prompts.testing.ts';
 
 const day = 86_400_000;
 
+/** The frames of a stream of prompts after its first. */
+async function* changesOf(device: TestDevice, signal: AbortSignal) {
+  for await (const frame of device.client.prompts.stream({}, { signal })) if (frame.event === 'prompt') yield frame;
+}
+
 describe('prompts', () => {
   const clock = testClock(Date.parse('2026-11-02T09:00:00Z'));
   const { gateway, second } = shared(() => openTest({ clock, gateways: 2, settings: { SVC_QUOTA_PROMPTS: '12' } }));
@@ -459,9 +464,9 @@ describe('prompts', () => {
 
   test('every creation, change and deletion reaches the streams of the account, on both gateways, and no other account', async () => {
     const other = await openDevice(gateway, await createAccount(gateway));
-    const open = ({ client }: TestDevice) => {
+    const open = (device: TestDevice) => {
       const abort = new AbortController();
-      return new Frames(abort, client.prompts.stream({}, { signal: abort.signal }));
+      return new Frames(abort, changesOf(device, abort.signal));
     };
     using here = open(phone);
     using there = open(laptop);

@@ -1,10 +1,8 @@
 import { contract } from '@svc/contract';
-import { type Operation, operation } from '../../kernel/feature.ts';
-import type { Prompts } from './prompts.store.ts';
+import { operation } from '../../kernel/feature.ts';
+import { recordView } from '../../kernel/streams/feed.frames.ts';
+
+const view = recordView('prompts', 'prompt', (op) => op.replace(/d$/, ''));
 
 /** Changes of the account's prompts, from any gateway. */
-export const stream = ({ streams }: Prompts): Operation =>
-  operation(contract.prompts.stream, (context) => {
-    streams.broadcast.follow(context.actor.accountId, context.openEvents());
-    return Promise.resolve();
-  });
+export const stream = operation(contract.prompts.stream, (context, { query }) => context.follow(view, query));

@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -22,6 +23,7 @@ import { deleteExpiredPreviews } from './previews/previews.sql.ts';
 import { PreviewListener } from './previews/listener.ts';
 import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
+import { stream } from './stream.ts';
 import { update } from './update.ts';
 import { writeFile } from './writeFile.ts';
 
@@ -43,8 +45,10 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature 
     ...sandboxesManifest,
     headers: sandboxHeaders(kernel),
     gate: checkEnabled,
+    topic: contract.sandboxes.list,
     operations: {
       list: list(nodes),
+      stream,
       get: get(nodes),
       create: create(nodes),
       update: update(nodes),

@@ -19,7 +19,7 @@ export const pause = (nodes: Nodes) =>
       if (row.state !== 'running') throw notRunning();
       if (await isBusy(tx, clock, id)) throw busy();
       await checkPausedCap(tx, actor);
-      const pausing = await moveIn(tx, clock, id, 'pause', { by });
+      const pausing = await moveIn(tx, kernel, id, 'pause', { by });
       if (pausing) return pausing;
       // A command has taken it, or it ended, since it was read.
       throw (await isBusy(tx, clock, id)) ? busy() : notRunning();
@@ -28,7 +28,7 @@ export const pause = (nodes: Nodes) =>
       const node = await nodes.reach(moved.node_id);
       const paused = await node.pause(id, body.files_only);
       const given = { by, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
-      const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
+      const row = await context.transaction((tx) => finishIn(tx, kernel, { accountId, id }, 'paused', given));
       return toRecord(row, clock.now());
     } catch (error) {
       // The keeper finds out how far the node got.

@@ -24,7 +24,7 @@ export const resume = (nodes: Nodes) =>
       // It counts for the key that made it, not for the key that resumes it.
       const { key_id: keyId, memory_mb: memoryMb } = row;
       await checkCaps(kernel.config, tx, { accountId, keyId }, { backend: 'v2', memoryMb });
-      return moveIn(tx, clock, id, 'resume', { by });
+      return moveIn(tx, kernel, id, 'resume', { by });
     });
     if (!moved) throw new ApiError('sandbox_not_running', 'this sandbox is not paused');
     /** The row's instant is the database's: the node keeps to it, or to this gateway's, some milliseconds beside. */
@@ -39,7 +39,7 @@ export const resume = (nodes: Nodes) =>
       const expiresAt = clock.now() + (moved.ttl_left_ms ?? 0);
       const { restored, ready_ms } = await (await nodes.reach(moved.node_id)).resume(id, expiresAt);
       const given = { by, detail: () => ({ restored }) };
-      const row = await context.transaction((tx) => finishIn(tx, clock, { accountId, id }, 'resumed', given));
+      const row = await context.transaction((tx) => finishIn(tx, kernel, { accountId, id }, 'resumed', given));
       await keepExpiry(row);
       return { ...toRecord(row, clock.now()), restored, ready_ms };
     } catch (error) {

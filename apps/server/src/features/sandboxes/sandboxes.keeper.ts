@@ -103,7 +103,7 @@ export class Keeper {
   }
 
   async #pause({ id, account_id: accountId, node_id: nodeId }: SuspendedRow): Promise<boolean> {
-    const { sql, clock, log } = this.#kernel;
+    const { sql, log } = this.#kernel;
     if (!(await moveSandbox(this.#kernel, id, 'pause', { by: bySystem }))) return false;
     try {
       const node = this.#nodes.of(nodeId);
@@ -113,7 +113,7 @@ export class Keeper {
         throw error;
       });
       const given = { by: bySystem, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
-      await inTransaction(sql, (tx) => finishIn(tx, clock, { accountId, id }, 'paused', given));
+      await inTransaction(sql, (tx) => finishIn(tx, this.#kernel, { accountId, id }, 'paused', given));
       return true;
     } catch (err) {
       log.warn({ err, sandbox: id }, 'a sandbox of a suspended account was not paused; it is ended');

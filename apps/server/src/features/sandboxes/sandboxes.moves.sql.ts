@@ -19,6 +19,8 @@ export interface Effect extends Said {
   readonly begins?: 'running' | 'paused';
   /** The action of its line in the audit log. */
   readonly audit?: string;
+  /** Those who follow the account's sandboxes are told. */
+  readonly tells?: 'created' | 'updated';
 }
 
 /** The node's report on a sandbox that it made, paused or resumed, and the lifetime that its owner sets. */

@@ -243,7 +243,7 @@ describe('sandboxes: the table of moves', () => {
     await moveSandbox({ sql, clock }, id, 'paused', { by: bySystem, seen: 'pausing', snapshotBytes: 4_096 });
     const of = { accountId: row?.account_id as string, id };
     const given = { by, snapshotBytes: 4_096 };
-    assert.equal((await sql.begin((tx) => finishIn(tx, clock, of, 'paused', given))).state, 'paused');
+    assert.equal((await sql.begin((tx) => finishIn(tx, { clock }, of, 'paused', given))).state, 'paused');
     const lines = await sql`select action, key_id from kernel.audit where subject = ${id} order by id`;
     assert.deepEqual(
       [...lines],
@@ -256,7 +256,7 @@ describe('sandboxes: the table of moves', () => {
     agree(await everything(id), 'paused twice');
     await go(id, 'destroy');
     await assert.rejects(
-      sql.begin((tx) => finishIn(tx, clock, of, 'paused', given)),
+      sql.begin((tx) => finishIn(tx, { clock }, of, 'paused', given)),
       /not found|no such/i,
     );
   });

@@ -23,6 +23,7 @@ import {
 } from './sandboxes.moves.sql.ts';
 import { deleteSandbox, findSandbox, insertAudit, insertSandbox, type SandboxRow } from './sandboxes.sql.ts';
 import { sandboxStates, type State } from './sandboxes.states.ts';
+import { sandboxChange } from './sandboxes.view.ts';
 
 const ends = (...kinds: SpanKind[]): Effect => ({
   says: `ends ${kinds.join(', ')}`,
@@ -33,6 +34,7 @@ const begins = (kind: 'running' | 'paused'): Effect => ({
   begins: kind,
 });
 const audit = (action: string): Effect => ({ says: `audit \`${action}\``, audit: action });
+const tells = (op: 'created' | 'updated'): Effect => ({ says: `told as ${op}`, tells: op });
 /** Nothing ran past its lifetime, however late its end is noticed. */
 const over: Effect = {
   says: 'ends exec_v1, exec_v2, running, paused; ran no longer than its lifetime, or than it was seen',
@@ -49,18 +51,18 @@ const line = <const From extends readonly State[], To extends State | Gone>(
 const moves = {
   create: line([], 'creating'),
   forget: line(['creating'], 'gone'),
-  made: line(['creating'], 'running', { effects: [begins('running'), audit('create')] }),
-  forked: line(['creating'], 'running', { effects: [begins('running'), audit('fork')] }),
+  made: line(['creating'], 'running', { effects: [begins('running'), audit('create'), tells('created')] }),
+  forked: line(['creating'], 'running', { effects: [begins('running'), audit('fork'), tells('created')] }),
 
   pause: line(['running'], 'pausing', { guards: [isV2, isIdle] }),
   // From `running`: the node has paused it although the pause was answered as failed.
   paused: line(['pausing', 'running'], 'paused', {
     guards: [isV2],
-    effects: [frozen, snapshotKept, ends('running'), begins('paused'), audit('pause')],
+    effects: [frozen, snapshotKept, ends('running'), begins('paused'), audit('pause'), tells('updated')],
   }),
   keepRunning: line(['pausing'], 'running'),
 
-  extend: line(['running'], 'running', { effects: [extended] }),
+  extend: line(['running'], 'running', { effects: [extended, tells('updated')] }),
 
   change: line(['running'], 'running', { effects: [set, audit('update')] }),
   changePaused: line(['paused'], 'paused', { effects: [setLeft, audit('update')] }),
@@ -68,15 +70,17 @@ const moves = {
   resume: line(['paused'], 'resuming'),
   // From `paused`: the node runs it although the resume was answered as failed.
   resumed: line(['resuming', 'paused'], 'running', {
-    effects: [thawed, snapshotDropped, ends('paused'), begins('running'), audit('resume')],
+    effects: [thawed, snapshotDropped, ends('paused'), begins('running'), audit('resume'), tells('updated')],
   }),
   keepPaused: line(['resuming'], 'paused'),
 
-  expire: line(['running'], 'expired', { guards: [isDue], effects: [over, audit('expire')] }),
-  expireOnNode: line(anyLive, 'expired', { effects: [over, audit('expire')] }),
-  stop: line(anyLive, 'stopped', { effects: [over, audit('stop')] }),
-  discard: line(['running'], 'destroyed', { effects: [over, audit('destroy')] }),
-  destroy: line([...anyLive, 'stopped', 'expired'], 'destroyed', { effects: [over, audit('destroy')] }),
+  expire: line(['running'], 'expired', { guards: [isDue], effects: [over, audit('expire'), tells('updated')] }),
+  expireOnNode: line(anyLive, 'expired', { effects: [over, audit('expire'), tells('updated')] }),
+  stop: line(anyLive, 'stopped', { effects: [over, audit('stop'), tells('updated')] }),
+  discard: line(['running'], 'destroyed', { effects: [over, audit('destroy'), tells('updated')] }),
+  destroy: line([...anyLive, 'stopped', 'expired'], 'destroyed', {
+    effects: [over, audit('destroy'), tells('updated')],
+  }),
 };
 
 /** Every move of a sandbox. Nothing else sets the state of one; README.md shows this table. */
@@ -101,6 +105,9 @@ interface Given extends Made {
   detail?: (row: SandboxRow) => object;
 }
 
+/** What a move needs; without a feed nobody is told, as when the account is deleted. */
+type Parts = Pick<Kernel, 'clock'> & { readonly feed?: Pick<Kernel['feed'], 'record'> };
+
 /** Stores a sandbox that is about to be made. */
 export const createRow = (tx: Db, time: Time, sandbox: Omit<Parameters<typeof insertSandbox>[2], 'state'>) =>
   insertSandbox(tx, time, { ...sandbox, state: moves.create.outcomes[0].to });
@@ -110,11 +117,11 @@ export const forgetCreation = (db: Db, id: string): Promise<void> => deleteSandb
 
 /** The same as `moveIn`, in a transaction of its own. */
 export const moveSandbox = (
-  { sql, clock }: Pick<Kernel, 'sql' | 'clock'>,
+  parts: Parts & Pick<Kernel, 'sql'>,
   id: string,
   name: SandboxMove,
   given: Given,
-): Promise<SandboxRow | undefined> => inTransaction(sql, (tx) => moveIn(tx, clock, id, name, given));
+): Promise<SandboxRow | undefined> => inTransaction(parts.sql, (tx) => moveIn(tx, parts, id, name, given));
 
 /**
  * Moves a sandbox with all that its move means: lifetime, metered spans and the audit line, in the caller's transaction.
@@ -122,7 +129,7 @@ export const moveSandbox = (
  */
 export async function moveIn(
   tx: Db,
-  time: Time,
+  { clock: time, feed }: Parts,
   id: string,
   name: SandboxMove,
   given: Given,
@@ -145,6 +152,7 @@ export async function moveIn(
       await insertSpan(tx, time, { id: randomUUID(), accountId, sandboxId: id, kind: effect.begins, bytes });
     }
     if (effect.audit !== undefined) await insertAudit(tx, lineOf(row, effect.audit, given));
+    if (effect.tells !== undefined) await feed?.record(tx, [sandboxChange(effect.tells, row, time.now())]);
   }
   return row;
 }
@@ -155,12 +163,12 @@ export async function moveIn(
  */
 export async function finishIn(
   tx: Db,
-  time: Time,
+  parts: Parts,
   { accountId, id }: { accountId: string; id: string },
   name: 'paused' | 'resumed',
   given: Given,
 ): Promise<SandboxRow> {
-  const moved = await moveIn(tx, time, id, name, given);
+  const moved = await moveIn(tx, parts, id, name, given);
   if (moved) return moved;
   const { outcomes, effects } = moves[name];
   const row = await findSandbox(tx, accountId, id);

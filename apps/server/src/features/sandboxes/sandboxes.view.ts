@@ -1,5 +1,6 @@
 import type { sandbox } from '@svc/contract';
 import type { z } from 'zod';
+import type { Change } from '../../kernel/streams/feed.ts';
 import type { SandboxRow } from './sandboxes.sql.ts';
 import type { State } from './sandboxes.states.ts';
 
@@ -23,6 +24,17 @@ export const statesShownAs = (status: Shown['status']): State[] =>
 
 /** The sandbox's status for callers. */
 export const statusOf = ({ state }: Pick<SandboxRow, 'state'>): Shown['status'] => shown[state];
+
+export const topic = 'sandboxes';
+
+/** A sandbox as it is now, for those who follow the account's. */
+export const sandboxChange = (op: 'created' | 'updated', row: SandboxRow, now: number): Change => ({
+  accountId: row.account_id,
+  topic,
+  op,
+  id: row.id,
+  record: toRecord(row, now),
+});
 
 /** A sandbox as the API shows it, at `now` (epoch milliseconds). */
 export function toRecord(row: SandboxRow, now: number, ended?: Shown['ended_after_resume']): Shown {

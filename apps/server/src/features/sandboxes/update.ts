@@ -6,7 +6,7 @@ import { checkTtl, defaultTtlSeconds, ttl } from './sandboxes.create.ts';
 import { moveIn } from './sandboxes.moves.ts';
 import { type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, type SandboxRow } from './sandboxes.sql.ts';
-import { statusOf, toRecord } from './sandboxes.view.ts';
+import { sandboxChange, statusOf, toRecord } from './sandboxes.view.ts';
 import { relabelSandbox } from './sandboxes.update.sql.ts';
 
 /**
@@ -26,13 +26,14 @@ export const update = (nodes: Nodes) =>
     if (ttlSeconds !== undefined) checkTtl(ttlSeconds, ttl[row.backend]);
     const changed = await context.transaction(async (tx) => {
       const given = { by, ...(ttlSeconds !== undefined && { ttlSeconds }), detail: () => body };
-      if (!(await moveIn(tx, clock, id, isPaused ? 'changePaused' : 'change', given))) return undefined;
+      if (!(await moveIn(tx, context.kernel, id, isPaused ? 'changePaused' : 'change', given))) return undefined;
       const metadata = body.metadata === null ? {} : body.metadata;
       const moved = await relabelSandbox(tx, id, { metadata, egress });
       const expiresAt = ttlSeconds === undefined || isPaused ? undefined : Date.parse(moved.expires_at);
       const told = { ...(egress && { egress }), ...(expiresAt !== undefined && { expires_at: expiresAt }) };
       // Before the row is stored: one that says less than the node allows would hide an open way out.
       if (Object.keys(told).length > 0) await tell(nodes, moved, told);
+      await context.kernel.feed.record(tx, [sandboxChange('updated', moved, clock.now())]);
       return moved;
     });
     // It was paused, resumed or ended since it was read.

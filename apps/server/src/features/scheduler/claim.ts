@@ -6,7 +6,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { type Instant, instantOf, plus } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import type { Rights } from '../schedules/index.ts';
-import { changeOf, type SchedulerParts } from './scheduler.admit.ts';
+import type { SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './claims/hosts.sql.ts';
 import { claimFailover, claimForHost } from './claims/claims.sql.ts';
 import { openRunSpec } from './work/headers.ts';
@@ -149,7 +149,7 @@ export class Claims {
   }
 
   async #claim(host: HostReport, claimer: Claimer, now: Instant, patient: boolean): Promise<RunRow | undefined> {
-    const { sql } = this.#parts.kernel;
+    const { sql, feed } = this.#parts.kernel;
     const { accountId, deviceId, kinds } = host;
     const { tags, max_parallel: most } = claimer;
     const claim = {
@@ -169,8 +169,8 @@ export class Claims {
         : await inTransaction(sql, async (db) =>
             (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
           );
-    // Nothing is claimable by this, so nobody is woken; and who claims needs no stream to know of it first.
-    if (run) this.#parts.changes.post(accountId, changeOf(run));
+    // Nothing is claimable by this, so no claim is woken.
+    if (run) await feed.recorded(sql, [accountId]);
     return run;
   }
 

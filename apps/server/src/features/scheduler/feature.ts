@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import { plus, readNow } from '../../kernel/db/instant.ts';
 import { appendLog } from './appendLog.ts';
@@ -72,6 +73,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       fire: fire(parts),
     },
     jobs: [sweep, trim, storeLogs],
+    topic: contract.scheduler.runs,
     async start(_kernel, { works }) {
       await parts.changes.start();
       if (works) ticker.start();

@@ -4,7 +4,6 @@ import { runLogBytesQuota } from './logs/logs.sql.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
-import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type ScheduleRow, type SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
 import { askAgain, deleteHost, forgetRefusals } from './claims/hosts.sql.ts';
@@ -20,7 +19,7 @@ import {
   type SchedulerParts,
 } from './scheduler.admit.ts';
 import { tellAwaitingApproval } from './outcomes/alerts.ts';
-import { type ScheduleChange, Changes } from './scheduler.changes.ts';
+import { Changes } from './scheduler.changes.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { move } from './scheduler.moves.ts';
 import { endPause, tickSchedules } from './tickers/ticker.ts';
@@ -97,14 +96,9 @@ export class Scheduler implements SchedulerOfSchedules {
     await withdrawApprovals(db, accountId, deviceId);
   }
 
-  /** Tells open streams of a change, and tickers to look again. */
-  publish(db: Db, accountId: string, change: ScheduleChange): Promise<void> {
-    return this.parts.changes.publish(db, accountId, [change], true);
-  }
-
-  /** Sends the account's changes to a stream. */
-  follow(accountId: string, stream: EventStream): void {
-    this.parts.changes.follow(accountId, stream);
+  /** Has tickers and claims look again, once `db` is committed. */
+  wake(db: Db, accountId: string): Promise<void> {
+    return this.parts.changes.wake(db, accountId);
   }
 }
 

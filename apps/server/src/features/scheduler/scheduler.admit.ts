@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, plus } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
-import type { ScheduleChange, Changes } from './scheduler.changes.ts';
+import type { Changes } from './scheduler.changes.ts';
 import {
   changeRun,
   countActive,
@@ -103,26 +103,21 @@ export async function admit(
   }
   const runs = await insertRuns(db, accepted, now.iso);
   for (const run of runs) if (run.state === 'awaiting_approval') await tellAwaitingApproval(parts.kernel, db, run, now);
-  await publishRuns(parts, db, runs);
+  await tellRuns(parts, db, 'created', runs);
   return runs;
 }
 
-/** The frame that tells where a run stands now. */
-export const changeOf = (run: CreatedRun): ScheduleChange => ({
-  op: 'run',
-  state: run.state,
-  schedule_id: run.schedule_id,
-  run_id: run.id,
-  attempt: run.attempt,
-});
-
-/** Publishes where runs stand now. */
-export async function publishRuns({ changes }: SchedulerParts, db: Db, runs: readonly CreatedRun[]): Promise<void> {
-  for (const [account, own] of Map.groupBy(runs, (run) => run.account_id)) {
-    const frames = own.map(changeOf);
+/** Tells where runs stand now: those that are new (`created`), or were moved. */
+export async function tellRuns(
+  { changes }: SchedulerParts,
+  db: Db,
+  op: 'created' | 'updated',
+  runs: readonly CreatedRun[],
+): Promise<void> {
+  for (const own of Map.groupBy(runs, (run) => run.account_id).values()) {
     // The end of a run lets the next one of its schedule, or of its chain, go.
     const wake = own.some((run) => run.state === 'pending' || run.overlap === 'queue' || run.parent_run_id !== null);
-    await changes.publish(db, account, frames, wake);
+    await changes.record(db, op, own, wake);
   }
 }
 
@@ -159,7 +154,7 @@ export async function moveLocked(
     moved.push(await changeRun(db, run, change));
     await noteStart(db, run, moved.at(-1) as RunRow);
   }
-  await publishRuns(parts, db, moved);
+  await tellRuns(parts, db, 'updated', moved);
   return moved;
 }
 

@@ -1,64 +1,64 @@
-import { type Broadcast, createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import type { EventStream } from '../../kernel/streams/sse.ts';
-import type { ScheduleChange } from '../schedules/index.ts';
+import type { Change } from '../../kernel/streams/feed.ts';
+import { Followers } from '../../kernel/streams/followers.ts';
+import type { CreatedRun } from './scheduler.sql.ts';
+import { runStates } from './scheduler.states.ts';
 
 /** Says which runs have written. */
 type LogMessage = { run: string };
 
-export type { ScheduleChange } from '../schedules/index.ts';
-
 interface Message {
   account: string;
-  changes: ScheduleChange[];
   /** Something became claimable. */
   wake: boolean;
+  /** Runs that are over. */
+  over: string[];
 }
 
-/** Postgres carries 8,000 bytes a message; a change has at most 190. */
-const changesPerMessage = 40;
+/** Postgres carries 8,000 bytes a message. */
+const mostIds = 180;
+/** Bus topics. */
+const moved = 'scheduler.moved';
+const logged = 'scheduler.logs';
 
 /**
- * Changes of schedules and runs, for every gateway: open streams get a frame, claims that wait and the loops of this
- * process look again. Rows stay the truth: who misses a message looks again within 2 s.
+ * Moves of runs: those who follow the account are told by the feed; claims that wait, logs that are followed and the loops of
+ * every process look again. Rows stay the truth: who misses a message looks again within 2 s.
  */
 export class Changes {
   readonly #kernel: Kernel;
-  readonly #broadcast: Broadcast<Message>;
-  readonly #logs: Broadcast<LogMessage>;
-  /** By account, and by run for logs. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** Claims by account, and readers of logs by run. */
+  readonly #waiting = new Followers<() => void>();
   readonly #wakers = new Set<() => void>();
-  readonly #runHandlers = new Set<(change: ScheduleChange) => void>();
+  readonly #overHandlers = new Set<(runId: string) => void>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#broadcast = createBroadcast(kernel, 'schedules.changed');
-    this.#logs = createBroadcast(kernel, 'scheduler.logs');
   }
 
   /** Listens to all gateways. */
   async start(): Promise<void> {
-    await this.#broadcast.start((message) => this.#deliver(message));
-    await this.#logs.start(({ run }) => this.#wake(`log ${run}`));
+    const { bus } = this.#kernel;
+    await bus.subscribe(moved, (message) => this.#deliver(message as Message));
+    await bus.subscribe(logged, (message) => this.#wake(`log ${(message as LogMessage).run}`));
   }
 
-  /** Sends changes of an account once `db` is committed. `wake`: claims that wait look again, also without a change. */
-  async publish(db: Db, account: string, changes: readonly ScheduleChange[], wake: boolean): Promise<void> {
-    for (let from = 0; from < Math.max(changes.length, 1); from += changesPerMessage) {
-      await this.#broadcast.publish(db, { account, changes: changes.slice(from, from + changesPerMessage), wake });
-    }
+  /** Records where runs of an account stand once `db` is committed; `wake`: claims that wait look again. */
+  async record(db: Db, op: Change['op'], runs: readonly CreatedRun[], wake: boolean): Promise<void> {
+    const [first] = runs;
+    if (!first) return;
+    await this.#kernel.feed.record(
+      db,
+      runs.map((run) => changeOf(op, run)),
+    );
+    const over = runs.filter(({ state }) => runStates.isFinal(state)).map(({ id }) => id);
+    if (wake || over.length > 0) await this.#publish(db, { account: first.account_id, wake, over });
   }
 
-  /** Sends one change that is committed, and waits for nothing. */
-  post(account: string, change: ScheduleChange): void {
-    this.#broadcast.post({ account, changes: [change], wake: false });
-  }
-
-  /** Sends the account's changes to a stream until it ends. */
-  follow(account: string, stream: EventStream): void {
-    this.#broadcast.follow(account, stream);
+  /** Has claims of the account and the loops of every process look again, once `db` is committed. */
+  wake(db: Db, account: string): Promise<void> {
+    return this.#publish(db, { account, wake: true, over: [] });
   }
 
   /** Calls `handler` whenever something may be due or claimable. */
@@ -66,9 +66,9 @@ export class Changes {
     this.#wakers.add(handler);
   }
 
-  /** Calls `handler` with every move of a run, of any account. */
-  onRun(handler: (change: ScheduleChange) => void): void {
-    this.#runHandlers.add(handler);
+  /** Calls `handler` with every run that is over, of any account. */
+  onOver(handler: (runId: string) => void): void {
+    this.#overHandlers.add(handler);
   }
 
   /** Resolves at the next wake of the account, after `ms`, or when the signal is aborted. */
@@ -76,47 +76,68 @@ export class Changes {
     return this.#next(account, ms, signal);
   }
 
-  /** Resolves when the run has written or moved, after `ms`, or when the signal is aborted. */
+  /** Resolves when the run has written or is over, after `ms`, or when the signal is aborted. */
   nextLog(run: string, ms: number, signal: AbortSignal): Promise<void> {
     return this.#next(`log ${run}`, ms, signal);
   }
 
   /** Says that a run has written. */
   publishLog(db: Db, { id }: { id: string }): Promise<void> {
-    return this.#logs.publish(db, { run: id });
+    return this.#kernel.bus.publish(db, logged, { run: id } satisfies LogMessage);
+  }
+
+  /** Answers every claim that waits; for a shutdown. */
+  wakeAll(): void {
+    for (const key of this.#waiting.keys()) this.#wake(key);
+  }
+
+  async #publish(db: Db, { over, ...message }: Message): Promise<void> {
+    for (let from = 0; from < Math.max(over.length, 1); from += mostIds) {
+      const part: Message = { ...message, over: over.slice(from, from + mostIds) };
+      await this.#kernel.bus.publish(db, moved, part);
+    }
   }
 
   async #next(key: string, ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, waiting.add(resolve));
+    const leave = this.#waiting.add(key, resolve);
     const cancel = this.#kernel.clock.after(ms, resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
     if (signal.aborted) resolve();
     await promise;
     cancel();
-    waiting.delete(resolve);
-    if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
-  }
-
-  /** Answers every claim that waits; for a shutdown. */
-  wakeAll(): void {
-    for (const waiting of this.#waiting.values()) for (const resolve of waiting) resolve();
+    leave();
   }
 
   #wake(key: string): void {
-    for (const resolve of this.#waiting.get(key) ?? []) resolve();
+    for (const resolve of this.#waiting.of(key)) resolve();
   }
 
-  #deliver({ account, changes, wake }: Message): void {
-    for (const change of changes) this.#broadcast.send(account, 'schedule', change);
-    for (const change of changes) {
-      if (change.op !== 'run') continue;
-      for (const handle of this.#runHandlers) handle(change);
-      this.#wake(`log ${change.run_id}`);
+  #deliver({ account, wake, over }: Message): void {
+    for (const id of over) {
+      for (const handle of this.#overHandlers) handle(id);
+      this.#wake(`log ${id}`);
     }
     if (!wake) return;
     this.#wake(account);
     for (const waker of this.#wakers) waker();
   }
 }
+
+/** Where a run stands now. */
+const changeOf = (
+  op: Change['op'],
+  { id, account_id: accountId, schedule_id, state, attempt }: CreatedRun,
+): Change => ({
+  accountId,
+  topic: 'scheduler',
+  op,
+  id,
+  record: { id, schedule_id, state, attempt },
+});
+
+/** The same of every row of a part of a statement, for `recording`. */
+export const changesOf = (rows: string): string => `
+  (select account_id, 'scheduler' as topic, 'updated' as op, id,
+    json_build_object('id', id, 'schedule_id', schedule_id, 'state', state, 'attempt', attempt) as record
+  from ${rows}) as changes`;

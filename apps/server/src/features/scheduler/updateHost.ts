@@ -15,7 +15,7 @@ export const updateHost = (parts: SchedulerParts): Operation =>
     const { iso: now } = await readNow(context.db, context.clock);
     const row = await updateHostRow(context.db, accountId, params.id, change, now);
     if (!row) throw notFound('host');
-    await parts.changes.publish(context.db, accountId, [], true);
+    await parts.changes.wake(context.db, accountId);
     const [host] = await viewHosts(context.db, accountId, [row]);
     return host as NonNullable<typeof host>;
   });

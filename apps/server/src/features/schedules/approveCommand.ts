@@ -6,6 +6,7 @@ import { hasScope } from '../../kernel/mount/access.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
 import { upsertApproval } from './schedules.account.sql.ts';
+import { scheduleChange } from './schedules.changes.ts';
 import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
 
@@ -32,8 +33,8 @@ export const approveCommand = (scheduler: SchedulerOfSchedules): Operation =>
       const details = { device_id: deviceId, command_hash: body.command_hash };
       const act = { action: 'schedules.approveCommand', subject: schedule.id, details };
       await writeAct(db, { accountId, by, ...act });
-      const state = schedule.enabled ? 'enabled' : 'disabled';
-      await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: schedule.id });
+      await context.kernel.feed.record(db, [scheduleChange('updated', schedule)]);
+      await scheduler.wake(db, accountId);
     });
     return { approved: true, device_id: deviceId };
   });

@@ -16,6 +16,7 @@ import {
   ratePerMinute,
   workOf,
 } from './schedules.rules.ts';
+import { scheduleChange } from './schedules.changes.ts';
 import { keepHeaders, sealHeaders } from './schedules.headers.ts';
 import type { Rights } from './schedules.rights.ts';
 import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
@@ -74,8 +75,8 @@ export async function createSchedule(
       slots: firstSlots(definition, now.ms),
       rate,
     });
-    const state = row.enabled ? 'enabled' : 'disabled';
-    await scheduler.publish(db, accountId, { op: 'created', state, schedule_id: row.id });
+    await context.kernel.feed.record(db, [scheduleChange('created', row)]);
+    await scheduler.wake(db, accountId);
     return { row, now };
   });
 }

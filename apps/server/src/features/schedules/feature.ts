@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { schedulesManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { approveCommand } from './approveCommand.ts';
@@ -22,6 +23,7 @@ export function schedulesFeature(parts: Parts): Feature {
   return {
     ...schedulesManifest,
     jobs: [sealClearHeaders],
+    topic: contract.schedules.list,
     async start(kernel, { works }) {
       const ending = new AbortController();
       // Where another gateway runs it may be of an earlier version, which cannot open them: by night then.
@@ -49,7 +51,7 @@ export function schedulesFeature(parts: Parts): Feature {
       resume: resume(scheduler),
       templates,
       useTemplate: useTemplate(parts),
-      stream: stream(scheduler),
+      stream,
     },
   };
 }

@@ -12,7 +12,8 @@ export {
   lockDue,
   probeSchedules,
 } from './schedules.due.sql.ts';
-export type { ScheduleChange, SchedulerOfSchedules } from './schedules.scheduler.ts';
+export { pauseChange, scheduleChange } from './schedules.changes.ts';
+export type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 export {
   findSealedHeaders,
   lockEventSchedules,

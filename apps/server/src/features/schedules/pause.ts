@@ -4,6 +4,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { viewPause } from './list.ts';
 import { findPause, type PauseRow, upsertPause } from './schedules.account.sql.ts';
+import { pauseChange } from './schedules.changes.ts';
 import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 
 /** Pauses the account's schedules; pausing again changes how the pause ends. */
@@ -27,7 +28,8 @@ export const pause = (scheduler: SchedulerOfSchedules): Operation =>
         resume_policy: body.resume_policy,
       };
       await upsertPause(db, row);
-      await scheduler.publish(db, accountId, { op: 'paused', state: 'paused' });
+      await context.kernel.feed.record(db, [pauseChange(accountId, true)]);
+      await scheduler.wake(db, accountId);
       return viewPause(row, now);
     });
   });

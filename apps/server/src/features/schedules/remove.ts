@@ -2,6 +2,7 @@ import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { readNow } from '../../kernel/db/instant.ts';
+import { scheduleChange } from './schedules.changes.ts';
 import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { deleteSchedule, findSchedule, lockSchedule } from './schedules.sql.ts';
 
@@ -11,10 +12,12 @@ export const remove = (scheduler: SchedulerOfSchedules): Operation =>
     const { accountId } = context.actor;
     await context.transaction(async (db) => {
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
-      if (!(await lockSchedule(db, params.id))) throw notFound('schedule');
+      const schedule = await lockSchedule(db, params.id);
+      if (!schedule) throw notFound('schedule');
       await scheduler.cancelAll(db, params.id, await readNow(db, context.clock));
       await deleteSchedule(db, params.id);
-      await scheduler.publish(db, accountId, { op: 'deleted', state: 'deleted', schedule_id: params.id });
+      await context.kernel.feed.record(db, [scheduleChange('deleted', schedule)]);
+      await scheduler.wake(db, accountId);
     });
     return undefined;
   });

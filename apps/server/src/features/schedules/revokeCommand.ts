@@ -5,6 +5,7 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { serveAs } from '../devices/index.ts';
 import { deleteApprovals } from './schedules.account.sql.ts';
+import { scheduleChange } from './schedules.changes.ts';
 import type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 import { lockSchedule } from './schedules.sql.ts';
 
@@ -21,8 +22,8 @@ export const revokeCommand = (scheduler: SchedulerOfSchedules): Operation =>
       await deleteApprovals(db, schedule.id, deviceId);
       const act = { action: 'schedules.revokeCommand', subject: schedule.id, details: { device_id: deviceId } };
       await writeAct(db, { accountId, by, ...act });
-      const state = schedule.enabled ? 'enabled' : 'disabled';
-      await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: schedule.id });
+      await context.kernel.feed.record(db, [scheduleChange('updated', schedule)]);
+      await scheduler.wake(db, accountId);
     });
     return { approved: false, device_id: deviceId };
   });

@@ -1,12 +1,8 @@
-import type { contract, RouteEvent, run } from '@svc/contract';
+import type { run } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
-import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { ScheduleRow } from './schedules.sql.ts';
-
-/** One frame of `GET /v1/schedules/stream`. */
-export type ScheduleChange = RouteEvent<typeof contract.schedules.stream>['data'];
 
 /** The interface that the feature which runs schedules implements. Each method takes the caller's transaction. */
 export interface SchedulerOfSchedules {
@@ -33,8 +29,6 @@ export interface SchedulerOfSchedules {
   tickAccount(accountId: string): Promise<void>;
   /** Ends the account's pause; answers how many catch-up runs were created. */
   endPause(db: Db, accountId: string, backfill: boolean, now: Instant): Promise<number>;
-  /** Sends a change to open streams, and wakes tickers. */
-  publish(db: Db, accountId: string, change: ScheduleChange): Promise<void>;
-  /** Sends the account's changes to a stream. */
-  follow(accountId: string, stream: EventStream): void;
+  /** Has tickers and claims look again, once `db` is committed. */
+  wake(db: Db, accountId: string): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { checkAt, type Parts } from './create.ts';
 import { deleteApprovals, listReferences, lockReferences } from './schedules.account.sql.ts';
+import { scheduleChange } from './schedules.changes.ts';
 import { checkPlace, keepHeaders, openForChange, sealHeaders } from './schedules.headers.ts';
 import {
   checkAddress,
@@ -74,8 +75,8 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
         JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);
       await scheduler.rewriteWaiting(db, updated, isOtherWork, at);
       if (stored.enabled && !updated.enabled) await scheduler.cancelWaiting(db, updated.id, at);
-      const state = updated.enabled ? 'enabled' : 'disabled';
-      await scheduler.publish(db, accountId, { op: 'updated', state, schedule_id: updated.id });
+      await context.kernel.feed.record(db, [scheduleChange('updated', updated)]);
+      await scheduler.wake(db, accountId);
       return { row: updated, now: at };
     });
     return viewSchedule(context.db, row, now.ms);

@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import { sessionsManifest } from './index.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -41,6 +42,7 @@ export function sessionsFeature(kernel: Kernel, sessions: Sessions, listener: Se
       ackControl: ackControl(sessions, listener),
       transcript: transcript(sessions),
     },
+    topic: contract.sessions.list,
     async start(_kernel, { works }) {
       await sessions.streams.start(() => teller.wake());
       if (works) teller.start();

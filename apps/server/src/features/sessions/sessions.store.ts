@@ -39,7 +39,7 @@ import {
 import { controlChange, SessionStreams } from './sessions.streams.ts';
 import type { SessionListener } from './sessions.turns.ts';
 import { findEnd, hasBegun, type SessionTurn } from './sessions.turns.sql.ts';
-import { leaseOf } from './sessions.view.ts';
+import { leaseOf, sessionChange } from './sessions.view.ts';
 
 /** Bytes of a transcript's texts that are read at once. */
 const readBytes = 1024 * 1024;
@@ -74,7 +74,9 @@ export class Sessions {
   async open(tx: Db, accountId: string, terms: SessionTerms): Promise<SessionRow> {
     const { config, clock } = this.#kernel;
     await checkQuota(config, tx, sessionsQuota, accountId);
-    return insertSession(tx, clock, accountId, terms);
+    const row = await insertSession(tx, clock, accountId, terms);
+    await this.#kernel.feed.record(tx, [sessionChange('created', row)]);
+    return row;
   }
 
   /** Throws 404. */
@@ -133,6 +135,8 @@ export class Sessions {
     const after = await insertEvents(tx, clock, session, { events: plan.append, deviceId, bytes });
     const lease = session.is_held ? undefined : leaseOf(after);
     const turn = plan.append.some(({ type }) => type === 'turn_start' || type === 'turn_end');
+    // The list of sessions shows where turns begin and end, not each word of them.
+    if (turn) await this.#kernel.feed.record(tx, [sessionChange('updated', after)]);
     await this.streams.publish(tx, { sessionId: id, events: true, ...(turn && { turn }), ...(lease && { lease }) });
     return after.seq;
   }

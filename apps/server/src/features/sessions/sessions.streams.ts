@@ -1,5 +1,5 @@
-import { createBroadcast } from '../../kernel/streams/broadcast.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import { Followers } from '../../kernel/streams/followers.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type ControlRow, findControls, listWaiting } from './sessions.controls.sql.ts';
@@ -36,26 +36,31 @@ const inboxOf = (accountId: string, deviceId: string | null): string => `${accou
 export class SessionStreams {
   readonly #kernel: Kernel;
   /** By session, or by account and device. */
-  readonly #broadcast;
-  readonly #followers = new Map<string, Set<Follower>>();
+  readonly #streams = new Followers<EventStream>();
+  /** By session: streams that have all that was stored when they came. */
+  readonly #followers = new Followers<Follower>();
   /** By account: functions that give a device listening here the controls that wait for the account's next one. */
-  readonly #adopters = new Map<string, Set<() => Promise<void>>>();
+  readonly #adopters = new Followers<() => Promise<void>>();
+  /** By session or device: what brings a stream up to date when messages may have been missed. */
+  readonly #refreshers = new Followers<() => Promise<void>>();
   /** Sessions that are being read, and whether there is more since. */
   readonly #reading = new Map<string, boolean>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#broadcast = createBroadcast<Change>(kernel, topic);
   }
 
   /** Tells every gateway once `db` is committed. */
   publish(db: Db, change: Change): Promise<void> {
-    return this.#broadcast.publish(db, change);
+    return this.#kernel.bus.publish(db, topic, change);
   }
 
   /** Begins to listen; `onTurn` is called when there is a turn to tell. */
-  start(onTurn: () => void): Promise<void> {
-    return this.#broadcast.start((change) => {
+  async start(onTurn: () => void): Promise<void> {
+    const { bus, gateways } = this.#kernel;
+    gateways.onLost(() => void this.#refreshAll());
+    await bus.subscribe(topic, (message) => {
+      const change = message as Change;
       if (change.turn) onTurn();
       return this.#deliver(change);
     });
@@ -63,21 +68,24 @@ export class SessionStreams {
 
   /** Sends what is stored behind `after`, as fast as the client reads, and then what comes. */
   async follow(session: SessionRow, after: number, stream: EventStream): Promise<void> {
-    const { id } = session;
+    const { id, account_id: accountId } = session;
     const follower: Follower = { stream, at: after };
-    this.#broadcast.follow(id, stream);
+    stream.onClose(this.#streams.add(id, stream));
     stream.send('lease', { lease: leaseOf(session) });
     while (!stream.closed && (await this.#sendPage(id, [follower]))) await stream.drained();
     if (stream.closed) return;
-    const own = this.#followers.get(id) ?? new Set();
-    this.#followers.set(id, own.add(follower));
-    stream.onClose(() => {
-      own.delete(follower);
-      if (own.size === 0 && this.#followers.get(id) === own) this.#followers.delete(id);
-    });
+    stream.onClose(this.#followers.add(id, follower));
     // Reads events appended after the last page; news of a deletion may have come before this stream was there.
     await this.#read(id);
-    if (!(await findSession(this.#kernel.sql, this.#kernel.clock, session.account_id, id))) stream.end();
+    const find = () => findSession(this.#kernel.sql, this.#kernel.clock, accountId, id);
+    if (!(await find())) return stream.end();
+    const refresh = async (): Promise<void> => {
+      const now = await find();
+      if (!now) return stream.end();
+      stream.send('lease', { lease: leaseOf(now) });
+      await this.#read(id);
+    };
+    stream.onClose(this.#refreshers.add(id, refresh));
   }
 
   /**
@@ -88,17 +96,20 @@ export class SessionStreams {
     { accountId, deviceId, adopt }: { accountId: string; deviceId: string; adopt: () => Promise<void> },
     stream: EventStream,
   ): Promise<void> {
-    this.#broadcast.follow(inboxOf(accountId, deviceId), stream);
-    const next = inboxOf(accountId, null);
-    const adopters = this.#adopters.get(next) ?? new Set();
-    this.#adopters.set(next, adopters.add(adopt));
-    stream.onClose(() => {
-      adopters.delete(adopt);
-      if (adopters.size === 0 && this.#adopters.get(next) === adopters) this.#adopters.delete(next);
-    });
-    await adopt();
+    const inbox = inboxOf(accountId, deviceId);
+    stream.onClose(this.#streams.add(inbox, stream));
+    stream.onClose(this.#adopters.add(inboxOf(accountId, null), adopt));
+    const refresh = async (): Promise<void> => {
+      await adopt();
+      await this.#sendWaiting({ accountId, deviceId }, stream);
+    };
+    stream.onClose(this.#refreshers.add(inbox, refresh));
+    await refresh();
+  }
+
+  async #sendWaiting(device: { accountId: string; deviceId: string }, stream: EventStream): Promise<void> {
     for (let after = 0; !stream.closed; ) {
-      const rows = await listWaiting(this.#kernel.sql, { accountId, deviceId }, { after, limit: 20 });
+      const rows = await listWaiting(this.#kernel.sql, device, { after, limit: 20 });
       for (const row of rows) stream.send('control', toControl(row));
       const last = rows.at(-1);
       if (!last) return;
@@ -107,21 +118,41 @@ export class SessionStreams {
     }
   }
 
+  /** Messages may have been missed: reads again what each stream follows, one after the other. */
+  async #refreshAll(): Promise<void> {
+    for (const key of this.#refreshers.keys()) {
+      for (const refresh of this.#refreshers.of(key)) {
+        await refresh().catch((err: unknown) => {
+          this.#kernel.log.warn({ err }, 'a stream of sessions was not brought up to date; it ends');
+          this.#end(key);
+        });
+      }
+    }
+  }
+
+  #end(key: string): void {
+    for (const stream of this.#streams.of(key)) stream.end();
+  }
+
+  #send(key: string, event: string, data: object): void {
+    for (const stream of this.#streams.of(key)) stream.send(event, data);
+  }
+
   async #deliver({ sessionId, events, control, lease, gone }: Change): Promise<void> {
     const { sql } = this.#kernel;
     if (events) await this.#read(sessionId);
-    if (lease !== undefined) this.#broadcast.send(sessionId, 'lease', lease === null ? {} : { lease });
-    if (gone) this.#broadcast.end(sessionId);
+    if (lease !== undefined) this.#send(sessionId, 'lease', lease === null ? {} : { lease });
+    if (gone) this.#end(sessionId);
     if (!control) return;
     // The first device that gets there has it.
-    for (const adopt of this.#adopters.get(control.device) ?? []) await adopt();
-    const here = [sessionId, control.device].filter((key) => this.#broadcast.isFollowed(key));
+    for (const adopt of this.#adopters.of(control.device)) await adopt();
+    const here = [sessionId, control.device].filter((key) => this.#streams.has(key));
     if (here.length === 0) return;
     const [row] = await findControls(sql, [control.id]);
     if (!row) return;
     for (const key of here)
       if (key === sessionId || row.acked_at === null || row.withdrawn_at !== null)
-        this.#broadcast.send(key, 'control', toControl(row));
+        this.#send(key, 'control', toControl(row));
   }
 
   /** Reads what a session has more than its followers here, once for all of them. */
@@ -130,11 +161,11 @@ export class SessionStreams {
     try {
       do {
         this.#reading.set(id, false);
-        while (await this.#sendPage(id, [...(this.#followers.get(id) ?? [])]));
+        while (await this.#sendPage(id, this.#followers.of(id)));
       } while (this.#reading.get(id));
     } catch (err) {
       this.#kernel.log.warn({ err, session: id }, 'events of a session were not read; its streams end');
-      this.#broadcast.end(id);
+      this.#end(id);
     } finally {
       this.#reading.delete(id);
     }

@@ -1,8 +1,11 @@
 import type { session, sessionControl, sessionEvent } from '@svc/contract';
 import type { z } from 'zod';
+import type { Change } from '../../kernel/streams/feed.ts';
 import type { ControlRow } from './sessions.controls.sql.ts';
 import type { StoredEvent } from './sessions.rules.ts';
 import type { SessionRow } from './sessions.sql.ts';
+
+export const topic = 'sessions';
 
 /** The device that may write, and until when; undefined: any device. */
 export function leaseOf({ writer_id, lease_until, is_held }: SessionRow) {
@@ -10,6 +13,15 @@ export function leaseOf({ writer_id, lease_until, is_held }: SessionRow) {
     ? { device_id: writer_id, expires_at: lease_until }
     : undefined;
 }
+
+/** What happened to a session, for those who follow the account's: its events are told by its own stream. */
+export const sessionChange = (op: 'created' | 'updated', row: SessionRow): Change => ({
+  accountId: row.account_id,
+  topic,
+  op,
+  id: row.id,
+  record: toSession(row),
+});
 
 /** A session as it is answered. */
 export function toSession(row: SessionRow): z.input<typeof session> {

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Sessions } from './sessions.store.ts';
 import { updateSession } from './sessions.sql.ts';
-import { toSession } from './sessions.view.ts';
+import { sessionChange, toSession } from './sessions.view.ts';
 
 export const update = (sessions: Sessions): Operation =>
   operation(contract.sessions.update, (context, { params, body }) =>
@@ -12,6 +12,8 @@ export const update = (sessions: Sessions): Operation =>
         title: body.title === undefined ? title : body.title,
         metadata: body.metadata === undefined ? metadata : body.metadata,
       };
-      return toSession(await updateSession(tx, context.clock, params.id, terms));
+      const row = await updateSession(tx, context.clock, params.id, terms);
+      await context.kernel.feed.record(tx, [sessionChange('updated', row)]);
+      return toSession(row);
     }),
   );

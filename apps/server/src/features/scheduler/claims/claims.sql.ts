@@ -2,7 +2,9 @@ import type { Db } from '../../../kernel/db/db.ts';
 import { fragmentOf, statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
 import type { Deal } from '../../../kernel/share/share.ts';
+import { recording } from '../../../kernel/streams/feed.ts';
 import { fencePattern, fenceText } from '../scheduler.fence.ts';
+import { changesOf } from '../scheduler.changes.ts';
 import { runs } from '../scheduler.moves.ts';
 import { runColumns, runColumnsText, type RunRow } from '../scheduler.sql.ts';
 
@@ -35,6 +37,14 @@ const isNext = (now: string): string => `not exists (
 const held = (holder: string, now: string, leaseUntil: string): string => `
   state = ${claimed}, holder_id = ${holder}, started_at = ${now}, lease_expires_at = ${leaseUntil},
   late_at = null, error = null, exit_code = null, log_tail = null`;
+
+/** Ends a statement whose part `next` has the runs to claim: moves them, and records the change with them. */
+const claiming = (holder: string, now: string, leaseUntil: string): string => `
+  , claimed as (
+    update scheduler.runs as r set ${held(holder, now, leaseUntil)} from next where r.id = next.id
+    returning ${runColumnsText}
+  ), told as (${recording(changesOf('claimed'))})
+  select * from claimed`;
 
 /** A machine that claims, and what it may run. */
 interface ClaimingHost {
@@ -74,8 +84,7 @@ const takeForHost = (lock: string): string => `
     order by r.scheduled_for, r.id limit 1
     for update of r ${lock}
   )
-  update scheduler.runs as r set ${held(device, now, leaseUntil)} from next where r.id = next.id
-  returning ${runColumnsText}`;
+  ${claiming(device, now, leaseUntil)}`;
 const takeFree = statement<RunRow>(takeForHost('skip locked'));
 const takePatiently = statement<RunRow>(takeForHost(''));
 
@@ -114,8 +123,7 @@ const takeFailover = statement<RunRow>(`
     order by r.scheduled_for, r.id limit 1
     for update of r skip locked
   )
-  update scheduler.runs as r set ${held(device, now, leaseUntil)} from next where r.id = next.id
-  returning ${runColumnsText}`);
+  ${claiming(device, now, leaseUntil)}`);
 
 /**
  * Takes a run whose target is not there: its failover sets are tried in order, and the first one of which a machine was
@@ -159,8 +167,7 @@ const takeForCloud = statement<RunRow>(`
     select r.id from scheduler.runs r join dealt using (id)
     where r.state in ${claimable} for update of r skip locked
   )
-  update scheduler.runs as r set ${held('$7::uuid', '$4::timestamptz', '$8::timestamptz')} from next where r.id = next.id
-  returning ${runColumnsText}`);
+  ${claiming('$7::uuid', '$4::timestamptz', '$8::timestamptz')}`);
 
 /**
  * Takes runs of the cloud of these kinds; chains run by themselves. They are dealt by account in turn: the first of each

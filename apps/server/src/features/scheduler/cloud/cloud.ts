@@ -9,7 +9,7 @@ import type { Actor } from '../../../kernel/base/actor.ts';
 import type { Agent } from '../../agent/index.ts';
 import type { Sandboxes } from '../../sandboxes/index.ts';
 import type { Rights } from '../../schedules/index.ts';
-import { type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
+import type { SchedulerParts } from '../scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from '../claims/claims.sql.ts';
 import { appendLog } from '../logs/store.ts';
 import { openRunSpec, withoutValues } from '../work/headers.ts';
@@ -17,7 +17,6 @@ import { endedProcess, moveRun } from '../outcomes/settle.ts';
 import type { RunRow } from '../scheduler.sql.ts';
 import { leaseMs, type Result } from '../scheduler.effects.ts';
 import { move } from '../scheduler.moves.ts';
-import { type RunState, runStates } from '../scheduler.states.ts';
 
 /** Runs at a time; webhooks wait neither for sandboxes nor for models. What else there is fails at once, among them. */
 const places = { total: 16, ofOne: 4 };
@@ -85,9 +84,7 @@ export class CloudRunner {
     this.#loop = startLoop(parts.kernel, { name: 'scheduler.cloud', work: () => this.#take() });
     const everyMs = standingEveryMs;
     // A run that was cancelled, or is over, ends at once; where the message is lost, with its next renewal.
-    parts.changes.onRun(({ run_id: id = '', state }) => {
-      if (runStates.isFinal(state as RunState)) this.#running.get(id)?.abort.abort();
-    });
+    parts.changes.onOver((id) => this.#running.get(id)?.abort.abort());
     this.#watching = startLoop(parts.kernel, { name: 'scheduler.standing', everyMs, work: () => this.#endSuspended() });
   }
 
@@ -126,11 +123,14 @@ export class CloudRunner {
   async #takeKinds(which: string[], shared: Share): Promise<void> {
     const deal = shared.open();
     if (deal.total <= 0) return;
-    const { sql, clock, gateways } = this.#parts.kernel;
+    const { sql, clock, feed, gateways } = this.#parts.kernel;
     const now = await readNow(sql, clock);
     const leaseUntil = plus(now, leaseMs).iso;
     const runs = await claimForCloud(sql, which, deal, { holderId: gateways.id, now: now.iso, leaseUntil });
-    await publishRuns(this.#parts, sql, runs);
+    await feed.recorded(
+      sql,
+      runs.map((run) => run.account_id),
+    );
     for (const run of runs) this.#begin(run, shared.take(run.account_id));
   }
 

@@ -2,8 +2,15 @@ import { createHash } from 'node:crypto';
 import { normalizeLine } from '@svc/matching/output';
 import type { Db } from '../../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../../kernel/db/instant.ts';
-import { effective, lockFollowers, lockSchedule, recordOutcome, type ScheduleRow } from '../../schedules/index.ts';
-import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, publishRuns } from '../scheduler.admit.ts';
+import {
+  effective,
+  lockFollowers,
+  lockSchedule,
+  recordOutcome,
+  scheduleChange,
+  type ScheduleRow,
+} from '../../schedules/index.ts';
+import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, tellRuns } from '../scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
 import { listSteps } from '../scheduler.runs.sql.ts';
@@ -51,7 +58,7 @@ export async function moveOn(
   }
   await noteStart(db, run, moved);
   if (runStates.isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
-  await publishRuns(parts, db, [moved]);
+  await tellRuns(parts, db, 'updated', [moved]);
   return moved;
 }
 
@@ -59,7 +66,7 @@ export async function moveOn(
 export async function endedProcess(parts: SchedulerParts, ended: EndedAttempt): Promise<RunRow | undefined> {
   const { sql } = parts.kernel;
   const run = await confirmEnd(sql, ended);
-  if (run) await parts.changes.publish(sql, run.account_id, [], true);
+  if (run) await parts.changes.wake(sql, run.account_id);
   return run;
 }
 
@@ -127,13 +134,12 @@ async function settleFailure(
   now: Instant,
   { failures, disable }: LastOutcome,
 ): Promise<void> {
-  const { kernel, changes } = parts;
+  const { kernel } = parts;
   if (asksToHearOfFailure(schedule)) await tellFailed(kernel, db, run, await failureOf(db, run));
   if (!disable) return;
   await cancelWaiting(parts, db, schedule.id, now);
   await tellDisabled(kernel, db, { ...schedule, failures }, run);
-  const change = { op: 'updated', state: 'disabled', schedule_id: schedule.id } as const;
-  await changes.publish(db, schedule.account_id, [change], false);
+  await kernel.feed.record(db, [scheduleChange('updated', { ...schedule, enabled: false })]);
 }
 
 /** `alert_on_fail` wins over `notify`; for `on_change` the first failure in a row is a change. */

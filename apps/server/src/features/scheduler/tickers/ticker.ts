@@ -15,6 +15,7 @@ import {
   lockDue,
   lockEndedPauses,
   lockSchedule,
+  pauseChange,
   planTick,
   probeSchedules,
   type ScheduleRow,
@@ -88,7 +89,8 @@ export async function endPause(
   const candidates = missed.map(
     (schedule): RunCandidate => ({ schedule, scheduledFor: schedule.missed_slot as string, origin: 'catch_up' }),
   );
-  await parts.changes.publish(db, accountId, [{ op: 'resumed', state: 'active' }], true);
+  await parts.kernel.feed.record(db, [pauseChange(accountId, false)]);
+  await parts.changes.wake(db, accountId);
   if (!backfill || candidates.length === 0) return 0;
   return (await admit(parts, db, candidates, now)).length;
 }

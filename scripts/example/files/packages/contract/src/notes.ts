@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, nextCursor, page, text, uuid } from './fields.ts';
+import { afterCursor, dateTime, feedCursor, nextCursor, page, ready, text, uuid } from './fields.ts';
 import { events, json, route } from './route.ts';
 
 /** A line that a person keeps. */
@@ -16,6 +16,7 @@ export const notes = {
     path: '/v1/notes',
     summary: 'Keep a note',
     auth: 'key',
+    idempotent: true,
     takes: json(z.strictObject({ text: text(1_000).min(1) })),
     answers: json(note),
   }),
@@ -46,8 +47,16 @@ export const notes = {
   stream: route({
     method: 'GET',
     path: '/v1/notes/stream',
-    summary: 'Notes as they are kept',
+    summary: 'Notes as they are kept, done and deleted',
     auth: 'key',
-    answers: events({ note }),
+    query: z.object(afterCursor),
+    answers: events({
+      ready,
+      note: z.object({
+        op: z.enum(['created', 'updated', 'deleted']),
+        note: note.partial().required({ id: true }),
+        cursor: feedCursor,
+      }),
+    }),
   }),
 };

@@ -30,7 +30,7 @@ export const notesDocs = {
     example: { params: { id: samples.note }, response: { deleted: true, id: samples.note } },
   },
   stream: {
-    description: 'Each note of the account as it is kept. What came while the stream was closed stands in the list.',
-    example: { response: { event: 'note', data: milk } },
+    description: 'Each note of the account as it is kept, done or deleted; send the last `cursor` as `after` to go on.',
+    example: { response: { event: 'note', data: { op: 'created', note: milk, cursor: samples.cursor } } },
   },
 } satisfies Docs<typeof notes>;

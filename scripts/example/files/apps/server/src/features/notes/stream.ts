@@ -1,9 +1,8 @@
 import { contract } from '@svc/contract';
-import { type Operation, operation } from '../../kernel/feature.ts';
-import type { NoteStreams } from './notes.broadcast.ts';
+import { operation } from '../../kernel/feature.ts';
+import { recordView } from '../../kernel/streams/feed.frames.ts';
+import { topic } from './notes.view.ts';
 
-export const stream = (streams: NoteStreams): Operation =>
-  operation(contract.notes.stream, (context) => {
-    streams.follow(context.actor.accountId, context.openEvents());
-    return Promise.resolve();
-  });
+const view = recordView(topic, 'note');
+
+export const stream = operation(contract.notes.stream, (context, { query }) => context.follow(view, query));

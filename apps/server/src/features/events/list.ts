@@ -1,0 +1,18 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Topics } from './events.topics.ts';
+
+/** Changes of the account, a page at a time. */
+export const list = (known: Topics): Operation =>
+  operation(contract.events.list, async ({ kernel, actor, signal }, { query }) => {
+    const { after, limit, wait_s: waitSeconds } = query;
+    const topics = new Set<string>(known.allowed(actor, query.topics));
+    const { accountId } = actor;
+    const page = await kernel.feed.list({ accountId, after, topics, limit, waitMs: waitSeconds * 1_000, signal });
+    const events = page.changes.map(({ record, topic, ...change }) => ({
+      ...change,
+      topic: topic as (typeof query.topics)[number],
+      ...(record !== undefined && { record: JSON.parse(record) as Record<string, unknown> }),
+    }));
+    return { events, cursor: page.cursor, missed: page.missed };
+  });
