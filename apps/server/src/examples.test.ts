@@ -250,7 +250,6 @@ const preparations: Record<string, Preparation> = {
   },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },
   'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },
-  'sandboxes.stream': { whenOpen: (scene) => scene.id('sandbox') },
   'schedules.stream': { whenOpen: (scene) => createSchedule(scene) },
   'scheduler.log': {
     async before(scene) {

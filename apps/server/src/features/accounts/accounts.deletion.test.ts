@@ -63,6 +63,7 @@ describe('svc accounts delete', () => {
       return answer.body;
     };
     await ok('POST', '/v1/keys', { name: 'child' });
+    await sql`insert into kernel.change_floors (account_id, xid, seq) values (${account.id}, '1', 1)`;
     const host = await openHost(second, account);
     const trigger = { type: 'event', trigger_id: 'go' };
     const agent = { name: 'x', kind: 'agent', spec: { prompt: 'x' }, trigger };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
@@ -293,9 +292,14 @@ describe('notifications', () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.on('error', () => {});
     socket.write(`GET /v1/notifications/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n\r\n`);
-    await once(socket, 'data');
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    await until(() => text.includes('event: ready'));
+    await tell({ title: 'read' });
+    await until(() => text.includes('"read"'));
     socket.pause();
-    await until(() => gateway.kernel.streams.count() === 1);
     const body = 'x'.repeat(4_000);
     // Without a mail server: thousands of e-mails are of no interest here.
     const { kernel } = gateway;

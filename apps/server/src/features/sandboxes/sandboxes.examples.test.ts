@@ -32,6 +32,7 @@ const makers: Makers = {
 };
 
 const preparations: Record<string, Preparation> = {
+  'sandboxes.stream': { whenOpen: (scene) => scene.id('sandbox') },
   'sandboxes.readFile': { before: leaveFile },
   'sandboxes.listFiles': { before: leaveFile },
   'sandboxes.snapshot': {

@@ -257,13 +257,6 @@ describe('scheduler: runs against a model', () => {
   test('the same at once from two gateways: one end of every attempt, final states stay, nothing breaks', async () => {
     const t = await open();
     const next = random(7);
-    const moves = new Map<string, string[]>();
-    await one.kernel.bus.subscribe('schedules.changed', (payload) => {
-      for (const change of (payload as Json).changes) {
-        if (change.op === 'run')
-          moves.set(change.run_id, [...(moves.get(change.run_id) ?? []), `${change.state}:${change.attempt}`]);
-      }
-    });
     const statuses = new Map<number, number>();
     logged.length = 0;
     const ended = new Map<string, string>();
@@ -298,8 +291,12 @@ describe('scheduler: runs against a model', () => {
         assert.equal(row.failures, Number(row.state === 'failed'));
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    for (const [id, seen] of moves) {
+    // In the order of their transactions: a run is locked while it is moved.
+    const told = await one.kernel.sql<{ id: string; moves: string[] }[]>`
+      select subject as id, array_agg((body ->> 'state') || ':' || (body ->> 'attempt') order by xid, seq) as moves
+      from kernel.changes where account_id = ${t.account.id} and topic = 'scheduler' group by subject`;
+    assert.ok(told.length >= 120);
+    for (const { id, moves: seen } of told) {
       const ends = seen.filter((move) => finals.includes(move.split(':')[0] as string));
       assert.ok(ends.length <= 1, `${id}: ${seen.join(' ')}`);
       if (ends.length === 1 && ended.has(id)) assert.equal(ends[0], ended.get(id));

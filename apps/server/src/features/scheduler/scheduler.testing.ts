@@ -129,7 +129,7 @@ export function schedulerTest(
 
 /** The clock stands still: tickers that slept through a turn of it would sleep on. */
 async function wake({ kernel }: TestGateway, account: TestAccount): Promise<void> {
-  await kernel.bus.publish(kernel.sql, 'schedules.changed', { account: account.id, changes: [], wake: true });
+  await kernel.bus.publish(kernel.sql, 'scheduler.moved', { account: account.id, wake: true, over: [] });
 }
 
 /** A device id; devices are registered by their first call. */

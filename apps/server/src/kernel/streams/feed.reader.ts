@@ -54,6 +54,7 @@ const lookUnprovenMs = 1_000;
 /** Changes that wait for an older transaction are asked for again after this. */
 const heldMs = 20;
 const failedMs = 500;
+const stalledMs = 60_000;
 /** Accounts in one look, and changes of all of them; of a replay, changes in one page. */
 const accountsAtOnce = 100;
 const changesAtOnce = 1_000;
@@ -197,7 +198,10 @@ export class FeedReader {
         const page = await this.#read(accountId, follower.at, changesAtOnce);
         tell([follower], page);
         if (!page.isFull) break;
+        // A client that takes nothing for so long is gone.
+        const giveUp = systemClock.after(stalledMs, () => stream.destroy());
         await stream.drained();
+        giveUp();
       } catch (err) {
         this.#parts.log.warn({ err }, 'the feed was not read; it is read again');
         await pause(failedMs);
