@@ -30,15 +30,33 @@ create table kernel.change_floors (
 -- databases are over as far as these rows go; one that is listed under no process (it was prepared, or ended this instant)
 -- counts as ours.
 create function kernel.feed_horizon() returns xid8
-  language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select coalesce(
-    (select x from pg_snapshot_xip(pg_current_snapshot()) as running (x)
-     where not exists (
-       select from pg_stat_activity a
-       where a.backend_xid = x::xid and a.datid <> (select oid from pg_database where datname = current_database()))
-     order by x limit 1),
-    pg_snapshot_xmax(pg_current_snapshot()))
-$$;
+  -- plpgsql keeps the plan for the session: as SQL it is planned at each call.
+  language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  now_running constant pg_snapshot := pg_current_snapshot();
+  oldest xid8;
+begin
+  if pg_snapshot_xmin(now_running) < pg_snapshot_xmax(now_running) then
+    select x into oldest from pg_snapshot_xip(now_running) as running (x)
+    where not exists (
+      -- The function under pg_stat_activity: the view asks for the names of databases and roles too.
+      select from pg_stat_get_activity(null) a
+      where a.backend_xid = x::xid and a.datid <> (select oid from pg_database where datname = current_database()))
+    order by x limit 1;
+  end if;
+  return coalesce(oldest, pg_snapshot_xmax(now_running));
+end $$;
+
+-- The next changes of an account in their order. Without its settings a planner that knows nothing of the table yet sorts all
+-- that an account has for each page of a replay.
+create function kernel.next_changes(of uuid, after_xid xid8, after_seq bigint, most int)
+  returns setof kernel.changes
+  language plpgsql stable set search_path = pg_catalog, pg_temp set enable_sort = off set enable_bitmapscan = off
+  set enable_seqscan = off as $$
+begin
+  return query select c.* from kernel.changes c
+    where c.account_id = of and (c.xid, c.seq) > (after_xid, after_seq) order by c.xid, c.seq limit most;
+end $$;
 
 -- Who holds the horizon: the oldest transaction of this database that has written something.
 create function kernel.feed_holder() returns table (pid int, name text, seconds float8)

@@ -102,12 +102,9 @@ export async function readChanges(db: Db, wanted: readonly Wanted[], limit: numb
     left join kernel.change_floors f on f.account_id = w.account_id
     cross join lateral (
       select n.*, n.xid < (select kernel.feed_horizon()) as settled,
-        coalesce(sum(octet_length(n.body::text)) over (order by n.xid, n.seq rows unbounded preceding exclude current row), 0)
-          < ${pageBytes} as room
-      from (
-        select * from kernel.changes
-        where account_id = w.account_id and (xid, seq) > (w.xid::xid8, w.seq::bigint)
-        order by xid, seq limit ${limit}) n
+        coalesce(sum(octet_length(n.body::text)) over before, 0) < ${pageBytes} as room
+      from kernel.next_changes(w.account_id, w.xid::xid8, w.seq::bigint, ${limit}) n
+      window before as (order by n.xid, n.seq rows between unbounded preceding and 1 preceding)
     ) c
     order by w.account_id, c.xid, c.seq`;
   const pages = new Map<string, Page>();
