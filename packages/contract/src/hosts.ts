@@ -124,6 +124,7 @@ export const hosts = {
     path: '/v1/hosts/exec/{req_id}/result',
     summary: 'Report the result of an operation; only the device it was sent to may',
     auth: 'key',
+    notIdempotent: 'the first result counts, and a repeat is taken',
     scopes: ['hosts:serve'],
     whileDraining: true,
     headers: z.object({ 'x-svc-device': uuid }),
@@ -137,6 +138,7 @@ export const hosts = {
     path: '/v1/hosts/results',
     summary: 'Report the results of several operations at once; only the device they were sent to may',
     auth: 'key',
+    notIdempotent: 'the first result counts, and a repeat is taken',
     scopes: ['hosts:serve'],
     whileDraining: true,
     headers: z.object({ 'x-svc-device': uuid }),
@@ -156,6 +158,7 @@ export const hosts = {
     path: '/v1/hosts/invites',
     summary: 'Make a code with which one machine gets a key to be a host, within ten minutes',
     auth: 'key',
+    idempotent: true,
     scopes: ['hosts'],
     shownOnce: true,
     takes: json(

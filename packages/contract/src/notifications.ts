@@ -90,6 +90,7 @@ export const notifications = {
     path: '/v1/notifications/read-all',
     summary: 'Mark every notification read',
     auth: 'key',
+    notIdempotent: 'it sets a state: a repeat finds it so',
     answers: json(z.object({ updated: z.int() })),
   }),
   sendTest: route({
@@ -97,6 +98,7 @@ export const notifications = {
     path: '/v1/notifications/test',
     summary: "Send a test notification to the caller's account; the answer says where it goes",
     auth: 'key',
+    idempotent: true,
     answers: json(
       z.object({
         notification,
@@ -143,6 +145,7 @@ export const notifications = {
     path: '/v1/push/subscriptions',
     summary: "Tell a browser of the account's notifications; a repeat answers 200",
     auth: 'key',
+    notIdempotent: 'a repeat answers the subscription that is there',
     takes: json(
       z.object({
         endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),

@@ -167,6 +167,7 @@ export const webhooks = {
     path: `${base}/{id}/test`,
     summary: 'Send a test notification there now, and answer how it went',
     auth: 'key',
+    idempotent: true,
     params: byId,
     answers: json(
       z.object({

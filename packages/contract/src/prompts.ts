@@ -260,6 +260,7 @@ export const prompts = {
     path: '/v1/prompts/{id}/match',
     summary: 'Say that a turn carries this prompt, where the platform could not see it',
     auth: 'key',
+    notIdempotent: 'it sets a state: a repeat finds it so',
     params: byId,
     takes: json(z.object({ match_ref: text(200).min(1), match_turn_id: text(128).min(1) })),
     answers: one,

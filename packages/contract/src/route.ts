@@ -120,8 +120,9 @@ export interface Route<Code extends string = string> {
   readonly answers: Answers;
   /** Error codes that this operation adds to the ones every route of its kind can answer. */
   readonly errors?: readonly Code[];
-  /** Honours `Idempotency-Key`. */
+  /** Honours `Idempotency-Key`. A POST does, or says in `notIdempotent` why a repeat does no harm or is another request. */
   readonly idempotent?: boolean;
+  readonly notIdempotent?: string;
   /** The answer holds a secret: what is kept for a repeat of its `Idempotency-Key` opens with the caller's key alone. */
   readonly shownOnce?: boolean;
   /** A key needs one of these scopes, or `*`. If unset: the feature's, and `<feature>:read` for GET. */

@@ -58,6 +58,7 @@ export const sandboxFiles = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/snapshot',
     summary: 'Pack the workspace into a tar archive, scanned, with a signed link; v1',
+    idempotent: true,
     params,
     takes: json(z.object({ name: text(128).optional() })),
     answers: json(
@@ -82,6 +83,8 @@ export const sandboxFiles = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/preview',
     summary: 'An address that forwards HTTP and WebSocket to a port inside, for anyone who has it',
+    idempotent: true,
+    shownOnce: true,
     params: z.object({ id: uuid }),
     takes: json(
       z.object({

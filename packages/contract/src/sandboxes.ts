@@ -175,6 +175,7 @@ export const sandboxes = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/run_code',
     summary: 'Run a cell in the Python kernel, whose globals live on',
+    idempotent: true,
     metered: true,
     params,
     takes: json(z.object({ code: text(1_048_576), timeout_seconds: timeoutSeconds })),
@@ -186,6 +187,7 @@ export const sandboxes = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/kernel/reset',
     summary: 'Restart the Python kernel, also while a cell runs; files stay',
+    idempotent: true,
     params,
     answers: json(z.object({ id: uuid, reset: z.literal(true) })),
     errors: [...onRunning],
@@ -195,6 +197,7 @@ export const sandboxes = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/pause',
     summary: 'Keep memory, processes and workspace in a snapshot, and stop; v2',
+    idempotent: true,
     params,
     takes: json(
       z.object({
@@ -212,6 +215,7 @@ export const sandboxes = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/resume',
     summary: 'Go on where a pause left off; `restored: false` is a cold start with the files intact',
+    idempotent: true,
     metered: true,
     params,
     answers: json(sandbox.extend(resumed.shape).meta({ id: 'ResumedSandbox' })),
@@ -222,6 +226,7 @@ export const sandboxes = {
     method: 'POST',
     path: '/v1/sandboxes/{id}/fork',
     summary: 'Make copies with memory, processes and workspace; the parent goes on; v2',
+    idempotent: true,
     metered: true,
     params,
     takes: json(

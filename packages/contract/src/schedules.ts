@@ -173,6 +173,7 @@ export const schedules = {
     path: '/v1/schedules/{id}/approve-command',
     summary: 'Approve the command of a shell schedule for the calling device',
     auth: 'key',
+    notIdempotent: 'it sets a state: a repeat finds it so',
     scopes: ['schedules', 'scheduler:serve'],
     params: byId,
     headers: z.object({ 'x-svc-device': uuid }),
@@ -195,6 +196,7 @@ export const schedules = {
     path: '/v1/schedules/preview',
     summary: 'Read plain words (English, Romanian) or a trigger, and show its next runs',
     auth: 'key',
+    notIdempotent: 'it makes nothing',
     takes: json(
       z.object({
         text: text(200).optional(),
@@ -217,6 +219,7 @@ export const schedules = {
     path: '/v1/schedules/pause',
     summary: 'Create no runs, until resumed or until an instant',
     auth: 'key',
+    notIdempotent: 'it sets a state: a repeat finds it so',
     takes: json(z.object({ until: instant.optional(), resume_policy: z.enum(['skip', 'backfill']).default('skip') })),
     answers: json(pause),
   }),
@@ -225,6 +228,7 @@ export const schedules = {
     path: '/v1/schedules/resume',
     summary: 'End the pause; with backfill, one catch-up run for each schedule that missed slots',
     auth: 'key',
+    idempotent: true,
     takes: json(z.object({ backfill: z.boolean().optional().describe("default: the pause's resume_policy") })),
     answers: json(z.object({ paused: z.boolean(), backfilled: z.int() })),
   }),

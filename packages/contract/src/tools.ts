@@ -101,6 +101,7 @@ export const tools = {
     path: '/v1/tools/search',
     summary: 'Search the web and the index; snippets stand on their pages',
     auth: 'key',
+    notIdempotent: 'it makes nothing',
     takes: json(
       z.object({
         query: text(1_000).refine(notBlank, 'must not be blank'),
@@ -122,6 +123,7 @@ export const tools = {
     path: '/v1/tools/fetch',
     summary: 'Fetch a public page and read its content',
     auth: 'key',
+    notIdempotent: 'it makes nothing',
     takes: json(
       z.object({
         url: text(4_096).refine(notBlank, 'must not be blank'),

@@ -115,7 +115,7 @@ class Hosts:
 
     def invite(self, body: Optional[types.HostsInviteBody] = None, *, options: Optional[CallOptions] = None) -> types.HostsInviteAnswer:
         """Make a code with which one machine gets a key to be a host, within ten minutes."""
-        return self._transport.json("POST", "/v1/hosts/invites", body=body or {}, options=options)
+        return self._transport.json("POST", "/v1/hosts/invites", body=body or {}, idempotent=True, options=options)
 
     def redeem_invite(self, body: types.HostsRedeemInviteBody, *, options: Optional[CallOptions] = None) -> types.HostsRedeemInviteAnswer:
         """Exchange a code for a key with which one device is a host and may do nothing else."""
@@ -150,7 +150,7 @@ class Notifications:
 
     def send_test(self, *, options: Optional[CallOptions] = None) -> types.NotificationsSendTestAnswer:
         """Send a test notification to the caller's account; the answer says where it goes."""
-        return self._transport.json("POST", "/v1/notifications/test", options=options)
+        return self._transport.json("POST", "/v1/notifications/test", idempotent=True, options=options)
 
     def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Notifications as they come, and as they are read on other devices. Yields until the stream is closed."""
@@ -198,7 +198,7 @@ class Notifications:
 
     def test_webhook(self, id: str, *, options: Optional[CallOptions] = None) -> types.NotificationsTestWebhookAnswer:
         """Send a test notification there now, and answer how it went."""
-        return self._transport.json("POST", f"/v1/notifications/webhooks/{quote(id, safe='')}/test", options=options)
+        return self._transport.json("POST", f"/v1/notifications/webhooks/{quote(id, safe='')}/test", idempotent=True, options=options)
 
     def webhook_deliveries(self, id: str, *, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.NotificationsWebhookDeliveriesAnswer:
         """The last attempts to deliver, newest first; kept for 7 days, 200 at most."""
@@ -364,7 +364,7 @@ class Schedules:
 
     def resume(self, body: Optional[types.SchedulesResumeBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesResumeAnswer:
         """End the pause; with backfill, one catch-up run for each schedule that missed slots."""
-        return self._transport.json("POST", "/v1/schedules/resume", body=body or {}, options=options)
+        return self._transport.json("POST", "/v1/schedules/resume", body=body or {}, idempotent=True, options=options)
 
     def templates(self, *, options: Optional[CallOptions] = None) -> types.SchedulesTemplatesAnswer:
         """Ready-made schedules."""
@@ -399,11 +399,11 @@ class Scheduler:
 
     def decide(self, id: str, body: types.SchedulerDecideBody, *, options: Optional[CallOptions] = None) -> types.SchedulerDecideAnswer:
         """Approve or skip a run that awaits approval, from any device."""
-        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/decision", body=body, options=options)
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/decision", body=body, idempotent=True, options=options)
 
     def cancel(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerCancelAnswer:
         """Cancel a run that is not over; its host is told on the next heartbeat."""
-        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/cancel", options=options)
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/cancel", idempotent=True, options=options)
 
     def runs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[Literal["pending", "awaiting_approval", "running", "succeeded", "failed", "timed_out", "skipped", "cancelled", "expired"]] = None, schedule_id: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerRunsAnswer:
         """The account's runs, newest first."""
@@ -478,11 +478,11 @@ class Sandboxes:
 
     def snapshot(self, id: str, body: Optional[types.SandboxesSnapshotBody] = None, *, options: Optional[CallOptions] = None) -> types.SandboxesSnapshotAnswer:
         """Pack the workspace into a tar archive, scanned, with a signed link; v1."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/snapshot", body=body or {}, options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/snapshot", body=body or {}, idempotent=True, options=options)
 
     def preview(self, id: str, body: types.SandboxesPreviewBody, *, options: Optional[CallOptions] = None) -> types.SandboxesPreviewAnswer:
         """An address that forwards HTTP and WebSocket to a port inside, for anyone who has it."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/preview", body=body, options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/preview", body=body, idempotent=True, options=options)
 
     def list(self, *, status: Optional[Literal["running", "paused", "stopped", "expired", "destroyed"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SandboxesListAnswer:
         """The account's sandboxes: the live ones, then the others, newest first; without `status` all but the destroyed."""
@@ -526,23 +526,23 @@ class Sandboxes:
 
     def run_code(self, id: str, body: types.SandboxesRunCodeBody, *, options: Optional[CallOptions] = None) -> types.CodeResult:
         """Run a cell in the Python kernel, whose globals live on."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/run_code", body=body, options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/run_code", body=body, idempotent=True, options=options)
 
     def reset_kernel(self, id: str, *, options: Optional[CallOptions] = None) -> types.SandboxesResetKernelAnswer:
         """Restart the Python kernel, also while a cell runs; files stay."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/kernel/reset", options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/kernel/reset", idempotent=True, options=options)
 
     def pause(self, id: str, body: Optional[types.SandboxesPauseBody] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """Keep memory, processes and workspace in a snapshot, and stop; v2."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/pause", body=body or {}, options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/pause", body=body or {}, idempotent=True, options=options)
 
     def resume(self, id: str, *, options: Optional[CallOptions] = None) -> types.ResumedSandbox:
         """Go on where a pause left off; `restored: false` is a cold start with the files intact."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/resume", options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/resume", idempotent=True, options=options)
 
     def fork(self, id: str, body: types.SandboxesForkBody, *, options: Optional[CallOptions] = None) -> types.SandboxesForkAnswer:
         """Make copies with memory, processes and workspace; the parent goes on; v2."""
-        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/fork", body=body, options=options)
+        return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/fork", body=body, idempotent=True, options=options)
 
 
 class Artifacts:

@@ -116,6 +116,8 @@ function describe(
     ],
     ...(takes && { requestBody: requestBody(takes, schemas, example.body) }),
     responses: { ...successes(route.answers, schemas, example), ...failures(routeErrors(route)) },
+    // Why a repeat needs no `Idempotency-Key`.
+    ...(route.notIdempotent !== undefined && { 'x-not-idempotent': route.notIdempotent }),
   };
 }
 

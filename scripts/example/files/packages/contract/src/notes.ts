@@ -33,6 +33,7 @@ export const notes = {
     path: '/v1/notes/{id}/finish',
     summary: 'Note that it is done',
     auth: 'key',
+    notIdempotent: 'it sets a state: a repeat finds it so',
     params,
     answers: json(note),
   }),
