@@ -143,11 +143,45 @@ describe('repeats and time of the SDK', () => {
     assert.equal(gateway.asked.length, 3);
   });
 
+  test('a write whose answer was lost waits for the first attempt, and gets its answer', async () => {
+    const inFlight = answerOf(409, refusal('idempotency_in_flight'), { 'retry-after': '0' });
+    await using gateway = await openScripted([
+      hangUp,
+      ...Array.from({ length: 5 }, () => inFlight),
+      answerOf(201, { id: 'made' }),
+    ]);
+    assert.equal((await gateway.client.keys.create({ body: { name: 'x' } })).id, 'made');
+    assert.equal(gateway.asked.length, 7);
+    assert.equal(new Set(gateway.asked.map(({ key }) => key)).size, 1);
+  });
+
+  test('what a proxy answers in place of the gateway is a lost answer, and so is half an answer', async () => {
+    const page = (status: number) => (response: ServerResponse) =>
+      void response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+    const half = (response: ServerResponse): void => {
+      response.writeHead(201, { 'content-length': '100' }).write('{"id":', () => response.destroy());
+    };
+    await using gateway = await openScripted([page(502), half, answerOf(201, { id: 'made' }), page(504)]);
+    assert.equal((await gateway.client.keys.create({ body: { name: 'x' } })).id, 'made');
+    assert.equal(new Set(gateway.asked.map(({ key }) => key)).size, 1);
+    await assert.rejects(gateway.client.notifications.readAll(), { status: 504 });
+    assert.equal(gateway.asked.length, 4);
+  });
+
+  test('an answer of the gateway’s own is none of a proxy: it is not asked for again', async () => {
+    await using gateway = await openScripted([answerOf(504, refusal('host_timeout'))]);
+    const body = { op: 'info', args: {} } as const;
+    await assert.rejects(gateway.client.hosts.exec({ params: { device_id: randomUUID() }, body }), {
+      code: 'host_timeout',
+    });
+    assert.equal(gateway.asked.length, 1);
+  });
+
   test('an answer that does not come in time is told as such, and its body too', async () => {
     await using silent = await openScripted([() => {}]);
-    await assert.rejects(silent.client.keys.list({}, { timeoutMs: 50 }), { code: 'timeout', status: 0 });
+    await assert.rejects(silent.client.keys.list({}, { timeoutMs: 50, retries: 0 }), { code: 'timeout', status: 0 });
     await using half = await openScripted([(response) => void response.writeHead(200).write('{"keys":[')]);
-    await assert.rejects(half.client.keys.list({}, { timeoutMs: 50 }), { code: 'timeout' });
+    await assert.rejects(half.client.keys.list({}, { timeoutMs: 50, retries: 0 }), { code: 'timeout' });
   });
 
   test('the caller’s own abort is no failure of the gateway, and ends a wait between repeats', async () => {

@@ -70,17 +70,12 @@ function operation(settings: Settings, route: RouteRow) {
   });
 }
 
-async function request(settings: Settings, route: RouteRow, input: Input, call: CallOptions): Promise<unknown> {
-  const { response, done, failure } = await send(settings, route, input, call);
-  try {
+function request(settings: Settings, route: RouteRow, input: Input, call: CallOptions): Promise<unknown> {
+  return send(settings, route, input, call, async (response) => {
     if (route.answers === 'bytes') return new Uint8Array(await response.arrayBuffer());
     if (route.answers === 'text') return await response.text();
     return route.answers === 'json' ? await response.json() : undefined;
-  } catch (cause) {
-    throw failure(cause);
-  } finally {
-    done();
-  }
+  });
 }
 
 async function* all(
@@ -107,9 +102,9 @@ async function* frames(settings: Settings, route: RouteRow, input: Input, call: 
   yield* parseData(await openBody(settings, route, input, { ...call, headers }), call.onActivity);
 }
 
-async function openBody(settings: Settings, route: RouteRow, input: Input, call: CallOptions) {
-  const { response, done } = await send(settings, route, input, call);
-  done();
-  if (!response.body) throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
-  return response.body;
+function openBody(settings: Settings, route: RouteRow, input: Input, call: CallOptions) {
+  return send(settings, route, input, call, ({ body }) => {
+    if (body) return body;
+    throw new SvcError({ status: 0, code: 'connection_error', message: 'the stream has no body' });
+  });
 }

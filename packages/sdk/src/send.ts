@@ -1,4 +1,5 @@
 import { SvcError } from './error.ts';
+import { sleep } from './pause.ts';
 import type { RouteRow } from './routes.ts';
 import type { Settings } from './settings.ts';
 
@@ -26,26 +27,39 @@ export interface Input {
   body?: unknown;
 }
 
-/** An answer, whose time runs until `done`: after its body, of a stream at its beginning. */
-interface Answer {
-  response: Response;
-  readonly done: () => void;
-  /** The error for a failed reading of the body. */
-  readonly failure: (cause: unknown) => unknown;
-}
-
 const longestWaitMs = 60_000;
 
-/** Makes a call, again where that is safe and may help; throws `SvcError` for every failure but the caller's own abort. */
-export async function send(settings: Settings, route: RouteRow, input: Input, call: CallOptions): Promise<Answer> {
+/**
+ * Makes a call and reads its answer, again where that is safe and may help; throws `SvcError` for every failure but the
+ * caller's own abort.
+ */
+export async function send<T>(
+  settings: Settings,
+  route: RouteRow,
+  input: Input,
+  call: CallOptions,
+  read: (response: Response) => T | Promise<T>,
+): Promise<T> {
   const retries = call.retries ?? settings.retries;
   const request = requestOf(settings, route, input, call, retries > 0);
-  for (let attempt = 0; ; attempt += 1) {
+  let attempt = 0;
+  let inFlightMs = 0;
+  for (;;) {
     try {
-      return await once(settings, route, request, call);
+      return await once(settings, route, request, call, read);
     } catch (error) {
+      if (!(error instanceof SvcError) || retries === 0) throw error;
+      if (error.code === 'idempotency_in_flight') {
+        // The gateway still works on the attempt whose answer was lost: that takes no longer than an attempt may.
+        if (request.timeoutMs > 0 && inFlightMs > request.timeoutMs) throw error;
+        const waitMs = 1_000 * (error.retryAfter ?? 1);
+        inFlightMs += waitMs;
+        await sleep(waitMs, call.signal);
+        continue;
+      }
       const waitMs = attempt < retries ? waitOf(error, request.isRepeatable, attempt) : undefined;
       if (waitMs === undefined) throw error;
+      attempt += 1;
       await sleep(waitMs, call.signal);
     }
   }
@@ -55,7 +69,7 @@ interface Request {
   url: string;
   init: RequestInit;
   timeoutMs: number;
-  /** Doing it twice does no more than once. */
+  /** Doing it twice does no more than once; a PATCH sets fields, as PUT does. */
   isRepeatable: boolean;
 }
 
@@ -81,7 +95,7 @@ function requestOf(settings: Settings, route: RouteRow, input: Input, call: Call
     url: settings.baseUrl + pathOf(route, input.params ?? {}) + search(input.query ?? {}),
     init,
     timeoutMs: timeoutOf(call.timeoutMs ?? settings.timeoutMs, input),
-    isRepeatable: key !== undefined || ['GET', 'PUT', 'DELETE'].includes(init.method as string),
+    isRepeatable: key !== undefined || ['GET', 'PUT', 'PATCH', 'DELETE'].includes(init.method as string),
   };
 }
 
@@ -97,67 +111,61 @@ function timeoutOf(timeoutMs: number, { query = {}, body }: Input): number {
   return timeoutMs + Math.max(ms('timeout_seconds', 1_000), ms('timeout_ms', 1), ms('wait_s', 1_000));
 }
 
-async function once(settings: Settings, route: RouteRow, request: Request, call: CallOptions): Promise<Answer> {
-  const { url, init, timeoutMs } = request;
+async function once<T>(
+  settings: Settings,
+  route: RouteRow,
+  { url, init, timeoutMs }: Request,
+  call: CallOptions,
+  read: (response: Response) => T | Promise<T>,
+): Promise<T> {
   const late = new AbortController();
   const timer = timeoutMs === 0 ? undefined : setTimeout(() => late.abort(), timeoutMs);
-  const done = (): void => clearTimeout(timer);
   const signal = call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal;
-  const failure = (cause: unknown): unknown => {
-    done();
-    if (call.signal?.aborted) return cause;
+  try {
+    const response = await settings.fetch(url, { ...init, signal });
+    call.onResponse?.(response);
+    const ignored = response.headers.get('x-svc-ignored-fields');
+    if (ignored !== null) settings.warn(`svc: ${route.method} ${route.path} ignores these fields: ${ignored}`);
+    if (response.ok || route.records?.includes(response.status)) return await read(response);
+    throw await SvcError.fromResponse(response);
+  } catch (cause) {
+    if (cause instanceof SvcError || call.signal?.aborted) throw cause;
     if (late.signal.aborted) {
       const message = `no answer from ${settings.baseUrl} within ${timeoutMs} ms`;
-      return new SvcError({ status: 0, code: 'timeout', message, cause });
+      throw new SvcError({ status: 0, code: 'timeout', message, cause });
     }
     const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    const message = `cannot reach ${settings.baseUrl}: ${reason}`;
-    return new SvcError({ status: 0, code: 'connection_error', message, cause });
-  };
-  let response: Response;
-  try {
-    response = await settings.fetch(url, { ...init, signal });
-  } catch (cause) {
-    throw failure(cause);
+    throw new SvcError({
+      status: 0,
+      code: 'connection_error',
+      message: `cannot reach ${settings.baseUrl}: ${reason}`,
+      cause,
+    });
+  } finally {
+    clearTimeout(timer);
   }
-  call.onResponse?.(response);
-  const ignored = response.headers.get('x-svc-ignored-fields');
-  if (ignored !== null) settings.warn(`svc: ${route.method} ${route.path} ignores these fields: ${ignored}`);
-  if (response.ok || route.records?.includes(response.status)) return { response, done, failure };
-  const error = await SvcError.fromResponse(response);
-  done();
-  throw error;
 }
+
+/** Statuses by which a proxy says that it had no answer for us. */
+const fromProxy = [408, 502, 503, 504];
 
 /**
  * How long to wait before the same call is made again; undefined: it is not. A 429 or 503 that says `Retry-After` asks for
- * it, unless it says `x-should-retry: false`; what never came to an answer is repeated only if that does nothing twice.
+ * it, unless it says `x-should-retry: false`; a call without an answer of the gateway is repeated only if that does nothing
+ * twice.
  */
-function waitOf(error: unknown, isRepeatable: boolean, attempt: number): number | undefined {
-  if (!(error instanceof SvcError)) return undefined;
+function waitOf(error: SvcError, isRepeatable: boolean, attempt: number): number | undefined {
   const backOffMs = 500 * 2 ** attempt * (1 + Math.random());
-  if (error.status === 429 || error.status === 503) {
-    if (error.retryAfter === undefined || !error.mayRepeat) return undefined;
+  if ((error.status === 429 || error.status === 503) && error.retryAfter !== undefined) {
     const askedMs = error.retryAfter * 1_000;
     // Who asks for more than a minute tells the caller, not a loop.
-    return askedMs > longestWaitMs ? undefined : Math.max(askedMs, backOffMs);
+    return askedMs > longestWaitMs || !error.mayRepeat ? undefined : Math.max(askedMs, backOffMs);
   }
-  return error.code === 'connection_error' && isRepeatable ? backOffMs : undefined;
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
-  });
+  const isLost =
+    error.code === 'connection_error' ||
+    error.code === 'timeout' ||
+    (error.code === 'unknown' && fromProxy.includes(error.status));
+  return isLost && isRepeatable ? backOffMs : undefined;
 }
 
 function pathOf({ path }: RouteRow, params: Input['params'] & object): string {

@@ -1,0 +1,56 @@
+const [shortestMs, longestMs] = [500, 15_000];
+
+/** Milliseconds before the next attempt after so many failures in a row: full jitter under a cap that doubles. */
+export function pauseOf(failures: number): number {
+  const cap = Math.min(longestMs, shortestMs * 2 ** Math.min(failures, 30));
+  return shortestMs + Math.random() * (cap - shortestMs);
+}
+
+/** The parts of a browser's globals that say when it is worth trying again; Node.js has neither. */
+const page = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>> & {
+  document?: EventTarget & { visibilityState: string };
+};
+
+/** Calls back when the browser comes online or its page to the front, until the answered function is called. */
+export function onReturn(back: (why: 'online' | 'visible') => void): () => void {
+  const { document } = page;
+  const online = (): void => back('online');
+  const visible = (): void => {
+    if (document?.visibilityState === 'visible') back('visible');
+  };
+  page.addEventListener?.('online', online);
+  document?.addEventListener('visibilitychange', visible);
+  return () => {
+    page.removeEventListener?.('online', online);
+    document?.removeEventListener('visibilitychange', visible);
+  };
+}
+
+/** Resolves after `ms`; rejects with the reason of the signal. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** As `sleep`, and over at once when the browser comes online or to the front. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const back = new AbortController();
+  const stop = onReturn(() => back.abort());
+  try {
+    await sleep(ms, signal ? AbortSignal.any([signal, back.signal]) : back.signal);
+  } catch (reason) {
+    if (!back.signal.aborted || signal?.aborted) throw reason;
+  } finally {
+    stop();
+  }
+}
