@@ -1,3 +1,5 @@
+import { SvcError } from './error.ts';
+
 /** One named SSE frame with its JSON payload. */
 interface ServerEvent {
   event: string;
@@ -22,20 +24,27 @@ export async function* parseData<T>(body: ReadableStream<Uint8Array>, onActivity
   for await (const { data } of parse(body, onActivity)) if (data !== '') yield JSON.parse(data) as T;
 }
 
+/** Longer than any frame of the gateway: a body without ends of lines does not fill the memory. */
+const mostBytes = 32 * 1024 * 1024;
+
 async function* parse(body: ReadableStream<Uint8Array>, onActivity?: () => void) {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let event = '';
   let data = '';
+  let length = 0;
   for await (const chunk of chunksOf(body)) {
     onActivity?.();
     const lines = decoder.decode(chunk, { stream: true }).split('\n');
     // A 12 MB frame arrives in hundreds of chunks: the unfinished line is joined once, not grown per chunk.
     pieces.push(lines.shift() ?? '');
+    length += chunk.length;
+    if (length > mostBytes) throw new SvcError({ status: 0, code: 'unknown', message: 'a frame has no end' });
     for (const next of lines) {
       const line = pieces.join('').replace(/\r$/, '');
       pieces = [next];
       if (line === '') {
+        length = 0;
         yield { event, data };
         event = '';
         data = '';

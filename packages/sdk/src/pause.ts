@@ -26,31 +26,19 @@ export function onReturn(back: (why: 'online' | 'visible') => void): () => void 
   };
 }
 
-/** Resolves after `ms`; rejects with the reason of the signal. */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Resolves after `ms`, or where `wakes` at once when the browser is back; rejects with the reason of the signal. */
+export function sleep(ms: number, signal: AbortSignal | undefined, wakes = false): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
+    const end = (): void => {
       clearTimeout(timer);
-      reject(signal?.reason as Error);
+      stop?.();
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
+    const stop = wakes ? onReturn(end) : undefined;
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
   });
-}
-
-/** As `sleep`, and over at once when the browser comes online or to the front. */
-export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const back = new AbortController();
-  const stop = onReturn(() => back.abort());
-  try {
-    await sleep(ms, signal ? AbortSignal.any([signal, back.signal]) : back.signal);
-  } catch (reason) {
-    if (!back.signal.aborted || signal?.aborted) throw reason;
-  } finally {
-    stop();
-  }
 }

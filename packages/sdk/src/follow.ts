@@ -1,0 +1,167 @@
+import type { Client } from './client.ts';
+import { isSvcError } from './error.ts';
+import { onReturn, pauseOf, sleep } from './pause.ts';
+import type { CallOptions } from './send.ts';
+
+/** Something that happened to a record of the account. */
+export interface Change {
+  /** Where it stands in the feed. */
+  cursor: string;
+  /** The feature that it is about, such as `notifications`. */
+  topic: string;
+  op: 'created' | 'updated' | 'deleted';
+  /** Of the record. */
+  id: string;
+  at: string;
+  /** As it is now; absent of a deleted one, and of one over 8,000 bytes, which its own route answers. */
+  record?: unknown;
+  missed?: never;
+}
+
+/** What was known of the topics has to be read anew: changes before `cursor` are no longer told, or nothing was known. */
+export interface Missed {
+  missed: true;
+  cursor: string;
+}
+
+/** Which changes are followed. */
+export interface FollowOptions {
+  /** Features whose changes are wanted; the key needs a scope that reads each. */
+  topics: readonly string[];
+  /** The cursor of what was taken last, as `Following.cursor` says it; without it the first item is `missed`. */
+  after?: string | undefined;
+}
+
+type Stream = (
+  input: { query: { topics: string; after?: string } },
+  call: CallOptions,
+) => AsyncGenerator<{ event: 'ready'; data: { cursor: string; missed: boolean } } | { event: 'change'; data: Change }>;
+
+/** The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone. */
+const silenceMs = 45_000;
+/** A page that comes to the front asks anew when it has heard nothing for so long: its timers may have stood still. */
+const staleMs = 20_000;
+
+/**
+ * Follows the changes of an account over every loss of the connection: it connects again after 0.5 to 15 s, and at once
+ * when the browser comes online or to the front, goes on after its cursor, and yields nothing twice. Read what you show when
+ * it yields `missed`, which it also does first when `after` is unset: what changes while you read comes next.
+ *
+ * Ends with the `SvcError` for a 400, 401, 403 or 404, and with the reason of `signal`.
+ */
+export function follow(client: Client, options: FollowOptions, call: { signal?: AbortSignal } = {}): Following {
+  return new Following(client, options, call.signal);
+}
+
+/** The changes of an account, as they come; for one reader. */
+export class Following implements AsyncIterable<Change | Missed> {
+  readonly #open: Stream;
+  readonly #topics: string;
+  readonly #signal: AbortSignal | undefined;
+  #cursor: string | undefined;
+  #failures = 0;
+
+  constructor(client: Client, { topics, after }: FollowOptions, signal: AbortSignal | undefined) {
+    this.#open = (client as unknown as { events: { stream: Stream } }).events.stream;
+    this.#topics = topics.join(',');
+    this.#signal = signal;
+    this.#cursor = after;
+  }
+
+  /** Everything before it was yielded: the `after` with which another program goes on. */
+  get cursor(): string | undefined {
+    return this.#cursor;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Change | Missed, never> {
+    for (;;) {
+      const connection = new Connection(this.#signal);
+      let askedMs = 0;
+      try {
+        yield* this.#changes(connection);
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        if (isSvcError(error)) {
+          if ([400, 401, 403, 404].includes(error.status)) throw error;
+          askedMs = 1_000 * (error.retryAfter ?? 0);
+        }
+      } finally {
+        connection.close();
+      }
+      this.#failures += 1;
+      if (!connection.isStale) await sleep(Math.max(askedMs, pauseOf(this.#failures)), this.#signal, true);
+    }
+  }
+
+  /** What one connection brings, until it ends. */
+  async *#changes(connection: Connection): AsyncGenerator<Change | Missed> {
+    const query = { topics: this.#topics, ...(this.#cursor !== undefined && { after: this.#cursor }) };
+    const call = {
+      retries: 0,
+      timeoutMs: silenceMs,
+      signal: connection.signal,
+      onResponse: () => connection.heard(),
+      onActivity: () => connection.heard(),
+    };
+    for await (const frame of this.#open({ query }, call)) {
+      // The reader takes as long as it likes: a silence counts while this side listens.
+      connection.rest();
+      if (frame.event === 'ready') {
+        this.#failures = 0;
+        const isNew = this.#cursor === undefined;
+        this.#cursor = frame.data.cursor;
+        if (isNew || frame.data.missed) yield { missed: true, cursor: frame.data.cursor };
+      } else if (frame.event === 'change') {
+        this.#cursor = frame.data.cursor;
+        yield frame.data;
+      }
+      connection.heard();
+    }
+  }
+}
+
+/** When a connection was heard last; its signal aborts when it is taken for gone. */
+class Connection {
+  readonly #gone = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #stop: () => void;
+  #heardAt = Date.now();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly signal = this.#gone.signal;
+  /** The browser came back to a connection that may be gone: no pause before the next one. */
+  isStale = false;
+
+  constructor(caller: AbortSignal | undefined) {
+    this.#caller = caller;
+    // By hand: `AbortSignal.any` keeps something for each connection as long as the caller's signal lives.
+    caller?.addEventListener('abort', this.#end);
+    if (caller?.aborted) this.#end();
+    this.#stop = onReturn((why) => {
+      // A network that is new has none of the connections of the one before.
+      if (why === 'visible' && Date.now() - this.#heardAt < staleMs) return;
+      this.isStale = true;
+      this.#end();
+    });
+  }
+
+  readonly #end = (): void => this.#gone.abort(this.#caller?.reason);
+
+  /** Something came, or this side listens again. */
+  heard(): void {
+    this.#heardAt = Date.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#end, silenceMs);
+  }
+
+  /** This side does not listen. */
+  rest(): void {
+    clearTimeout(this.#timer);
+  }
+
+  close(): void {
+    this.rest();
+    this.#stop();
+    this.#caller?.removeEventListener('abort', this.#end);
+    this.#end();
+  }
+}
