@@ -32,7 +32,8 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (path.startsWith('packages/contract/') && target === undefined && specifier !== 'zod')
     return 'contract imports zod only';
   if (path.startsWith('packages/sdk/') && target === undefined && specifier !== '@svc/contract') {
-    return 'sdk imports contract only';
+    const isForNode = specifier.startsWith('node:') || specifier === '@svc/process-lock';
+    if (path !== 'packages/sdk/src/file.ts' || !isForNode) return 'sdk imports contract only';
   }
   const app = /^apps\/([^/]+)\//.exec(path)?.[1];
   if (

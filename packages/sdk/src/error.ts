@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@svc/contract';
 
 /** Codes of this client: no answer came, not in time, the host said no, or the answer was none of ours. */
-type OwnCode = 'connection_error' | 'timeout' | 'host_failed' | 'unknown';
+type OwnCode = 'connection_error' | 'timeout' | 'host_failed' | 'outbox_full' | 'maybe_sent' | 'unknown';
 /** Codes of the envelope, and of this client; a newer gateway has more. */
 export type SvcErrorCode = ErrorCode | OwnCode | (string & {});
 

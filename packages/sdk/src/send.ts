@@ -100,7 +100,7 @@ function requestOf(settings: Settings, route: RouteRow, input: Input, call: Call
 }
 
 /** `crypto.randomUUID` is missing in pages of plain HTTP. */
-const randomKey = (): string =>
+export const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** A call that says how long it takes has that beside the client's own time. */
