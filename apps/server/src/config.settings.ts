@@ -29,6 +29,11 @@ const list = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+/** As browsers send it; the one of a page that was opened from an app has another scheme. */
+const isOrigin = (value: string): boolean =>
+  /^https?:/.test(value)
+    ? URL.canParse(value) && new URL(value).origin === value
+    : /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/.test(value);
 
 /**
  * Every setting (launch contract, Settings). The description of each is its row in `docs/settings.md`; the flag of
@@ -82,6 +87,15 @@ export const settings = {
     .describe(
       'further names of this installation, comma-separated; with SVC_BASE_URL set a request to any other name gets 421 ' +
         '(addresses and localhost are taken)',
+    ),
+  SVC_CORS_ORIGINS: list
+    .refine((origins) => origins.every(isOrigin), {
+      error: 'must be origins such as https://app.example.com or http://localhost:3000, without a path; * is not taken',
+    })
+    .default([])
+    .describe(
+      'comma-separated origins whose pages may call the API with a bearer key (CORS), such as `https://app.example.com`; ' +
+        'cookies never count',
     ),
   SVC_HUB_URL: httpUrl
     .optional()

@@ -53,6 +53,13 @@ describe('settings', () => {
     SVC_PORT: ['x', '-1', '65536', '1.5', '80 81', ' ', 'Infinity', '0x50', '1e3'],
     SVC_DATABASE_URL: ['localhost', 'mysql://x', 'http://x', '/tmp/socket'],
     SVC_DATABASE_POOL: ['1', '101', 'x'],
+    SVC_CORS_ORIGINS: [
+      '*',
+      'app.example.com',
+      'https://app.example.com/',
+      'https://APP.example.com',
+      'https://a.b:443',
+    ],
     SVC_NATS_URL: ['localhost:4222', 'http://x', 'amqp://x'],
     SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
     SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],

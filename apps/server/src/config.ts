@@ -139,6 +139,7 @@ function complete(values: z.output<typeof schema>) {
     /** Unset, links say 127.0.0.1, whatever address the gateway listens on. */
     baseUrlIsSet: values.SVC_BASE_URL !== undefined,
     ownNames: values.SVC_BASE_URL === undefined ? undefined : ownNames(values, baseUrl),
+    corsOrigins: values.SVC_CORS_ORIGINS,
     ownerEmail: values.SVC_OWNER_EMAIL,
     /** Undefined without a web app: its links lead nowhere then. */
     webUrl: values.SVC_HUB_URL,
