@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
-import { buildSdk } from '../../scripts/build-sdk.ts';
 import { killAll, temporaryFolder } from '../platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from '../sandboxes.ts';
 
@@ -73,11 +72,10 @@ describe('the SDK as it is installed from its tarball', { skip: withoutSandboxes
   const at = (name: string): string => join(folder.path, name);
 
   before(async () => {
-    const built = await buildSdk();
-    const { stdout: tarball } = await run('npm', ['pack', '--silent', built], { cwd: folder.path });
-    writeFileSync(at('package.json'), '{"type":"module","private":true}');
-    await run('npm', ['install', '--silent', '--prefer-offline', `./${tarball.trim()}`], { cwd: folder.path });
     p = await startSandboxPlatform(0);
+    writeFileSync(at('package.json'), '{"type":"module","private":true}');
+    const install = ['install', '--silent', '--prefer-offline', `${p.url}/install/sdk.tgz`];
+    await run('npm', install, { cwd: folder.path });
   });
   after(async () => {
     await p?.close();

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { clients } from './clients/index.ts';
 import { accountData } from './features.ts';
 import { deleteOn } from './features/accounts/index.ts';
 import { createDeviceTouch } from './features/devices/index.ts';
@@ -9,7 +10,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import type { Feature, Role } from './kernel/feature.ts';
 import { mount } from './kernel/mount/mount.ts';
 import { mountHome } from './kernel/reference/home.ts';
-import { mountInstall } from './kernel/reference/install.ts';
+import { mountInstall, mountRedirect } from './kernel/reference/install.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { refuseMethods } from './kernel/mount/methods.ts';
@@ -30,9 +31,10 @@ export interface App {
 
 /** Mounts the pages besides the operations. */
 function mountPages(http: FastifyInstance): void {
-  mountHome(http);
+  mountHome(http, { npm: clients.npm.path, pip: clients.pip.path });
   mountReference(http);
-  mountInstall(http, hostProgram);
+  for (const program of [hostProgram, clients.npm, clients.pip]) mountInstall(http, program);
+  mountRedirect(http, clients.wheel, clients.pip.path);
   refuseMethods(http, withoutStreams);
 }
 

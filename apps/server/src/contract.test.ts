@@ -1,3 +1,4 @@
+import { clients } from './clients/index.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -94,6 +95,8 @@ describe('contract', () => {
       '/openapi.json',
       '/install/host.mjs',
       '/install/host.mjs.sha256',
+      ...[clients.npm, clients.pip].flatMap(({ path }) => [path, `${path}.sha256`]),
+      clients.wheel,
       '/docs',
       '/docs/',
       '/docs/start.js',

@@ -150,6 +150,13 @@ describe('the outbox', () => {
     assert.equal((await out.box.list()).length, 2);
   });
 
+  test('it takes no write that a repeat could do twice', async () => {
+    using at = folder();
+    await using out = open(clientOf(gateway, account.key), at.path);
+    for (const operation of ['keys.list', 'sandboxes.writeFile', 'scheduler.claim', 'nothing.here'])
+      await assert.rejects(out.box.put(operation as 'keys.create', { body: { name: 'x' } }), TypeError);
+  });
+
   test('what is damaged is said, and holds up nothing', async () => {
     using at = folder();
     writeFileSync(join(at.path, '000000001-1-x.json'), '{"torn');

@@ -4,6 +4,7 @@ import { SvcError } from './error.ts';
 import { type Failure, failureOf, isSurelyUndone, mayMend, maybeSent } from './outbox.failures.ts';
 import type { OutboxStorage } from './outbox.storage.ts';
 import { onReturn, pauseOf, sleep } from './pause.ts';
+import { routes } from './routes.ts';
 import { type CallOptions, type Input, randomKey } from './send.ts';
 
 /** A write that does nothing twice with its `Idempotency-Key`, or by what it is. */
@@ -152,6 +153,7 @@ export class Outbox implements AsyncDisposable {
 
   async #put(operation: string, input: Input): Promise<OutboxEntry> {
     this.#closing.signal.throwIfAborted();
+    if (!isStorable(operation)) throw new TypeError(`${operation} is no write that does nothing twice`);
     const at = Date.now();
     const ids = await this.#storage.ids();
     const rest = { operation, input, storedAt: new Date(at).toISOString(), key: randomKey(), owner: this.#owner };
@@ -308,6 +310,13 @@ export class Outbox implements AsyncDisposable {
       return { id, operation: '', input: {}, storedAt: '', key: '', owner: '', refused };
     }
   }
+}
+
+function isStorable(operation: string): boolean {
+  const [feature = '', verb = ''] = operation.split('.');
+  const route = routes[feature]?.[verb];
+  if (!route || (route.takes !== undefined && route.takes !== 'json')) return false;
+  return route.idempotent === true || ['PUT', 'PATCH', 'DELETE'].includes(route.method);
 }
 
 /** A browser knows when it has no network: a write that it does not try was not sent. */

@@ -5,7 +5,13 @@ import { htmlType, scriptType, servePage, styleType } from './pages.ts';
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const page = `<!doctype html>
+/** Where the clients are. */
+interface Clients {
+  npm: string;
+  pip: string;
+}
+
+const pageOf = ({ npm, pip }: Clients): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -35,6 +41,9 @@ curl -H "Authorization: Bearer $SVC_API_KEY" <span class="base">{base_url}</span
 <pre>export SVC_BASE_URL=<span class="base">{base_url}</span>
 ./svc host run --name box
 ./svc host exec box -- uname -a</pre>
+<p>Write programs with a client of it, in TypeScript or Python:</p>
+<pre>npm install <span class="base">{base_url}</span>${npm}
+pip install <span class="base">{base_url}</span>${pip}</pre>
 <h2>Parts that run here</h2>
 <p id="features">…</p>
 </main>
@@ -80,8 +89,8 @@ window.setInterval(look, 10000);
 `;
 
 /** Serves a page at `/` that says what runs here: open, of this origin alone. */
-export function mountHome(app: FastifyInstance): void {
-  servePage(app, '/', { type: htmlType, body: page, policy });
+export function mountHome(app: FastifyInstance, clients: Clients): void {
+  servePage(app, '/', { type: htmlType, body: pageOf(clients), policy });
   servePage(app, '/home.css', { type: styleType, body: style });
   servePage(app, '/home.js', { type: scriptType, body: script });
 }

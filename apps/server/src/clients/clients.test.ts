@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { shared } from '../testing.shared.ts';
+import { openTest } from '../testing.ts';
+import { clients } from './index.ts';
+import { pythonWheel } from './python.ts';
+import { npmPackage } from './typescript.ts';
+
+const run = promisify(execFile);
+const commandOf = (name: string): string =>
+  spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+/** The Node.js of the machine, which is older than the pinned one. */
+const olderNode = commandOf('node');
+const python = commandOf('python3');
+const hasVenv = python !== '' && spawnSync(python, ['-c', 'import ensurepip, venv']).status === 0;
+
+const compiler = resolve(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc');
+const compilerOptions = {
+  target: 'es2022',
+  module: 'nodenext',
+  lib: ['esnext', 'dom', 'dom.iterable', 'dom.asynciterable'],
+  strict: true,
+  // The published types must be right by themselves.
+  skipLibCheck: false,
+  types: [],
+};
+/** A program with both modules of the package. */
+const story = `import { createClient, openOutbox, type OutboxChange } from '@svc/sdk';
+import { fileStorage } from '@svc/sdk/file';
+const client = createClient();
+let tell = (_name: string): void => {};
+const told = new Promise<string>((resolve) => (tell = resolve));
+const onChange = (change: OutboxChange): void => {
+  if (change.state === 'sent') tell((change.answer as { name: string }).name);
+};
+const outbox = openOutbox(client, fileStorage('outbox'), { onChange });
+await outbox.put('keys.create', { body: { name: 'packed' } });
+// @ts-expect-error a read is not kept for later
+outbox.put('keys.list', {}).catch(() => {});
+console.log(await told, (await client.keys.list()).keys.length > 1);
+await outbox.close();
+`;
+
+function folder() {
+  const path = mkdtempSync(join(tmpdir(), 'svc-clients-'));
+  return {
+    path,
+    at: (name: string) => join(path, name),
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+describe('the clients that a gateway serves', () => {
+  const { gateway, account } = shared(() => openTest());
+  const env = () => ({ ...process.env, SVC_BASE_URL: gateway.url, SVC_API_KEY: account.key });
+
+  test('npm installs the SDK: its types check by themselves, its modules run in old and new Node.js', async () => {
+    using into = folder();
+    writeFileSync(into.at('package.json'), '{"type":"module","private":true}');
+    const install = ['install', '--silent', '--prefer-offline', `${gateway.url}${clients.npm.path}`];
+    await run('npm', install, { cwd: into.path });
+    writeFileSync(into.at('story.ts'), story);
+    writeFileSync(into.at('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['story.ts'] }));
+    await run(process.execPath, [compiler, '-p', into.path]).catch((error: { stdout?: string }) =>
+      assert.fail(String(error.stdout).slice(0, 2_000)),
+    );
+    for (const node of [process.execPath, olderNode]) {
+      const { stdout } = await run(node, [into.at('story.js')], { cwd: into.path, env: env() });
+      assert.equal(stdout, 'packed true\n');
+    }
+  });
+
+  test('pip installs the wheel from its address', { skip: !hasVenv && 'no python3 with venv' }, async () => {
+    using into = folder();
+    await run(python, ['-m', 'venv', into.at('venv')]);
+    const own = into.at('venv/bin/python');
+    await run(own, ['-m', 'pip', 'install', '--quiet', '--no-index', `${gateway.url}${clients.pip.path}`]);
+    const story = 'from svc_sdk import Client; print([key["name"] for key in Client().keys.list_all()])';
+    const { stdout } = await run(own, ['-c', story], { cwd: into.path, env: env() });
+    assert.match(stdout, /test/);
+    await run(own, ['-m', 'pip', 'check']);
+  });
+
+  test('an address without a version leads to the wheel of this one', async () => {
+    const answer = await fetch(gateway.url + clients.wheel);
+    assert.deepEqual([answer.status, new URL(answer.url).pathname], [200, clients.pip.path]);
+    await answer.body?.cancel();
+  });
+
+  test('the same files are the same bytes, and who has them is told so', async () => {
+    const [first, second] = [await npmPackage(), await npmPackage()];
+    assert.ok(first.equals(second));
+    assert.ok(pythonWheel().equals(pythonWheel()));
+    for (const { path } of [clients.npm, clients.pip]) {
+      const got = await fetch(gateway.url + path);
+      const tag = got.headers.get('etag') ?? '';
+      await got.body?.cancel();
+      const again = await fetch(gateway.url + path, { headers: { 'if-none-match': tag } });
+      assert.deepEqual([again.status, await again.text()], [304, '']);
+      const head = await fetch(gateway.url + path, { method: 'HEAD' });
+      assert.deepEqual([head.status, head.headers.get('etag')], [200, tag]);
+    }
+  });
+
+  test('the page at / says the lines that install them', async () => {
+    const page = await (await fetch(`${gateway.url}/`)).text();
+    for (const { path } of [clients.npm, clients.pip]) assert.ok(page.includes(path), path);
+  });
+});
