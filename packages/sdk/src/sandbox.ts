@@ -40,6 +40,14 @@ export class Sandbox implements AsyncDisposable {
     return new Sandbox(client, id);
   }
 
+  /** Those of the account, as the gateway knows them: the live ones first. */
+  static list(
+    query: NonNullable<RouteInput<Contract['sandboxes']['list']>['query']> = {},
+    client: Client = createClient(),
+  ): AsyncGenerator<SandboxRecord> {
+    return client.sandboxes.list.all({ query });
+  }
+
   /** Lets it live so many seconds from now (60 to 604,800); of a paused one, from its resume. */
   async setTimeout(seconds: number): Promise<void> {
     await this.#client.sandboxes.update({ ...this.#at(), body: { ttl_seconds: seconds } });
