@@ -1,5 +1,6 @@
-/** A part of the OpenAPI document. */
-type Schema = Record<string, unknown>;
+import { type Schema, Types } from './generate-python.types.ts';
+import { doc, pascal, snake } from './generate-python.words.ts';
+
 interface Parameter {
   name: string;
   in: string;
@@ -15,12 +16,51 @@ interface Operation {
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 }
 
-const header = '# Written from the OpenAPI document by `npm run generate`; changes here are lost.';
+/** A function of the client. */
+interface Method {
+  name: string;
+  signature: string;
+  /** What it yields one by one, or returns. */
+  yields?: string;
+  returns?: string;
+  doc: string;
+  call: string;
+}
+type Features = ReadonlyMap<string, readonly Method[]>;
 
-/** The Python client as far as it follows from the OpenAPI document: types and operations, by file. */
-export function pythonClient(document: Schema): Record<'types.py' | 'operations.py', string> {
+const writtenFrom = (source: string): string =>
+  `# Written from ${source} by \`npm run generate\`; changes here are lost.`;
+const header = writtenFrom('the OpenAPI document');
+
+/** The Python client as far as it follows from the OpenAPI document, by file: types, operations, and the stub of those to await. */
+export function pythonClient(document: Schema): Record<string, string> {
   const types = new Types((document['components'] as { schemas: Record<string, Schema> }).schemas);
-  const features = new Map<string, string[]>();
+  const features = featuresOf(types, document);
+  return {
+    'types.py': `"""What is sent and answered."""
+
+${header}
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+elif sys.version_info >= (3, 11):
+    from typing import NotRequired
+else:
+    NotRequired = Optional
+
+${types.text()}`,
+    'operations.py': operationsText(features),
+    '_async/operations.pyi': stubText(features),
+  };
+}
+
+function featuresOf(types: Types, document: Schema): Features {
+  const features = new Map<string, Method[]>();
   for (const [path, methods] of Object.entries(document['paths'] as Record<string, Record<string, Operation>>)) {
     for (const [method, operation] of Object.entries(methods)) {
       // A second method that does the same.
@@ -30,31 +70,15 @@ export function pythonClient(document: Schema): Record<'types.py' | 'operations.
       const { post } = methods;
       const isTwin = post?.operationId === `${operation.operationId}.post`;
       const whole = isTwin && post?.requestBody ? { ...operation, requestBody: post.requestBody } : operation;
-      features.set(feature, [...(features.get(feature) ?? []), ...functionsOf(types, path, method, whole)]);
+      features.set(feature, [...(features.get(feature) ?? []), ...methodsOf(types, path, method, whole)]);
     }
   }
-  const classes = [...features].map(
-    ([feature, functions]) =>
-      `class ${pascal(feature)}:\n    """Operations of \`${feature}\`."""\n\n    def __init__(self, transport: Transport) -> None:\n        self._transport = transport\n\n${functions.join('\n')}`,
-  );
-  const all = [...features.keys()];
-  const client = `class Operations:
-    """Every operation of the API, by feature."""
+  return features;
+}
 
-    def __init__(self, transport: Transport) -> None:
-${all.map((feature) => `        self.${snake(feature)} = ${pascal(feature)}(transport)`).join('\n')}
-`;
-  return {
-    'types.py': `"""What is sent and answered."""
-
-${header}
-
-from __future__ import annotations
-
-from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
-
-${types.text()}`,
-    'operations.py': `"""The operations of the API."""
+const operationsText = (
+  features: Features,
+): string => `"""The operations of the API; what a transport for \`asyncio\` answers is awaited."""
 
 ${header}
 
@@ -64,71 +88,137 @@ from typing import Any, Dict, Iterator, List, Literal, Optional, Union
 from urllib.parse import quote
 
 from . import types
-from ._transport import CallOptions, Event, Transport
+from ._request import CallOptions, Event
 
-${[...classes, client].join('\n\n')}`,
-  };
+
+class Feature:
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+${[...features]
+  .map(
+    ([feature, methods]) => `
+class ${pascal(feature)}(Feature):
+    """Operations of \`${feature}\`."""
+
+${methods.map(blocking).join('\n')}`,
+  )
+  .join('\n')}
+
+class Operations:
+    """Every operation of the API, by feature."""
+
+    def __init__(self, transport: Any) -> None:
+${[...features.keys()].map((name) => `        self.${snake(name)} = ${pascal(name)}(transport)\n`).join('')}`;
+
+const stubText = (features: Features): string => `${header}
+
+from typing import Any, AsyncIterator, Dict, List, Literal, Optional, Union
+
+from .. import types
+from .._request import CallOptions, Event
+
+${[...features].map(([feature, methods]) => `class ${pascal(feature)}:\n${methods.map(awaited).join('')}`).join('\n')}
+class AsyncOperations:
+    def __init__(self, transport: Any) -> None: ...
+${[...features.keys()].map((name) => `    ${snake(name)}: ${pascal(name)}\n`).join('')}`;
+
+const blocking = ({ name, signature, yields, returns, doc: said, call }: Method): string =>
+  `    def ${name}(${signature}) -> ${yields === undefined ? returns : `Iterator[${yields}]`}:\n        """${said}"""\n        return ${call}\n`;
+const awaited = ({ name, signature, yields, returns }: Method): string =>
+  yields === undefined
+    ? `    async def ${name}(${signature}) -> ${returns}: ...\n`
+    : `    def ${name}(${signature}) -> AsyncIterator[${yields}]: ...\n`;
+
+/** Words of the client for `asyncio` as the one that blocks has them. */
+const blockingWords: [RegExp, string][] = [
+  [/\basync (?=def|for|with)/g, ''],
+  [/\bawait /g, ''],
+  [/\bAsync(?=[A-Z])/g, ''],
+  [/\bAwaitable\[(\w+)\]/g, '$1'],
+  [/\bAwaitable, /g, ''],
+  [/__a(?=enter__|exit__|iter__)/g, '__'],
+];
+
+/** A file of the client that blocks, made of the one for `asyncio`. */
+export function blockingClient(text: string): string {
+  const body = blockingWords.reduce((made, [word, by]) => made.replace(word, by), text);
+  return body.replace(/\n\n/, `\n\n${writtenFrom('`_async`')}\n\n`);
 }
 
-function functionsOf(types: Types, path: string, method: string, operation: Operation): string[] {
-  const [feature = '', verb = ''] = operation.operationId.split('.');
-  const base = pascal(feature) + pascal(verb);
-  const name = snake(verb);
+/** How an operation is called in Python, and what the transport is given. */
+function callOf(types: Types, base: string, path: string, method: string, operation: Operation) {
   const named = (place: string): Parameter[] => (operation.parameters ?? []).filter((one) => one.in === place);
   const inPath = named('path');
   const inQuery = named('query');
   const body = bodyOf(types, base, operation);
-  const signature = [
-    'self',
-    ...inPath.map((one) => `${snake(one.name)}: str`),
-    ...(body ? [body.parameter] : []),
-    ...(inQuery.length > 0 ? ['*'] : []),
-    ...inQuery.map((one) => `${snake(one.name)}: ${queryType(types, base, one)}`),
-    ...(inQuery.length > 0 ? [] : ['*']),
-    'options: Optional[CallOptions] = None',
-  ];
   const query = inQuery.map((one) => `"${one.name}": ${snake(one.name)}`).join(', ');
-  const asked = [
-    `"${method.toUpperCase()}"`,
-    urlOf(path, inPath),
-    ...(query === '' ? [] : [`query={${query}}`]),
-    ...(body ? [body.argument] : []),
-    ...((operation.parameters ?? []).some((one) => one.name === 'Idempotency-Key') ? ['idempotent=True'] : []),
-  ];
-  const define = (as: string, returned: string, line: string, more = ''): string =>
-    `    def ${as}(${signature.join(', ')}) -> ${returned}:\n        """${doc(operation.summary)}${more}"""\n        ${line}\n`;
-  const call = (how: string, extra: string[] = []): string =>
-    `self._transport.${how}(${[...asked, ...extra, 'options=options'].join(', ')})`;
+  return {
+    signature: [
+      'self',
+      ...inPath.map((one) => `${snake(one.name)}: str`),
+      ...(body ? [body.parameter] : []),
+      '*',
+      ...inQuery.map((one) => `${snake(one.name)}: ${queryType(types, base, one)}`),
+      'options: Optional[CallOptions] = None',
+    ].join(', '),
+    asked: [
+      `"${method.toUpperCase()}"`,
+      urlOf(path, inPath),
+      ...(query === '' ? [] : [`query={${query}}`]),
+      ...(body ? [body.argument] : []),
+      ...((operation.parameters ?? []).some((one) => one.name === 'Idempotency-Key') ? ['idempotent=True'] : []),
+    ],
+    hasPages: inQuery.some((one) => one.name === 'cursor'),
+  };
+}
+
+function methodsOf(types: Types, path: string, method: string, operation: Operation): Method[] {
+  const [feature = '', verb = ''] = operation.operationId.split('.');
+  const base = pascal(feature) + pascal(verb);
+  const name = snake(verb);
+  const { signature, asked, hasPages } = callOf(types, base, path, method, operation);
+  const define = (
+    as: string,
+    result: Pick<Method, 'yields' | 'returns'>,
+    how: string,
+    more = '',
+    extra = '',
+  ): Method => ({
+    name: as,
+    signature,
+    ...result,
+    doc: `${doc(operation.summary)}${more}`,
+    call: `self._transport.${how}(${[...asked, ...(extra === '' ? [] : [extra]), 'options=options'].join(', ')})`,
+  });
   const answer = answerOf(operation);
   if (answer.kind === 'events') {
-    const line = `return ${call('events')}`;
-    return [define(name, 'Iterator[Event]', line, ' Yields until the stream is closed.')];
+    return [define(name, { yields: 'Event' }, 'events', ' Yields until the stream is closed.')];
   }
   if (answer.kind !== 'json') {
-    const type = { text: 'str', bytes: 'bytes', nothing: 'None' }[answer.kind];
-    const follow = define(
-      `${name}_events`,
-      'Iterator[Event]',
-      `return ${call('events')}`,
-      ' As it comes, until it ends.',
-    );
-    return [define(name, type, `return ${call(answer.kind)}`), ...(answer.follows ? [follow] : [])];
+    const returns = { text: 'str', bytes: 'bytes', nothing: 'None' }[answer.kind];
+    const follow = define(`${name}_events`, { yields: 'Event' }, 'events', ' As it comes, until it ends.');
+    return [define(name, { returns }, answer.kind), ...(answer.follows ? [follow] : [])];
   }
-  const type = types.of(answer.schema, `${base}Answer`, 'types.');
-  const records = answer.records.length > 0 ? [`records=(${answer.records.join(', ')},)`] : [];
-  const functions = [define(name, type, `return ${call('json', records)}`)];
+  const returns = types.of(answer.schema, `${base}Answer`, 'types.');
+  const records = answer.records.length > 0 ? `records=(${answer.records.join(', ')},)` : '';
+  const methods = [define(name, { returns }, 'json', '', records)];
   if (answer.frames) {
-    const frame = types.of(answer.frames, `${base}Frame`, 'types.');
-    functions.push(
-      define(`${name}_frames`, `Iterator[${frame}]`, `return ${call('frames')}`, ' Its frames as they come.'),
-    );
+    const yields = types.of(answer.frames, `${base}Frame`, 'types.');
+    methods.push(define(`${name}_frames`, { yields }, 'frames', ' Its frames as they come.'));
   }
-  const items = inQuery.some((one) => one.name === 'cursor') ? types.listIn(answer.schema, `${base}Answer`) : undefined;
+  const items = hasPages ? types.listIn(answer.schema, `${base}Answer`) : undefined;
   if (items) {
-    const line = `return ${call('pages', [`items="${items.name}"`])}`;
-    functions.push(define(`${name}_all`, `Iterator[${items.type}]`, line, ' Every item, page after page.'));
+    const pages = define(
+      `${name}_all`,
+      { yields: items.type },
+      'pages',
+      ' Every item, page after page.',
+      `items="${items.name}"`,
+    );
+    methods.push(pages);
   }
-  return functions;
+  return methods;
 }
 
 /** Numbers travel as text, and are numbers to who writes them. */
@@ -183,138 +273,3 @@ function urlOf(path: string, parameters: readonly Parameter[]): string {
   });
   return `f"${filled}"`;
 }
-
-/** Types of Python for schemas: components by their names, objects inside of others by where they stand. */
-class Types {
-  readonly #components: Record<string, Schema>;
-  readonly #defined = new Map<string, string>();
-  readonly #aliases = new Map<string, string>();
-
-  constructor(components: Record<string, Schema>) {
-    this.#components = components;
-    for (const name of Object.keys(components)) this.#define(name, components[name] as Schema);
-  }
-
-  /** Everything that was defined: objects, whose fields are text, then what is made of them. */
-  text(): string {
-    const left = new Map(this.#aliases);
-    const aliases: string[] = [];
-    // One that names another comes after it.
-    while (left.size > 0) {
-      const [name, type] = [...left].find(([, one]) => !one.match(/\w+/g)?.some((word) => left.has(word))) ?? ['', ''];
-      if (name === '') throw new Error(`types that are made of each other: ${[...left.keys()].join(', ')}`);
-      left.delete(name);
-      aliases.push(`${name} = ${type}\n`);
-    }
-    return [...this.#defined.values(), aliases.join('')].filter((text) => text !== '').join('\n\n');
-  }
-
-  /** Whether an object has a property that must be given. */
-  needs(schema: Schema): boolean {
-    const own = this.#resolve(schema);
-    const options = (own['anyOf'] ?? own['oneOf']) as Schema[] | undefined;
-    return options ? options.some((one) => this.needs(one)) : ((own['required'] ?? []) as string[]).length > 0;
-  }
-
-  /** The only list of an object, and the type of its items. */
-  listIn(schema: Schema, name: string): { name: string; type: string } | undefined {
-    const properties = (this.#resolve(schema)['properties'] ?? {}) as Record<string, Schema>;
-    const found = Object.entries(properties).find(([, property]) => property['type'] === 'array');
-    if (!found) return undefined;
-    const items = (found[1]['items'] ?? {}) as Schema;
-    return { name: found[0], type: this.of(items, `${name}${pascal(found[0])}Item`, 'types.') };
-  }
-
-  /** The type of a schema; `name` is what an object in it is called. */
-  of(schema: Schema, name: string, prefix = ''): string {
-    const reference = /^#\/components\/schemas\/(.*)$/.exec(String(schema['$ref']))?.[1];
-    if (reference !== undefined) return `${prefix}${reference}`;
-    if ('const' in schema) return `Literal[${literal(schema['const'])}]`;
-    if (Array.isArray(schema['enum'])) return `Literal[${schema['enum'].map(literal).join(', ')}]`;
-    const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
-    if (options)
-      return union(options.map((one, at) => this.of(one, options.length > 1 ? `${name}${at + 1}` : name, prefix)));
-    const types = [schema['type'] ?? []].flat() as string[];
-    return types.length === 0 ? 'Any' : union(types.map((type) => this.#ofType(type, schema, name, prefix)));
-  }
-
-  #ofType(type: string, schema: Schema, name: string, prefix: string): string {
-    const plain: Record<string, string> = {
-      string: 'str',
-      integer: 'int',
-      number: 'float',
-      boolean: 'bool',
-      null: 'None',
-    };
-    if (type === 'array') return `List[${this.of((schema['items'] ?? {}) as Schema, `${name}Item`, prefix)}]`;
-    if (type !== 'object') return plain[type] ?? 'Any';
-    if (!schema['properties']) {
-      const values = schema['additionalProperties'];
-      return `Dict[str, ${typeof values === 'object' ? this.of(values as Schema, `${name}Value`, prefix) : 'Any'}]`;
-    }
-    this.#define(name, schema);
-    return `${prefix}${name}`;
-  }
-
-  #resolve(schema: Schema): Schema {
-    const reference = /^#\/components\/schemas\/(.*)$/.exec(String(schema['$ref']))?.[1];
-    return reference === undefined ? schema : this.#resolve(this.#components[reference] as Schema);
-  }
-
-  #define(name: string, schema: Schema): void {
-    if (this.#defined.has(name)) return;
-    // Its place first: an object may hold itself.
-    this.#defined.set(name, '');
-    const properties = schema['properties'] as Record<string, Schema> | undefined;
-    if (!properties) {
-      this.#aliases.set(name, this.of(schema, `${name}Of`));
-      return;
-    }
-    const required = new Set(schema['required'] as string[] | undefined);
-    const fields = (those: [string, Schema][]): string =>
-      `{${those.map(([key, property]) => `"${key}": ${quoted(this.of(property, name + pascal(key)))}`).join(', ')}}`;
-    const entries = Object.entries(properties);
-    const must = entries.filter(([key]) => required.has(key));
-    const may = entries.filter(([key]) => !required.has(key));
-    const own = `TypedDict("${name}", ${fields(may)}, total=False)`;
-    const lines =
-      must.length === 0
-        ? `${name} = ${own}\n`
-        : may.length === 0
-          ? `${name} = TypedDict("${name}", ${fields(must)})\n`
-          : `_${name} = TypedDict("_${name}", ${fields(must)})\n\n\nclass ${name}(_${name}, total=False):\n${may
-              .map(([key, property]) => `    ${key}: ${this.of(property, name + pascal(key))}`)
-              .join('\n')}\n`;
-    this.#defined.set(name, lines);
-  }
-}
-
-const union = (types: readonly string[]): string => {
-  const all = [...new Set(types)];
-  return all.length === 1 ? (all[0] as string) : `Union[${all.join(', ')}]`;
-};
-const quoted = (type: string): string => JSON.stringify(type);
-const literal = (value: unknown): string =>
-  typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value);
-const pascal = (text: string): string => text.replace(/(?:^|[_.-])(\w)/g, (_, first: string) => first.toUpperCase());
-/** Words that Python keeps to itself. */
-const kept = new Set([
-  'from',
-  'import',
-  'class',
-  'global',
-  'in',
-  'is',
-  'lambda',
-  'pass',
-  'not',
-  'with',
-  'async',
-  'await',
-]);
-const snake = (text: string): string => {
-  const name = text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll('-', '_');
-  return kept.has(name) ? `${name}_` : name;
-};
-const doc = (text: string): string =>
-  text.replaceAll('\\', '\\\\').replaceAll('"""', "'''").replace(/"$/, "'").replace(/\.?$/, '.');

@@ -7,7 +7,7 @@ import { manifests } from '../apps/server/src/features.ts';
 import { linesOf, type Machine } from '../apps/server/src/kernel/machine.ts';
 import type { RouteRow } from '../packages/sdk/src/routes.ts';
 import { openApiDocument } from '../apps/server/src/kernel/reference/openapi.ts';
-import { pythonClient } from './generate-python.ts';
+import { blockingClient, pythonClient } from './generate-python.ts';
 import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/names.ts';
 
@@ -117,8 +117,11 @@ for (const { name, machines = [] } of manifests) {
   files[path] = readFileSync(join(root, path), 'utf8').replace(generatedBlock, () => block);
 }
 
-for (const [name, text] of Object.entries(pythonClient(openApiDocument() as never))) {
-  files[`packages/sdk-python/src/svc_sdk/${name}`] = text;
+const python = 'packages/sdk-python/src/svc_sdk';
+for (const [name, text] of Object.entries(pythonClient(openApiDocument() as never))) files[`${python}/${name}`] = text;
+for (const name of ['follow', 'host', 'sandbox', 'transport']) {
+  const text = readFileSync(join(root, python, `_async/${name}.py`), 'utf8');
+  files[`${python}/_sync/${name}.py`] = blockingClient(text);
 }
 
 const check = process.argv.includes('--check');

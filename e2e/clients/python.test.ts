@@ -37,7 +37,9 @@ with Sandbox.create(client, backend="v1") as sandbox:
     again = sandbox.exec(["sh", "say.sh"], timeout_seconds=5)
     cell = sandbox.run_code("6 * 7")["result"]
     files = [entry["path"] for entry in sandbox.list_files() if entry["type"] == "file"]
-    same = sandbox.read_file("say.sh").decode()
+    same = sandbox.read_text("say.sh")
+    sandbox.set_timeout(3600)
+    listed = [each["id"] for each in Sandbox.list(client)] == [sandbox.id]
 gone = sandbox.record()["status"]
 monitor = client.heartbeats.create({"name": "job", "period_s": 60})
 client.heartbeats.signal(monitor["ping_url"].split("/")[-1], "fail", "the disk is full")
@@ -51,9 +53,35 @@ except SvcError as error:
 print(json.dumps({
     "names": names, "fields": fields, "traced": traced, "nobody": nobody, "exit_code": ran["exit_code"],
     "output": [ran["stdout"], ran["stderr"]], "same": again["stdout"] == ran["stdout"], "heard": sorted(heard),
-    "cell": cell, "files": files, "read": same, "gone": gone, "pings": pings, "nowhere": nowhere,
+    "cell": cell, "files": files, "read": same, "listed": listed, "gone": gone, "pings": pings, "nowhere": nowhere,
     "ready": client.health.ready()["ok"], "keys": sorted(twice),
 }))
+`;
+
+/** The same on `asyncio`. */
+const awaited = `
+import asyncio, json
+from svc_sdk import AsyncClient, AsyncSandbox
+
+async def main():
+    client, heard = AsyncClient(), []
+    async with await AsyncSandbox.create(client, backend="v2") as sandbox:
+        await sandbox.write_file("say.sh", "echo one; echo two >&2; exit 3")
+        ran = await sandbox.exec("sh say.sh", on_output=lambda text, stream: heard.append(stream + " " + text.strip()))
+        cell = (await sandbox.run_code("x = 41; x + 1"))["result"]
+        files = [entry["path"] for entry in await sandbox.list_files() if entry["type"] == "file"]
+        await sandbox.set_timeout(3600)
+        listed = [each["id"] async for each in AsyncSandbox.list(client)] == [sandbox.id]
+        copies = await sandbox.fork(2)
+        forked = [(await copy.run_code("x"))["result"] for copy in copies]
+        for copy in copies:
+            await copy.remove()
+    gone = (await sandbox.record())["status"]
+    return {
+        "exit_code": ran["exit_code"], "heard": sorted(heard), "cell": cell, "files": files, "listed": listed,
+        "forked": forked, "gone": gone,
+    }
+print(json.dumps(asyncio.run(main())))
 `;
 
 describe('the Python client', { skip: python === '' ? 'no python3 on this machine' : withoutSandboxes }, () => {
@@ -81,6 +109,7 @@ describe('the Python client', { skip: python === '' ? 'no python3 on this machin
       cell: '42',
       files: ['say.sh'],
       read: 'echo one; echo two >&2; exit 3',
+      listed: true,
       gone: 'destroyed',
       pings: [['fail', 'the disk is full']],
       nowhere: 'connection_error',
@@ -89,20 +118,17 @@ describe('the Python client', { skip: python === '' ? 'no python3 on this machin
     });
   });
 
-  test('its types are types: each can be looked up, down to the last', async () => {
-    const look = `
-import typing
-from svc_sdk import operations, types
-for name, kind in vars(types).items():
-    if isinstance(kind, type):
-        typing.get_type_hints(kind, vars(types))
-for feature in vars(operations).values():
-    for function in vars(feature).values() if getattr(feature, '__module__', '') == operations.__name__ else ():
-        if callable(function):
-            typing.get_type_hints(function, {**vars(typing), **vars(operations)})
-print("fine")
-`;
-    const env = { ...process.env, PYTHONPATH: source, PYTHONDONTWRITEBYTECODE: '1' };
-    assert.equal((await run(python, ['-c', look], { env })).stdout, 'fine\n');
+  test('does the same where it is awaited, and forks', async () => {
+    const env = { ...process.env, PYTHONPATH: source, PYTHONDONTWRITEBYTECODE: '1', SVC_BASE_URL: p.url };
+    const { stdout } = await run(python, ['-c', awaited], { env: { ...env, SVC_API_KEY: p.key } });
+    assert.deepEqual(JSON.parse(stdout), {
+      exit_code: 3,
+      heard: ['stderr two', 'stdout one'],
+      cell: '42',
+      files: ['say.sh'],
+      listed: true,
+      forked: ['41', '41'],
+      gone: 'destroyed',
+    });
   });
 });

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { shared } from '../testing.shared.ts';
 import { openTest } from '../testing.ts';
 import { clients } from './index.ts';
-import { pythonWheel } from './python.ts';
-import { npmPackage } from './typescript.ts';
+import { pythonWheel } from './wheel.ts';
+import { npmPackage } from './tarball.ts';
 
 const run = promisify(execFile);
 const commandOf = (name: string): string =>

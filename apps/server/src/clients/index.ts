@@ -1,6 +1,6 @@
 import { builtOnce } from '../kernel/reference/install.ts';
-import { pythonWheel, wheelName } from './python.ts';
-import { npmPackage } from './typescript.ts';
+import { pythonWheel, wheelName } from './wheel.ts';
+import { npmPackage } from './tarball.ts';
 
 /** The clients as other machines install them. */
 export const clients = {

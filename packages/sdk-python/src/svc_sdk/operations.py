@@ -1,4 +1,4 @@
-"""The operations of the API."""
+"""The operations of the API; what a transport for `asyncio` answers is awaited."""
 
 # Written from the OpenAPI document by `npm run generate`; changes here are lost.
 
@@ -8,13 +8,16 @@ from typing import Any, Dict, Iterator, List, Literal, Optional, Union
 from urllib.parse import quote
 
 from . import types
-from ._transport import CallOptions, Event, Transport
+from ._request import CallOptions, Event
 
-class Health:
-    """Operations of `health`."""
 
-    def __init__(self, transport: Transport) -> None:
+class Feature:
+    def __init__(self, transport: Any) -> None:
         self._transport = transport
+
+
+class Health(Feature):
+    """Operations of `health`."""
 
     def live(self, *, options: Optional[CallOptions] = None) -> types.HealthLiveAnswer:
         """Liveness; never touches the database."""
@@ -29,11 +32,8 @@ class Health:
         return self._transport.json("GET", "/status", options=options)
 
 
-class Keys:
+class Keys(Feature):
     """Operations of `keys`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.KeysListAnswer:
         """The account's API keys, newest first."""
@@ -60,11 +60,8 @@ class Keys:
         return self._transport.json("DELETE", f"/v1/keys/{quote(id, safe='')}", query={"children": children}, options=options)
 
 
-class Devices:
+class Devices(Feature):
     """Operations of `devices`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.DevicesListAnswer:
         """The account's devices, most recently seen first."""
@@ -83,11 +80,8 @@ class Devices:
         return self._transport.json("DELETE", f"/v1/devices/{quote(id, safe='')}", options=options)
 
 
-class Hosts:
+class Hosts(Feature):
     """Operations of `hosts`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, options: Optional[CallOptions] = None) -> types.HostsListAnswer:
         """Hosts that are present now."""
@@ -122,11 +116,8 @@ class Hosts:
         return self._transport.json("POST", "/v1/hosts/invites/redeem", body=body, options=options)
 
 
-class Notifications:
+class Notifications(Feature):
     """Operations of `notifications`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, unread: Optional[Literal["true", "false"]] = None, archived: Optional[Literal["true", "false"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListAnswer:
         """The account's notifications, newest first."""
@@ -205,11 +196,8 @@ class Notifications:
         return self._transport.json("GET", f"/v1/notifications/webhooks/{quote(id, safe='')}/deliveries", query={"limit": limit}, options=options)
 
 
-class Heartbeats:
+class Heartbeats(Feature):
     """Operations of `heartbeats`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
         """The account's monitors, newest first."""
@@ -304,11 +292,8 @@ class Heartbeats:
         return self._transport.text("GET", f"/ping/{quote(ping_key, safe='')}/{quote(slug, safe='')}/{quote(signal, safe='')}", query={"rid": rid, "create": create}, data=body, options=options)
 
 
-class Schedules:
+class Schedules(Feature):
     """Operations of `schedules`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulesListAnswer:
         """The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run."""
@@ -379,11 +364,8 @@ class Schedules:
         return self._transport.events("GET", "/v1/schedules/stream", query={"after": after}, options=options)
 
 
-class Scheduler:
+class Scheduler(Feature):
     """Operations of `scheduler`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def claim(self, body: Optional[types.SchedulerClaimBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulerClaimAnswer:
         """Take the next run for this host, with a lease of 60 s; waits up to wait_s for one."""
@@ -454,11 +436,8 @@ class Scheduler:
         return self._transport.json("POST", f"/v1/triggers/{quote(trigger_id, safe='')}/fire", idempotent=True, options=options)
 
 
-class Sandboxes:
+class Sandboxes(Feature):
     """Operations of `sandboxes`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def write_file(self, id: str, path: str, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.SandboxesWriteFileAnswer:
         """Write a file of at most 100 MiB, whole or not at all."""
@@ -545,33 +524,24 @@ class Sandboxes:
         return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/fork", body=body, idempotent=True, options=options)
 
 
-class Artifacts:
+class Artifacts(Feature):
     """Operations of `artifacts`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def download(self, id: str, *, expires: Optional[str] = None, signature: Optional[str] = None, options: Optional[CallOptions] = None) -> bytes:
         """The bytes behind a signed link, which is valid for 1 h; as an attachment."""
         return self._transport.bytes("GET", f"/v1/artifacts/{quote(id, safe='')}", query={"expires": expires, "signature": signature}, options=options)
 
 
-class Usage:
+class Usage(Feature):
     """Operations of `usage`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def get(self, *, options: Optional[CallOptions] = None) -> types.Usage:
         """What the account uses of each quota; past its limit a creation answers `quota_exceeded`."""
         return self._transport.json("GET", "/v1/usage", options=options)
 
 
-class Audit:
+class Audit(Feature):
     """Operations of `audit`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, action: Optional[str] = None, subject: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, options: Optional[CallOptions] = None) -> types.Acts:
         """The account's audit log, newest first."""
@@ -582,11 +552,8 @@ class Audit:
         return self._transport.pages("GET", "/v1/audit", query={"limit": limit, "cursor": cursor, "action": action, "subject": subject, "since": since, "until": until}, items="acts", options=options)
 
 
-class Chat:
+class Chat(Feature):
     """Operations of `chat`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def completions(self, body: types.ChatCompletionsBody, *, options: Optional[CallOptions] = None) -> types.ChatCompletion:
         """Ask a model, as OpenAI’s chat completions."""
@@ -597,11 +564,8 @@ class Chat:
         return self._transport.frames("POST", "/v1/chat/completions", body=body, options=options)
 
 
-class Messages:
+class Messages(Feature):
     """Operations of `messages`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def create(self, body: types.MessagesCreateBody, *, options: Optional[CallOptions] = None) -> types.AnthropicMessage:
         """Ask a model, as Anthropic’s messages."""
@@ -620,11 +584,8 @@ class Messages:
         return self._transport.frames("POST", "/v1/messages/count_tokens", body=body, options=options)
 
 
-class Responses:
+class Responses(Feature):
     """Operations of `responses`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def create(self, body: types.ResponsesCreateBody, *, options: Optional[CallOptions] = None) -> types.ModelResponse:
         """Ask a model, as OpenAI’s responses."""
@@ -635,11 +596,8 @@ class Responses:
         return self._transport.frames("POST", "/v1/responses", body=body, options=options)
 
 
-class Embeddings:
+class Embeddings(Feature):
     """Operations of `embeddings`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def create(self, body: types.EmbeddingsCreateBody, *, options: Optional[CallOptions] = None) -> types.Embeddings:
         """Turn text into vectors, as OpenAI’s embeddings."""
@@ -650,11 +608,8 @@ class Embeddings:
         return self._transport.frames("POST", "/v1/embeddings", body=body, options=options)
 
 
-class Models:
+class Models(Feature):
     """Operations of `models`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, options: Optional[CallOptions] = None) -> types.ModelsListAnswer:
         """The models and aliases that the key may use."""
@@ -665,22 +620,16 @@ class Models:
         return self._transport.json("GET", f"/v1/models/{quote(name, safe='')}", options=options)
 
 
-class Receipt:
+class Receipt(Feature):
     """Operations of `receipt`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def get(self, *, trace_id: str, options: Optional[CallOptions] = None) -> types.ModelReceipt:
         """What a finished request to a model cost."""
         return self._transport.json("GET", "/v1/receipt", query={"trace_id": trace_id}, options=options)
 
 
-class Audio:
+class Audio(Feature):
     """Operations of `audio`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def transcriptions(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.AudioText:
         """Turn speech into text, as OpenAI’s transcriptions: a form with `file` and `model`."""
@@ -703,33 +652,24 @@ class Audio:
         return self._transport.bytes("POST", "/v1/audio/speech", body=body, options=options)
 
 
-class Realtime:
+class Realtime(Feature):
     """Operations of `realtime`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def connect(self, *, model: str, intent: Optional[Literal["transcription"]] = None, options: Optional[CallOptions] = None) -> None:
         """Talk with a model over a WebSocket, as OpenAI’s Realtime API."""
         return self._transport.nothing("GET", "/v1/realtime", query={"model": model, "intent": intent}, options=options)
 
 
-class Tokens:
+class Tokens(Feature):
     """Operations of `tokens`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def create(self, body: types.TokensCreateBody, *, options: Optional[CallOptions] = None) -> types.MediaToken:
         """A token for one kind of media route, that lives for minutes and dies with its key."""
         return self._transport.json("POST", "/v1/tokens", body=body, options=options)
 
 
-class Sessions:
+class Sessions(Feature):
     """Operations of `sessions`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SessionsListAnswer:
         """The account's sessions, newest first."""
@@ -796,11 +736,8 @@ class Sessions:
         return self._transport.text("GET", f"/v1/sessions/{quote(id, safe='')}/transcript", options=options)
 
 
-class Prompts:
+class Prompts(Feature):
     """Operations of `prompts`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, status: Optional[Literal["open", "launched", "sent", "answered", "verified", "done", "dismissed", "superseded", "active", "due", "all"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.PromptsListAnswer:
         """The account's prompts, newest first."""
@@ -847,11 +784,8 @@ class Prompts:
         return self._transport.json("POST", f"/v1/prompts/{quote(id, safe='')}/verify", body=body or {}, idempotent=True, options=options)
 
 
-class Tools:
+class Tools(Feature):
     """Operations of `tools`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def search(self, body: types.ToolsSearchBody, *, options: Optional[CallOptions] = None) -> types.SearchAnswer:
         """Search the web and the index; snippets stand on their pages."""
@@ -862,11 +796,8 @@ class Tools:
         return self._transport.json("POST", "/v1/tools/fetch", body=body, options=options)
 
 
-class Mcp:
+class Mcp(Feature):
     """Operations of `mcp`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def call(self, body: Optional[Any] = None, *, options: Optional[CallOptions] = None) -> types.McpMessage:
         """A message of the Model Context Protocol."""
@@ -877,11 +808,8 @@ class Mcp:
         return self._transport.frames("POST", "/mcp", body=body or {}, options=options)
 
 
-class Events:
+class Events(Feature):
     """Operations of `events`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def list(self, *, after: Optional[str] = None, topics: Optional[str] = None, limit: Optional[int] = None, wait_s: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EventsListAnswer:
         """Changes of the account after a cursor, oldest first; waits for one when there is none."""
@@ -895,7 +823,7 @@ class Events:
 class Operations:
     """Every operation of the API, by feature."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Any) -> None:
         self.health = Health(transport)
         self.keys = Keys(transport)
         self.devices = Devices(transport)

@@ -25,7 +25,7 @@ const wheel = 'Wheel-Version: 1.0\nGenerator: svc\nRoot-Is-Purelib: true\nTag: p
 export function pythonWheel(): Buffer {
   const information = `svc_sdk-${version}.dist-info`;
   const files: ArchivedFile[] = [
-    ...globSync('svc_sdk/{*.py,*.pyi,py.typed}', { cwd: join(source, 'src') })
+    ...globSync('svc_sdk/**/{*.py,*.pyi,py.typed}', { cwd: join(source, 'src') })
       .sort()
       .map((path) => ({ path, bytes: readFileSync(join(source, 'src', path)) })),
     {

@@ -1,0 +1,1 @@
+"""The client that blocks; all but `http` is made of `_async` by `npm run generate`."""

@@ -1,0 +1,65 @@
+"""What happens to an account, without gaps."""
+
+# Written from `_async` by `npm run generate`; changes here are lost.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterator, Dict, Optional, Sequence
+
+from .._request import CallOptions, SvcError, pause_of
+
+if TYPE_CHECKING:
+    from .. import Client
+
+#: The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone.
+SILENCE_S = 45.0
+
+
+class Following:
+    """The changes of an account, as they come; for one reader."""
+
+    def __init__(self, client: "Client", topics: Sequence[str], after: Optional[str]) -> None:
+        self._client = client
+        self._topics = ",".join(topics)
+        self._failures = 0
+        #: Everything before it was yielded: the `after` with which another program goes on.
+        self.cursor = after
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        while True:
+            asked = 0.0
+            try:
+                for change in self._changes():
+                    yield change
+            except SvcError as failure:
+                if failure.status in (400, 401, 403, 404):
+                    raise
+                asked = failure.retry_after or 0.0
+            except ValueError:
+                # What came is no JSON: cut by a proxy.
+                pass
+            self._failures += 1
+            self._client._sleep(max(asked, pause_of(self._failures)))
+
+    def _changes(self) -> Iterator[Dict[str, Any]]:
+        """What one connection brings, until it ends."""
+        options = CallOptions(retries=0, timeout=SILENCE_S)
+        for event, data in self._client.events.stream(topics=self._topics, after=self.cursor, options=options):
+            if event == "ready":
+                self._failures = 0
+                is_new, self.cursor = self.cursor is None, data["cursor"]
+                if is_new or data["missed"]:
+                    yield {"missed": True, "cursor": data["cursor"]}
+            elif event == "change":
+                self.cursor = data["cursor"]
+                yield data
+
+
+def follow(client: "Client", topics: Sequence[str], after: Optional[str] = None) -> Following:
+    """Follows the changes of an account over every loss of the connection, for as long as it is read.
+
+    It connects again after 0.5 to 15 s, goes on after its cursor, and yields nothing twice. Read what you show when it yields
+    `{"missed": True}`, which it also does first when `after` is unset: what changes while you read comes next. Raises the
+    `SvcError` for a 400, 401, 403 or 404.
+    """
+    return Following(client, topics, after)
