@@ -1,22 +1,12 @@
+import type { Contract, RouteEvent } from '@svc/contract';
 import type { Client } from './client.ts';
 import { isSvcError } from './error.ts';
 import { onReturn, pauseOf, sleep } from './pause.ts';
-import type { CallOptions } from './send.ts';
 
-/** Something that happened to a record of the account. */
-export interface Change {
-  /** Where it stands in the feed. */
-  cursor: string;
-  /** The feature that it is about, such as `notifications`. */
-  topic: string;
-  op: 'created' | 'updated' | 'deleted';
-  /** Of the record. */
-  id: string;
-  at: string;
-  /** As it is now; absent of a deleted one, and of one over 8,000 bytes, which its own route answers. */
-  record?: unknown;
-  missed?: never;
-}
+type Frame = RouteEvent<Contract['events']['stream']>;
+
+/** Something that happened to a record of the account, with the record where it is not too long. */
+export type Change = Extract<Frame, { event: 'change' }>['data'] & { missed?: never };
 
 /** What was known of the topics has to be read anew: changes before `cursor` are no longer told, or nothing was known. */
 export interface Missed {
@@ -26,16 +16,11 @@ export interface Missed {
 
 /** Which changes are followed. */
 export interface FollowOptions {
-  /** Features whose changes are wanted; the key needs a scope that reads each. */
-  topics: readonly string[];
+  /** Features whose changes are wanted; if unset all that the key may read. */
+  topics?: readonly Change['topic'][];
   /** The cursor of what was taken last, as `Following.cursor` says it; without it the first item is `missed`. */
   after?: string | undefined;
 }
-
-type Stream = (
-  input: { query: { topics: string; after?: string } },
-  call: CallOptions,
-) => AsyncGenerator<{ event: 'ready'; data: { cursor: string; missed: boolean } } | { event: 'change'; data: Change }>;
 
 /** The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone. */
 const silenceMs = 45_000;
@@ -49,21 +34,21 @@ const staleMs = 20_000;
  *
  * Ends with the `SvcError` for a 400, 401, 403 or 404, and with the reason of `signal`.
  */
-export function follow(client: Client, options: FollowOptions, call: { signal?: AbortSignal } = {}): Following {
+export function follow(client: Client, options: FollowOptions = {}, call: { signal?: AbortSignal } = {}): Following {
   return new Following(client, options, call.signal);
 }
 
 /** The changes of an account, as they come; for one reader. */
 export class Following implements AsyncIterable<Change | Missed> {
-  readonly #open: Stream;
-  readonly #topics: string;
+  readonly #client: Client;
+  readonly #topics: string | undefined;
   readonly #signal: AbortSignal | undefined;
   #cursor: string | undefined;
   #failures = 0;
 
   constructor(client: Client, { topics, after }: FollowOptions, signal: AbortSignal | undefined) {
-    this.#open = (client as unknown as { events: { stream: Stream } }).events.stream;
-    this.#topics = topics.join(',');
+    this.#client = client;
+    this.#topics = topics?.join(',');
     this.#signal = signal;
     this.#cursor = after;
   }
@@ -95,7 +80,10 @@ export class Following implements AsyncIterable<Change | Missed> {
 
   /** What one connection brings, until it ends. */
   async *#changes(connection: Connection): AsyncGenerator<Change | Missed> {
-    const query = { topics: this.#topics, ...(this.#cursor !== undefined && { after: this.#cursor }) };
+    const query = {
+      ...(this.#topics !== undefined && { topics: this.#topics }),
+      ...(this.#cursor !== undefined && { after: this.#cursor }),
+    };
     const call = {
       retries: 0,
       timeoutMs: silenceMs,
@@ -103,7 +91,7 @@ export class Following implements AsyncIterable<Change | Missed> {
       onResponse: () => connection.heard(),
       onActivity: () => connection.heard(),
     };
-    for await (const frame of this.#open({ query }, call)) {
+    for await (const frame of this.#client.events.stream({ query }, call)) {
       // The reader takes as long as it likes: a silence counts while this side listens.
       connection.rest();
       if (frame.event === 'ready') {

@@ -16,9 +16,9 @@ SILENCE_S = 45.0
 class AsyncFollowing:
     """The changes of an account, as they come; for one reader."""
 
-    def __init__(self, client: "AsyncClient", topics: Sequence[str], after: Optional[str]) -> None:
+    def __init__(self, client: "AsyncClient", topics: Optional[Sequence[str]], after: Optional[str]) -> None:
         self._client = client
-        self._topics = ",".join(topics)
+        self._topics = None if topics is None else ",".join(topics)
         self._failures = 0
         #: Everything before it was yielded: the `after` with which another program goes on.
         self.cursor = after
@@ -53,8 +53,12 @@ class AsyncFollowing:
                 yield data
 
 
-def follow(client: "AsyncClient", topics: Sequence[str], after: Optional[str] = None) -> AsyncFollowing:
+def follow(
+    client: "AsyncClient", topics: Optional[Sequence[str]] = None, after: Optional[str] = None
+) -> AsyncFollowing:
     """Follows the changes of an account over every loss of the connection, for as long as it is read.
+
+    Without `topics` it follows all that the key may read.
 
     It connects again after 0.5 to 15 s, goes on after its cursor, and yields nothing twice. Read what you show when it yields
     `{"missed": True}`, which it also does first when `after` is unset: what changes while you read comes next. Raises the

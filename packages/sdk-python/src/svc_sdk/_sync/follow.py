@@ -18,9 +18,9 @@ SILENCE_S = 45.0
 class Following:
     """The changes of an account, as they come; for one reader."""
 
-    def __init__(self, client: "Client", topics: Sequence[str], after: Optional[str]) -> None:
+    def __init__(self, client: "Client", topics: Optional[Sequence[str]], after: Optional[str]) -> None:
         self._client = client
-        self._topics = ",".join(topics)
+        self._topics = None if topics is None else ",".join(topics)
         self._failures = 0
         #: Everything before it was yielded: the `after` with which another program goes on.
         self.cursor = after
@@ -55,8 +55,12 @@ class Following:
                 yield data
 
 
-def follow(client: "Client", topics: Sequence[str], after: Optional[str] = None) -> Following:
+def follow(
+    client: "Client", topics: Optional[Sequence[str]] = None, after: Optional[str] = None
+) -> Following:
     """Follows the changes of an account over every loss of the connection, for as long as it is read.
+
+    Without `topics` it follows all that the key may read.
 
     It connects again after 0.5 to 15 s, goes on after its cursor, and yields nothing twice. Read what you show when it yields
     `{"missed": True}`, which it also does first when `after` is unset: what changes while you read comes next. Raises the
