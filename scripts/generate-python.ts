@@ -63,8 +63,9 @@ function featuresOf(types: Types, document: Schema): Features {
   const features = new Map<string, Method[]>();
   for (const [path, methods] of Object.entries(document['paths'] as Record<string, Record<string, Operation>>)) {
     for (const [method, operation] of Object.entries(methods)) {
-      // A second method that does the same.
+      // A second method that does the same, and a WebSocket, which the client of its own protocol opens.
       if (typeof operation !== 'object' || operation.operationId?.split('.').length !== 2) continue;
+      if (operation.responses['101']) continue;
       const [feature = ''] = operation.operationId.split('.');
       // The same with a body, which only POST has.
       const { post } = methods;
@@ -257,7 +258,7 @@ function answerOf({ responses }: Operation) {
     return { kind: 'json' as const, schema: json, frames: stream, records };
   }
   if (stream && Object.keys(content).length === 1) return { kind: 'events' as const };
-  if (content['text/plain']) return { kind: 'text' as const };
+  if (content['text/plain']) return { kind: 'text' as const, follows: stream !== undefined };
   return {
     kind: Object.keys(content).length > 0 ? ('bytes' as const) : ('nothing' as const),
     follows: stream !== undefined,

@@ -7,6 +7,7 @@ import { manifests } from '../apps/server/src/features.ts';
 import { linesOf, type Machine } from '../apps/server/src/kernel/machine.ts';
 import type { RouteRow } from '../packages/sdk/src/routes.ts';
 import { openApiDocument } from '../apps/server/src/kernel/reference/openapi.ts';
+import { clientsTable } from './clients-table.ts';
 import { blockingClient, pythonClient } from './generate-python.ts';
 import { root } from './rules/repository.ts';
 import { generatedBlock } from './rules/names.ts';
@@ -123,6 +124,8 @@ for (const name of ['follow', 'host', 'sandbox', 'transport']) {
   const text = readFileSync(join(root, python, `_async/${name}.py`), 'utf8');
   files[`${python}/_sync/${name}.py`] = blockingClient(text);
 }
+
+files['docs/clients.md'] = clientsTable(files);
 
 const check = process.argv.includes('--check');
 for (const [path, text] of Object.entries(files)) {

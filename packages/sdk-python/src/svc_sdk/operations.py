@@ -403,6 +403,10 @@ class Scheduler(Feature):
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)."""
         return self._transport.text("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
+    def log_events(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive). As it comes, until it ends."""
+        return self._transport.events("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
+
     def append_log(self, id: str, body: Union[bytes, str], *, attempt: str, offset: str, options: Optional[CallOptions] = None) -> types.SchedulerAppendLogAnswer:
         """Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days (additive)."""
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"attempt": attempt, "offset": offset}, data=body, options=options)
@@ -652,14 +656,6 @@ class Audio(Feature):
         return self._transport.bytes("POST", "/v1/audio/speech", body=body, options=options)
 
 
-class Realtime(Feature):
-    """Operations of `realtime`."""
-
-    def connect(self, *, model: str, intent: Optional[Literal["transcription"]] = None, options: Optional[CallOptions] = None) -> None:
-        """Talk with a model over a WebSocket, as OpenAI’s Realtime API."""
-        return self._transport.nothing("GET", "/v1/realtime", query={"model": model, "intent": intent}, options=options)
-
-
 class Tokens(Feature):
     """Operations of `tokens`."""
 
@@ -843,7 +839,6 @@ class Operations:
         self.models = Models(transport)
         self.receipt = Receipt(transport)
         self.audio = Audio(transport)
-        self.realtime = Realtime(transport)
         self.tokens = Tokens(transport)
         self.sessions = Sessions(transport)
         self.prompts = Prompts(transport)
