@@ -281,7 +281,7 @@ export class Outbox implements AsyncDisposable {
   async #sent(stored: Stored, answer: unknown): Promise<void> {
     const isOurs = stored.owner === this.#owner;
     if (isOurs) await this.#storage.remove(stored.id);
-    else await this.#rewrite({ ...stored, input: {}, sentAt: new Date().toISOString() });
+    else await this.#rewrite({ ...stored, sentAt: new Date().toISOString() });
     this.#options.onChange({ state: 'sent', entry: entryOf(stored), answer });
   }
 
