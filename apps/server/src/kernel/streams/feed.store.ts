@@ -125,9 +125,10 @@ const trimAtOnce = 5_000;
 /** Drops the oldest changes of an account past `most`, some thousands at a time: others read on meanwhile. */
 export async function trimChanges(db: Db, accountId: string, most: number): Promise<void> {
   const [last] = await db<{ xid: string; seq: number }[]>`
-    select xid::text as xid, seq from kernel.changes
-    where account_id = ${accountId} and xid < (select kernel.feed_horizon())
-    order by xid desc, seq desc offset ${most} limit 1`;
+    select c.xid::text as xid, c.seq from kernel.changes c
+    where c.account_id = ${accountId} and c.xid < (select kernel.feed_horizon())
+    -- Of the table: by the text of the answer 1000 would stand before 999.
+    order by c.xid desc, c.seq desc offset ${most} limit 1`;
   if (!last) return;
   // The floor first: a cursor before it must not find a gap.
   await db`

@@ -181,6 +181,16 @@ describe('feed', () => {
     assert.equal((await list(account, now)).missed, false);
   });
 
+  test('an account that is over its bound keeps the newest, by the number of their transactions', async () => {
+    const account = randomUUID();
+    for (const xid of ['9', '10', '100', '99'])
+      await a.kernel.sql`
+        insert into kernel.changes (account_id, xid, topic, op, subject)
+        values (${account}, ${xid}::text::xid8, 'prompts', 'created', ${xid})`;
+    await trimChanges(a.kernel.sql, account, 2);
+    assert.deepEqual(await storedIds(a.kernel, account), ['99', '100']);
+  });
+
   test('days that are past their week go, and an account whose changes are kept misses none', async () => {
     const [old, young] = [randomUUID(), randomUUID()];
     const [before, other] = [(await list(old)).cursor, (await list(young)).cursor];

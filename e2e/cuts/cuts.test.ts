@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, test } from 'node:test';
+import { openDatabase, type Sql } from '../../apps/server/src/kernel/db/db.ts';
+import { Cursors, positionOf } from '../../apps/server/src/kernel/streams/feed.cursor.ts';
+import { findRunning } from '../../apps/server/src/postgres/embedded.ts';
+import { randomOf } from '../../apps/server/src/testing.random.ts';
+import { http, until } from '../../apps/server/src/testing.ts';
+import { freePort, killAll, noSandboxes, type Platform, startPlatform, temporaryFolder } from '../platform.ts';
+import { Reader, Writer } from './clients.ts';
+import { cuts, CuttingProxy } from './proxy.ts';
+
+/** `SVC_TEST_CUTS=100000` for more; about 40 a second. */
+const total = Number(process.env['SVC_TEST_CUTS'] ?? 200);
+const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+/** The clients are compared with the database after so many cuts; each time the writers rest. */
+const compareEvery = 20;
+/** Every so many cuts something is killed, the bus goes away, or the database does. */
+const killEvery = 100;
+
+/** A gateway whose clock is two hours ahead. */
+const ahead = `data:text/javascript,${encodeURIComponent(
+  'const D=Date,by=7200000;globalThis.Date=class extends D{constructor(...a){a.length?super(...a):super(D.now()+by)}static now(){return D.now()+by}};',
+)}`;
+const settings = [noSandboxes, { ...noSandboxes, NODE_OPTIONS: `--import=${ahead}` }] as const;
+
+describe(`clients whose network is cut ${total} times, over two gateways, seed ${seed}`, () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const random = randomOf(seed);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  const gateways: Platform[] = [];
+  const proxies: CuttingProxy[] = [];
+  const readers: Reader[] = [];
+  const writers: Writer[] = [];
+  const done: Record<string, number> = {};
+  let sql: Sql;
+  let cursors: Cursors;
+  let accountId: string;
+  let key: string;
+  let compared = { xid: '0', seq: 0 };
+  /** Prompts of which a creation is told. */
+  const made: string[] = [];
+  let slowestMs = 0;
+
+  before(async () => {
+    for (const one of settings) gateways.push(await startPlatform(dataDir, await freePort(), one));
+    key = gateways[0]?.key as string;
+    sql = openDatabase({ embedded: findRunning(dataDir) ?? assert.fail('no database'), database: 'svc' }, 2);
+    const [fact] = await sql<{ value: Buffer }[]>`select value from kernel.facts where name = 'feed_epoch'`;
+    const [row] = await sql<{ id: string }[]>`select account_id as id from keys.keys limit 1`;
+    accountId = row?.id as string;
+    cursors = new Cursors(fact?.value as Buffer, accountId);
+    const { cursor } = (await http(gateways[0]?.url as string, '/v1/events', { key })).body;
+    for (let n = 0; n < 3; n += 1) readers.push(new Reader(await openProxy(), key, cursor));
+    for (let n = 0; n < 2; n += 1) writers.push(new Writer(await openProxy(), key, random));
+  });
+  after(async () => {
+    await Promise.all([...writers, ...readers].map((each) => each.stop()));
+    for (const proxy of proxies) proxy.close();
+    await sql?.end({ timeout: 1 });
+    for (const gateway of gateways) await gateway.end();
+    killAll();
+    await folder.remove();
+  });
+
+  async function openProxy(): Promise<string> {
+    const proxy = new CuttingProxy(random, () => gateways.map(({ port }) => port));
+    proxies.push(proxy);
+    return proxy.listen();
+  }
+
+  /** The changes since the last comparison, as the gateways tell them. */
+  async function stored(): Promise<string[]> {
+    const rows = await sql<
+      { xid: string; seq: number; topic: string; op: string; id: string; at: string; record: string | null }[]
+    >`
+      select c.xid::text as xid, seq, topic, op, subject as id, at, body::text as record from kernel.changes c
+      where account_id = ${accountId} and (c.xid, seq) > (${compared.xid}::text::xid8, ${compared.seq})
+        and c.xid < (select kernel.feed_horizon()) order by c.xid, seq`;
+    compared = rows.at(-1) ?? compared;
+    for (const { op, id } of rows) if (op === 'created') made.push(id);
+    return rows.map(({ xid, seq, record, ...change }) =>
+      JSON.stringify({
+        cursor: cursors.encode(positionOf(xid, seq)),
+        ...change,
+        ...(record !== null && { record: JSON.parse(record) as unknown }),
+      }),
+    );
+  }
+
+  /** Every client has exactly what the database has, in its order. */
+  async function compare(): Promise<void> {
+    await Promise.all(writers.map((writer) => writer.pause()));
+    const began = performance.now();
+    const expected: string[] = [];
+    // A write whose connection was cut may be done after its repeat was answered.
+    const isEqual = async (): Promise<boolean> => {
+      expected.push(...(await stored()));
+      return readers.every(({ changes }) => changes.length === expected.length);
+    };
+    await until(isEqual).catch(() => {
+      // The comparison below says what is wrong.
+    });
+    slowestMs = Math.max(slowestMs, performance.now() - began);
+    for (const reader of readers) {
+      assert.deepEqual(reader.changes, expected);
+      assert.deepEqual(reader.faults, []);
+      reader.changes = [];
+    }
+    for (const writer of writers) writer.go();
+  }
+
+  const kills = {
+    async gateway(): Promise<void> {
+      const at = Math.floor(random() * gateways.length);
+      const gateway = gateways[at] as Platform;
+      await gateway.end('SIGKILL');
+      gateways[at] = await startPlatform(dataDir, gateway.port, settings[at]);
+    },
+    async database(): Promise<void> {
+      const { pid } = findRunning(dataDir) ?? assert.fail('the database does not run');
+      process.kill(pid, 'SIGKILL');
+      await until(() => findRunning(dataDir) !== undefined && findRunning(dataDir)?.pid !== pid);
+      await until(async () => (await sql`select 1`.catch(() => [])).length === 1);
+    },
+    /** Nothing is heard over it, for some seconds. */
+    async bus(): Promise<void> {
+      for (let n = 0; n < 40; n += 1) {
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'`.catch(() => {});
+        await sleep(50);
+      }
+    },
+  };
+
+  test('each client has every change once and in order, and each write was done once', {
+    timeout: 600_000 + 200 * total,
+  }, async () => {
+    for (let n = 1; n <= total; n += 1) {
+      const kind = pick(cuts);
+      pick(proxies).cut(kind);
+      done[kind] = (done[kind] ?? 0) + 1;
+      await sleep(random() * 30);
+      if (n % killEvery === 0) {
+        const what = pick(['gateway', 'gateway', 'gateway', 'bus', 'database'] as const);
+        await kills[what]();
+        done[what] = (done[what] ?? 0) + 1;
+      }
+      if (n % compareEvery === 0) await compare();
+    }
+    await compare();
+    const acknowledged = writers.flatMap(({ kept }) => [...kept.keys()]);
+    assert.deepEqual(made.sort(), acknowledged.sort());
+    const connections = readers.reduce((sum, reader) => sum + reader.connections, 0);
+    console.log(
+      `${total} cuts (${JSON.stringify(done)}), ${connections} connections, ${acknowledged.length} prompts; ` +
+        `equal again after at most ${Math.round(slowestMs)} ms`,
+    );
+  });
+});
