@@ -32,11 +32,15 @@ async function main(words: readonly string[]): Promise<number> {
     .option('--after <seq>', 'only events after this one', '0')
     .action((id: string, options: TailOptions) => tailSession(id, options));
   withCommonOptions(program.command('send'))
-    .description('send a prompt to the device that writes to a session, or to another one')
-    .argument('<session>', 'id, or "new" to begin one')
+    .description(
+      'send a prompt to the device that writes to a session, or to another one; without a network it is stored here, and ' +
+        'sent by the next such command',
+    )
+    .argument('<session>', 'id, or "new" to begin one, which needs the network')
     .argument('<prompt...>', 'its words, or - to read it from standard input')
     .option('--to <device>', 'id or name of the device')
     .option('--title <text>', 'of a new session')
+    .option('--wait', 'wait until it is sent')
     .action((id: string, prompt: string[], options: SendOptions) => sendPrompt(id, prompt, options));
   try {
     await program.parseAsync(words, { from: 'user' });

@@ -1,4 +1,4 @@
-// `svc host …` and `svc session …` of the clone: the programs of apps/host, told where this machine's platform answers.
+// `svc host …`, `svc session …` and `svc prompt …` of the clone: the programs of apps/host, told where this machine's platform answers.
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { giveHostUrl, loadConfig, loadPlace } from './config.ts';
@@ -24,6 +24,5 @@ try {
 } catch {
   // A data dir of another user, or a file that `svc up` refuses: the usual address is asked.
 }
-await import(
-  pathToFileURL(resolve(import.meta.dirname, `../../host/src/${program === 'session' ? 'session' : 'main'}.ts`)).href
-);
+const file = program === 'host' ? 'main' : program;
+await import(pathToFileURL(resolve(import.meta.dirname, `../../host/src/${file}.ts`)).href);

@@ -208,6 +208,13 @@ program
     throw new CommandError('sessions are looked into by ./svc session, in the clone');
   });
 program
+  .command('prompt')
+  .description('a prompt for later: prompt add')
+  .allowUnknownOption()
+  .action(() => {
+    throw new CommandError('prompts are kept by ./svc prompt, in the clone');
+  });
+program
   .command('images [words...]')
   .description('what sandboxes start from: images list | build | import | export | prune')
   .helpOption(false)

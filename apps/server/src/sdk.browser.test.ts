@@ -16,7 +16,7 @@ const sdk = resolve(import.meta.dirname, '../../../packages/sdk/src/index.ts');
 /** What a page of the tests has: an outbox, what it said, and the changes that came. */
 interface Global {
   outbox: { put(operation: string, input: object): Promise<object> };
-  said: (Pick<OutboxChange, 'state'> & { name?: string })[];
+  said: (Pick<OutboxChange, 'state'> & { id: string; name?: string })[];
   came: string[];
 }
 const program = `
@@ -26,7 +26,7 @@ const program = `
   globalThis.said = [];
   globalThis.came = [];
   globalThis.outbox = openOutbox(client, indexedDbStorage('test'), {
-    onChange: ({ state, entry }) => said.push({ state, name: entry.input.body?.name }),
+    onChange: ({ state, entry }) => said.push({ state, id: entry.id, name: entry.input.body?.name }),
   });
   globalThis.ready = true;
   for await (const item of follow(client, { topics: ['prompts'] })) came.push(item.missed ? 'missed' : item.record.prompt);`;
@@ -125,9 +125,11 @@ describe('the SDK in a page of another origin', { skip: browser === '' && 'no ch
     await Promise.all(writes);
     for (const [which, tab] of tabs.entries()) {
       await tab.waitForFunction(
-        (own) =>
-          (globalThis as unknown as Global).said.filter(({ state, name }) => state === 'sent' && name?.startsWith(own))
-            .length >= 6,
+        (own) => {
+          const { said } = globalThis as unknown as Global;
+          const mine = said.filter(({ state, name }) => state === 'stored' && name?.startsWith(own));
+          return mine.every(({ id }) => said.some((change) => change.state === 'sent' && change.id === id));
+        },
         `tab ${which}`,
         { timeout: 0 },
       );

@@ -46,7 +46,7 @@ export interface OutboxEntry {
 export type OutboxChange =
   | { state: 'stored'; entry: OutboxEntry }
   | { state: 'waiting'; entry: OutboxEntry; error: SvcError }
-  /** The answer is absent when another tab or process sent it, or the gateway keeps none. */
+  /** The answer is absent when the gateway keeps none; so is the entry's input beside it when another tab or process sent it. */
   | { state: 'sent'; entry: OutboxEntry; answer?: unknown }
   | { state: 'refused'; entry: OutboxEntry; error: SvcError };
 
@@ -281,7 +281,8 @@ export class Outbox implements AsyncDisposable {
   async #sent(stored: Stored, answer: unknown): Promise<void> {
     const isOurs = stored.owner === this.#owner;
     if (isOurs) await this.#storage.remove(stored.id);
-    else await this.#rewrite({ ...stored, sentAt: new Date().toISOString() });
+    // What it said need not lie there any longer.
+    else await this.#rewrite({ ...stored, input: {}, sentAt: new Date().toISOString() });
     this.#options.onChange({ state: 'sent', entry: entryOf(stored), answer });
   }
 

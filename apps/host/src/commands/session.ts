@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { text as readAll } from 'node:stream/consumers';
 import type { contract, RouteEvent, RouteOutput } from '@svc/contract';
 import { uuid } from '@svc/contract';
-import { type Client, createClient, SvcError } from '@svc/sdk';
+import { SvcError } from '@svc/sdk';
 import { createBackoff } from '../backoff.ts';
-import { type CommonOptions, loadConfig } from '../config.ts';
+import type { CommonOptions } from '../config.ts';
 import { defaultTiming } from '../connection.ts';
 import { CommandError } from '../failure.ts';
-import { devicePlatform } from '../ops/info.ts';
-import { createOutput, type Output } from '../output.ts';
+import { sendOrStore } from '../outbox.ts';
 import { describeWithTrace } from '../report.ts';
-import { ensureStateDirectory, loadDevice } from '../state.ts';
 import { table } from '../table.ts';
+import { deviceOf, open, promptOf, sayStored, told } from './shared.ts';
 
 type Session = RouteOutput<typeof contract.sessions.get>;
 type Frame = RouteEvent<typeof contract.sessions.follow>;
@@ -25,6 +23,7 @@ export interface TailOptions extends CommonOptions {
 export interface SendOptions extends CommonOptions {
   to?: string;
   title?: string;
+  wait?: boolean;
 }
 
 /** `svc session list`: the newest sessions, as a table or as JSON. */
@@ -94,18 +93,20 @@ export async function tailSession(id: string, options: TailOptions): Promise<voi
 
 /** `svc session send`: sends a prompt to the device of a session, or with `new` and `--to` in a new one. */
 export async function sendPrompt(target: string, words: readonly string[], options: SendOptions): Promise<void> {
-  const { client, output } = await open(options);
-  const text = words.length === 1 && words[0] === '-' ? await readAll(process.stdin) : words.join(' ');
-  if (text.trim() === '')
-    throw new CommandError('there is no prompt: give its words, or - to read it from standard input');
+  const { client, config, output } = await open(options);
+  const text = await promptOf(words);
   const device = options.to === undefined ? undefined : await deviceOf(client, options.to);
   if (target === 'new' && device === undefined) throw new CommandError('a new session needs a device: --to <device>');
   const title = options.title ?? text.trim().split('\n', 1)[0]?.slice(0, 120) ?? '';
   const id = target === 'new' ? (await told(client.sessions.create({ body: { title } }))).id : idOf(target);
   const body = { type: 'send', text, ...(device !== undefined && { target_device_id: device }) };
-  const control = await told(client.sessions.sendControl({ params: { id }, body }));
-  if (options.json) return output.json(control);
-  output.line(`sent to ${control.target_device_id}; follow it with: svc session tail ${id}`);
+  const input = { params: { id }, body };
+  const sending = { operation: 'sessions.sendControl', input, wait: options.wait === true } as const;
+  const sent = await sendOrStore({ client, config, output }, sending);
+  if (!sent) return sayStored(output, options);
+  const control = sent.answer as RouteOutput<typeof contract.sessions.sendControl> | undefined;
+  if (options.json) return output.json(control ?? { sent: true });
+  output.line(`sent to ${control?.target_device_id ?? 'its device'}; follow it with: svc session tail ${id}`);
 }
 
 function linesOf({ event, data }: Frame): string[] {
@@ -120,35 +121,8 @@ function linesOf({ event, data }: Frame): string[] {
   ];
 }
 
-async function open(options: CommonOptions): Promise<{ client: Client; output: Output }> {
-  const config = loadConfig(options);
-  const output = createOutput(config.key);
-  for (const warning of config.warnings) output.log(warning);
-  await ensureStateDirectory(config.stateDir);
-  const { id, name } = await loadDevice(config.stateDir);
-  const device = { id, ...(name && { name }), platform: devicePlatform };
-  return { client: createClient({ baseUrl: config.url, apiKey: config.key, device }), output };
-}
-
-/** The id of a device by id or exact name. */
-async function deviceOf(client: Client, target: string): Promise<string> {
-  const given = uuid.safeParse(target);
-  if (given.success) return given.data;
-  const { devices } = await told(client.devices.list());
-  const [only, ...others] = devices.filter(({ name }) => name === target);
-  if (!only) throw new CommandError(`no device is called "${target}"; give its id`);
-  if (others.length > 0) throw new CommandError(`"${target}" names ${others.length + 1} devices; give the id of one`);
-  return only.id;
-}
-
 function idOf(text: string): string {
   const id = uuid.safeParse(text);
   if (!id.success) throw new CommandError(`"${text}" is no id of a session: see svc session list`);
   return id.data;
 }
-
-/** The answer of a call; throws its failure in one line. */
-const told = <T>(call: Promise<T>): Promise<T> =>
-  call.catch((error: unknown) => {
-    throw new CommandError(describeWithTrace(error));
-  });
