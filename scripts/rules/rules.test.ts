@@ -24,6 +24,8 @@ describe('architecture rules', () => {
     ['feature that reaches into another', `${server}/features/hosts/x.ts`, `import { a } from '../keys/keys.sql.ts';`],
     ['contract that imports more than zod', 'packages/contract/src/x.ts', `import { a } from 'node:fs';`],
     ['sdk that imports more than contract', 'packages/sdk/src/x.ts', `import { z } from 'zod';`],
+    ['sdk that takes a module of Node.js into browsers', 'packages/sdk/src/x.ts', `import { open } from 'node:fs';`],
+    ['sdk for Node.js that needs a package', 'packages/sdk/src/file.ts', `import { z } from 'zod';`],
     ['sdk that carries the docs', 'packages/sdk/src/x.ts', `import { docs } from '@svc/contract/docs';`],
     ['host daemon that imports the server', 'apps/host/src/x.ts', `import { a } from '../../server/src/app.ts';`],
     ['feature that imports postgres.js', `${server}/features/keys/x.ts`, `import postgres from 'postgres';`],
