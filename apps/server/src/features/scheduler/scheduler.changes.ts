@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Change } from '../../kernel/streams/feed.ts';
-import { Followers } from '../../kernel/streams/followers.ts';
+import { Wakes } from '../../kernel/streams/wakes.ts';
 import type { CreatedRun } from './scheduler.sql.ts';
 import { runStates } from './scheduler.states.ts';
 
@@ -29,19 +29,20 @@ const logged = 'scheduler.logs';
 export class Changes {
   readonly #kernel: Kernel;
   /** Claims by account, and readers of logs by run. */
-  readonly #waiting = new Followers<() => void>();
+  readonly #wakes: Wakes;
   readonly #wakers = new Set<() => void>();
   readonly #overHandlers = new Set<(runId: string) => void>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+    this.#wakes = new Wakes(kernel.clock);
   }
 
   /** Listens to all gateways. */
   async start(): Promise<void> {
     const { bus } = this.#kernel;
     await bus.subscribe(moved, (message) => this.#deliver(message as Message));
-    await bus.subscribe(logged, (message) => this.#wake(`log ${(message as LogMessage).run}`));
+    await bus.subscribe(logged, (message) => this.#wakes.wake(`log ${(message as LogMessage).run}`));
   }
 
   /** Records where runs of an account stand once `db` is committed; `wake`: claims that wait look again. */
@@ -73,12 +74,12 @@ export class Changes {
 
   /** Resolves at the next wake of the account, after `ms`, or when the signal is aborted. */
   nextWake(account: string, ms: number, signal: AbortSignal): Promise<void> {
-    return this.#next(account, ms, signal);
+    return this.#wakes.next(account, ms, signal);
   }
 
   /** Resolves when the run has written or is over, after `ms`, or when the signal is aborted. */
   nextLog(run: string, ms: number, signal: AbortSignal): Promise<void> {
-    return this.#next(`log ${run}`, ms, signal);
+    return this.#wakes.next(`log ${run}`, ms, signal);
   }
 
   /** Says that a run has written. */
@@ -88,7 +89,7 @@ export class Changes {
 
   /** Answers every claim that waits; for a shutdown. */
   wakeAll(): void {
-    for (const key of this.#waiting.keys()) this.#wake(key);
+    this.#wakes.wakeAll();
   }
 
   async #publish(db: Db, { over, ...message }: Message): Promise<void> {
@@ -98,28 +99,13 @@ export class Changes {
     }
   }
 
-  async #next(key: string, ms: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const leave = this.#waiting.add(key, resolve);
-    const cancel = this.#kernel.clock.after(ms, resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-    await promise;
-    cancel();
-    leave();
-  }
-
-  #wake(key: string): void {
-    for (const resolve of this.#waiting.of(key)) resolve();
-  }
-
   #deliver({ account, wake, over }: Message): void {
     for (const id of over) {
       for (const handle of this.#overHandlers) handle(id);
-      this.#wake(`log ${id}`);
+      this.#wakes.wake(`log ${id}`);
     }
     if (!wake) return;
-    this.#wake(account);
+    this.#wakes.wake(account);
     for (const waker of this.#wakers) waker();
   }
 }
