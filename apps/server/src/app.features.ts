@@ -6,6 +6,7 @@ import { devicesFeature } from './features/devices/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
 import { heartbeatsFeature } from './features/heartbeats/feature.ts';
 import { hostsFeature } from './features/hosts/feature.ts';
+import { Execs } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
 import { tokensFeature } from './features/tokens/feature.ts';
@@ -46,13 +47,19 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const keys = keysFeature(kernel);
   const scheduler = new Scheduler(kernel);
   const sandboxes = new Sandboxes(kernel);
+  const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
   const { agent, prompts, features: models } = modelFeatures(kernel, keys, sandboxes);
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
-    devicesFeature({ onRemoved: (tx, device) => scheduler.forgetDevice(tx, device) }),
-    hostsFeature(kernel),
+    devicesFeature({
+      async onRemoved(tx, device) {
+        await scheduler.forgetDevice(tx, device);
+        await execs.forgetDevice(tx, device);
+      },
+    }),
+    hostsFeature(kernel, execs),
     schedulesFeature({ scheduler, rights }),
     schedulerFeature(scheduler, { sandboxes, agent, rights }),
     notificationsFeature(kernel),

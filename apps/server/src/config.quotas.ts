@@ -18,6 +18,12 @@ const quotas = {
   run_log_bytes: quota
     .default(512 * 2 ** 20)
     .describe("bytes that the logs of an account's scheduled runs may take; each is kept for 30 days"),
+  execs: quota
+    .default(10_000)
+    .describe('commands that hosts do by themselves which an account may have; each is kept for 30 days'),
+  exec_bytes: quota
+    .default(512 * 2 ** 20)
+    .describe("bytes that an account's commands of this kind may take, with their output and results"),
   sessions: quota.default(10_000).describe('shared sessions an account may have'),
   session_bytes: quota
     .default(512 * 2 ** 20)

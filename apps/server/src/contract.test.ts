@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { withoutStreams } from './features/mcp/index.ts';
 import { notify } from './features/notifications/index.ts';
 import { shared } from './testing.shared.ts';
-import { createAccount, http, openHost, openTest, type TestAccount, type TestGateway } from './testing.ts';
+import { clientOf, createAccount, http, openHost, openTest, type TestAccount, type TestGateway } from './testing.ts';
 
 /** Every route of the contract with its operationId; streams answer without end and are read elsewhere. */
 const routes = Object.entries(contract).flatMap(([feature, operations]) =>
@@ -181,11 +181,18 @@ describe('contract', () => {
     const pending = host.client.hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
     const frame = await host.next();
     const { schedule, run, hostId } = await scheduledRun(gateway, account);
-    /** By the path in front of the id. */
+    const away = randomUUID();
+    await clientOf(gateway, account.key, away).devices.list();
+    const waiting = await host.client.hosts.exec({
+      params: { device_id: away },
+      body: { op: 'info', if_offline: 'wait' },
+    });
+    /** By the operation, or else by the path in front of the id. */
     const foreign: Record<string, string> = {
       '/v1/keys/': account.keyId,
       '/v1/hosts/': host.deviceId,
-      '/v1/hosts/exec/': String(frame.data['req_id']),
+      '/v1/hosts/exec/': waiting.req_id,
+      'hosts.result': String(frame.data['req_id']),
       '/v1/devices/': host.deviceId,
       '/v1/schedules/': schedule.id,
       '/v1/schedule-runs/': run.id,
@@ -201,6 +208,7 @@ describe('contract', () => {
       'keys.update': { name: 'mine now' },
       'hosts.exec': { op: 'info' },
       'hosts.result': { ok: true, result: 'stolen' },
+      'hosts.startExec': { token: 'a token of somebody else' },
       'schedules.update': { name: 'mine now' },
       'schedules.approveCommand': { command_hash: '0'.repeat(64) },
       'scheduler.heartbeat': { attempt: 1 },
@@ -220,7 +228,15 @@ describe('contract', () => {
       'prompts.match': { match_ref: 'x', match_turn_id: 'x' },
       'notifications.updateWebhook': { name: 'mine now' },
     };
-    const queries: Record<string, string> = { 'scheduler.appendLog': '?attempt=1&offset=0' };
+    const queries: Record<string, string> = {
+      'scheduler.appendLog': '?attempt=1&offset=0',
+      'hosts.appendOutput': '?offset=0',
+    };
+    const devices: Record<string, string> = {
+      'hosts.result': host.deviceId,
+      'hosts.startExec': away,
+      'hosts.appendOutput': away,
+    };
     assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
       const ask = (ids: string[]) =>
@@ -228,11 +244,11 @@ describe('contract', () => {
           method: route.method,
           key: stranger.key,
           // Posing as the device helps nobody: its id means something only within its account.
-          headers: { 'x-svc-device': id === 'hosts.result' ? host.deviceId : randomUUID() },
+          headers: { 'x-svc-device': devices[id] ?? randomUUID() },
           ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
         });
       const prefix = route.path.slice(0, route.path.indexOf('{'));
-      const theirs = await ask([foreign[prefix] ?? assert.fail(`no foreign id for ${id}`)]);
+      const theirs = await ask([foreign[id] ?? foreign[prefix] ?? assert.fail(`no foreign id for ${id}`)]);
       const unknown = await ask([randomUUID()]);
       assert.deepEqual([theirs.status, theirs.body.error.code], [404, 'not_found'], id);
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'not_found'], id);

@@ -105,6 +105,14 @@ const makers: Makers = {
     scene.closing.defer(() => host.leave());
     return String((await host.next()).data['req_id']);
   },
+  async exec(scene) {
+    const host = await openHost(scene.gateway, scene.account, await scene.id('host'), { detached: 'true' });
+    scene.closing.defer(() => host.leave());
+    const body = { ...hosts.exec.example.body, detach: true };
+    const { req_id } = await scene.call('POST', `/v1/hosts/${host.deviceId}/exec`, body);
+    await host.next();
+    return req_id;
+  },
   async schedule(scene) {
     const id = await createSchedule(scene);
     const { body } = schedules.approveCommand.example;
@@ -210,6 +218,12 @@ async function answeringHost(scene: Scene): Promise<void> {
 const changePrompt = async (scene: Scene) =>
   scene.call('PATCH', `/v1/prompts/${await scene.id('prompt')}`, { not_before: '2026-11-04' });
 
+/** Starts the command of the examples, as its host. */
+async function startExec(scene: Scene): Promise<void> {
+  const { body } = hosts.startExec.example;
+  await scene.call('POST', `/v1/hosts/exec/${await scene.id('exec')}/start`, body, await scene.id('host'));
+}
+
 const preparations: Record<string, Preparation> = {
   'hosts.list': { before: answeringHost },
   'hosts.get': { before: answeringHost },
@@ -221,6 +235,16 @@ const preparations: Record<string, Preparation> = {
       scene.closing.use(ended(exec(scene, await scene.id('device'))));
     },
   },
+  'hosts.execOutput': {
+    async before(scene) {
+      await startExec(scene);
+      const path = `/v1/hosts/exec/${await scene.id('exec')}/output?offset=0`;
+      const { key } = scene.account;
+      const headers = { 'x-svc-device': await scene.id('host'), 'content-type': 'application/octet-stream' };
+      await http(scene.gateway.url, path, { method: 'POST', key, headers, raw: hosts.appendOutput.example.body });
+    },
+  },
+  'hosts.appendOutput': { before: startExec },
   'notifications.stream': { whenOpen: (scene) => scene.call('POST', '/v1/notifications/test') },
   'notifications.listWebhooks': { before: (scene) => scene.id('webhook') },
   'notifications.webhookDeliveries': {

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
+import { sealedFrames } from './features/hosts/index.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { sealedRunHeaders } from './features/scheduler/index.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
@@ -34,6 +35,7 @@ export const allSealed: readonly Sealed[] = [
   sealedWebhook,
   sealedScheduleHeaders,
   sealedRunHeaders,
+  sealedFrames,
 ];
 
 /**

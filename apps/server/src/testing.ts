@@ -241,7 +241,7 @@ export async function openHost(
   gateway: TestGateway,
   account: TestAccount,
   deviceId: string = randomUUID(),
-  query: { os?: string; hostname?: string; roots?: string } = { os: 'linux', hostname: 'test' },
+  query: { os?: string; hostname?: string; roots?: string; detached?: 'true' } = { os: 'linux', hostname: 'test' },
 ): Promise<TestHost> {
   const client = clientOf(gateway, account.key, deviceId);
   const abort = new AbortController();

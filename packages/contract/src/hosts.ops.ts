@@ -35,6 +35,7 @@ export const hostOps = {
       cwd: path.optional(),
       env: z.record(z.string().regex(/^[^=\0]+$/), z.string().regex(/^[^\0]*$/)).optional(),
       timeout_ms: z.int().positive().max(2_147_483_647).optional(),
+      stdin: z.base64().max(1_398_104).optional().describe('Standard input in base64, at most 1 MiB'),
     }),
     result: z.object({
       /** 128 + n when signal n ended the command; null on timeout. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, epochMs, text, uuid } from './fields.ts';
+import { execRoutes, takenExec } from './hosts.execs.ts';
 import { events, json, route } from './route.ts';
 
 /** A device that is present right now (document 1, Host record). */
@@ -24,8 +25,10 @@ const execEvent = z.looseObject({
   args: z.record(z.string(), z.unknown()),
   timeout_ms: z.int(),
   from_device_id: uuid.optional(),
-  /** Milliseconds since the epoch after which nobody waits for the result. */
+  /** Milliseconds since the epoch after which nobody waits for the result; of a detached command, after which it may not start. */
   deadline: epochMs,
+  /** Nobody waits: the host asks `startExec` first, and reports when it is over. May come again. Additive. */
+  detached: z.literal(true).optional(),
 });
 
 /** `text` cut to `max` UTF-16 units, never in the middle of a surrogate pair. */
@@ -38,13 +41,25 @@ const truncated = (max: number) =>
 const maxRoots = 32;
 
 /** How an operation ended on its host. */
-const opResult = z.object({ ok: z.boolean(), result: z.unknown().optional(), error: text(65_536).optional() });
+const opResult = z.object({
+  ok: z.boolean(),
+  result: z.unknown().optional(),
+  error: text(65_536).optional(),
+  unknown: z
+    .boolean()
+    .optional()
+    .describe('Of a detached command: the host cannot know how it ended, and `error` says why. Additive'),
+});
 
 /** Codes of a call that did not reach its host, or of which no result came (document 1, Hosts). */
 export const hostErrors = {
   host_offline: { status: 409, type: 'conflict_error' },
   host_disconnected: { status: 502, type: 'api_error' },
   host_timeout: { status: 504, type: 'api_error' },
+  /** Its daemon is of a version that does no command by itself. */
+  host_outdated: { status: 409, type: 'conflict_error' },
+  exec_over: { status: 409, type: 'conflict_error' },
+  exec_taken: { status: 409, type: 'conflict_error' },
 } as const satisfies Record<string, ErrorKind>;
 
 /** Hosts relay (document 1, Hosts; design: hosts). */
@@ -90,6 +105,11 @@ export const hosts = {
             .slice(0, maxRoots),
         )
         .describe('Comma-separated filesystem roots; blanks dropped; the first 32 count'),
+      detached: z
+        .enum(['true', 'false'])
+        .default('false')
+        .transform((value) => value === 'true')
+        .describe('Whether this host does commands by itself (`startExec`). Additive'),
     }),
     answers: events({
       ready: z.object({ device_id: uuid, since: epochMs }),
@@ -110,14 +130,28 @@ export const hosts = {
         op: text(120).min(1),
         args: z.record(z.string(), z.unknown()).default({}),
         timeout_ms: z.int().min(1000).max(300_000).default(30_000),
+        if_offline: z
+          .enum(['refuse', 'wait'])
+          .default('refuse')
+          .describe('Of a host that is away: 409, or 202 and it is done when the host is back. Additive'),
+        detach: z
+          .boolean()
+          .default(false)
+          .describe('Do not wait for the result: 202, and the host does it by itself. Additive'),
+        expires_in_s: z
+          .int()
+          .min(60)
+          .max(604_800)
+          .default(86_400)
+          .describe('After so many seconds what has not started never does. Additive'),
       }),
     ),
     answers: json(
       z
         .object({ req_id: uuid, ok: z.boolean(), result: z.unknown(), error: z.string().optional() })
         .meta({ id: 'HostExecResult' }),
-    ),
-    errors: ['host_offline', 'host_disconnected', 'host_timeout'],
+    ).or(202, takenExec),
+    errors: ['host_offline', 'host_outdated', 'host_disconnected', 'host_timeout', 'quota_exceeded'],
   }),
   result: route({
     method: 'POST',
@@ -152,6 +186,7 @@ export const hosts = {
     ),
     answers: json(z.object({ taken: z.array(z.boolean()) })),
   }),
+  ...execRoutes,
   // Not in the documents: how a machine that has only Node.js becomes a host.
   invite: route({
     method: 'POST',

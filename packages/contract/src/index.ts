@@ -93,6 +93,7 @@ export {
   hostOps,
   systemText,
 } from './hosts.ops.ts';
+export { execStates, hostExec } from './hosts.execs.ts';
 export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
 export { notification } from './notifications.ts';

@@ -1,4 +1,5 @@
 import type { host, hosts } from '../hosts.ts';
+import { execDocs } from './hosts.execs.ts';
 import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
@@ -35,7 +36,8 @@ export const hostsDocs = {
   stream: {
     description:
       'The first frame is `ready`; then every operation comes as `exec`, to be answered through the result route before ' +
-      '`deadline`, and `exec_cancel` says that nobody waits any more. A newer stream of the same device replaces the ' +
+      '`deadline`, and `exec_cancel` says that nobody waits any more. An `exec` with `detached` comes again with each new ' +
+      'stream until it is over: the host asks `startExec` before it starts. A newer stream of the same device replaces the ' +
       'older one. 403 `forbidden` means that the device already serves with another key.',
     example: {
       headers: { 'x-svc-device': samples.host },
@@ -57,7 +59,12 @@ export const hostsDocs = {
     description:
       'An operation is sent at most once and never queued: a host that is away answers 409 `host_offline` at once. After ' +
       '`timeout_ms` the answer is 504 `host_timeout`; 502 `host_disconnected` means that the host went away and that the ' +
-      'operation may have run. `ok` and `error` are what the host says: a command that fails is no failure of the call.',
+      'operation may have run. `ok` and `error` are what the host says: a command that fails is no failure of the call.\n\n' +
+      'With `if_offline: "wait"` and a host that is away, or with `detach`, the answer is 202 with a `req_id` and a `state`: ' +
+      'the host does the command by itself, at most once, in the order in which commands were given, and at most 16 of them ' +
+      'at once. Its record tells what became of it. It runs with the rights of the key that asked: when that key ends, or ' +
+      'its account is suspended, what waits is cancelled and what runs is ended. Such a command may have 2 MiB. 409 ' +
+      '`host_outdated` means that the daemon of the host has to be updated first.',
     example: {
       params: { device_id: samples.host },
       body: { op: 'shell', args: { command: 'uptime' }, timeout_ms: 30000 },
@@ -92,6 +99,7 @@ export const hostsDocs = {
       response: { taken: [true] },
     },
   },
+  ...execDocs,
   invite: {
     description:
       '`svc host invite` prints the line to run on the new machine, which needs Node.js 20: it fetches the program from ' +

@@ -16,6 +16,8 @@ export const samples = {
   call: 'a550cf17-9249-4991-a98c-ede5b9ae7f3d',
   /** A place in the account's changes. */
   cursor: 'EXAMPLEEXAMPLEEXAMPLEEXAMPLE0000',
+  /** A command that was sent to the host, which does it by itself. */
+  exec: 'c6f1f5a3-0d0b-4c55-8d7e-3f0c1d2a9b64',
   /** A code with which a machine becomes a host. */
   invite: 'EXAMPLEEXAMPLEEXAMPLE000',
   /** A shell schedule whose command the host has approved. */

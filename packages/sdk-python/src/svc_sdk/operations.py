@@ -91,9 +91,9 @@ class Hosts(Feature):
         """One host that is present now."""
         return self._transport.json("GET", f"/v1/hosts/{quote(device_id, safe='')}", options=options)
 
-    def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, detached: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """Be present as a host and receive operations. Yields until the stream is closed."""
-        return self._transport.events("GET", "/v1/hosts/stream", query={"os": os, "hostname": hostname, "roots": roots}, options=options)
+        return self._transport.events("GET", "/v1/hosts/stream", query={"os": os, "hostname": hostname, "roots": roots, "detached": detached}, options=options)
 
     def exec(self, device_id: str, body: types.HostsExecBody, *, options: Optional[CallOptions] = None) -> types.HostExecResult:
         """Run an operation on a host and wait for its result."""
@@ -106,6 +106,38 @@ class Hosts(Feature):
     def results(self, body: types.HostsResultsBody, *, options: Optional[CallOptions] = None) -> types.HostsResultsAnswer:
         """Report the results of several operations at once; only the device they were sent to may."""
         return self._transport.json("POST", "/v1/hosts/results", body=body, options=options)
+
+    def list_execs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, device_id: Optional[str] = None, state: Optional[Literal["waiting", "sent", "running", "done", "expired", "cancelled", "unknown"]] = None, options: Optional[CallOptions] = None) -> types.HostsListExecsAnswer:
+        """Commands that hosts do by themselves, newest first, for 30 days (additive)."""
+        return self._transport.json("GET", "/v1/hosts/exec", query={"limit": limit, "cursor": cursor, "device_id": device_id, "state": state}, options=options)
+
+    def list_execs_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, device_id: Optional[str] = None, state: Optional[Literal["waiting", "sent", "running", "done", "expired", "cancelled", "unknown"]] = None, options: Optional[CallOptions] = None) -> Iterator[types.HostExec]:
+        """Commands that hosts do by themselves, newest first, for 30 days (additive). Every item, page after page."""
+        return self._transport.pages("GET", "/v1/hosts/exec", query={"limit": limit, "cursor": cursor, "device_id": device_id, "state": state}, items="execs", options=options)
+
+    def get_exec(self, req_id: str, *, options: Optional[CallOptions] = None) -> types.HostExec:
+        """One command that a host does by itself (additive)."""
+        return self._transport.json("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}", options=options)
+
+    def cancel_exec(self, req_id: str, *, options: Optional[CallOptions] = None) -> types.HostExec:
+        """Keep a command from starting, or have its host end it (additive)."""
+        return self._transport.json("DELETE", f"/v1/hosts/exec/{quote(req_id, safe='')}", options=options)
+
+    def exec_output(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over (additive)."""
+        return self._transport.text("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
+
+    def exec_output_events(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over (additive). As it comes, until it ends."""
+        return self._transport.events("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
+
+    def append_output(self, req_id: str, body: Union[bytes, str], *, offset: str, options: Optional[CallOptions] = None) -> types.HostsAppendOutputAnswer:
+        """Add to what a command wrote; 10 MiB are kept, for 30 days (additive)."""
+        return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"offset": offset}, data=body, options=options)
+
+    def start_exec(self, req_id: str, body: types.HostsStartExecBody, *, options: Optional[CallOptions] = None) -> types.HostsStartExecAnswer:
+        """Ask whether a command may start, as the host that it was sent to; once (additive)."""
+        return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/start", body=body, options=options)
 
     def invite(self, body: Optional[types.HostsInviteBody] = None, *, options: Optional[CallOptions] = None) -> types.HostsInviteAnswer:
         """Make a code with which one machine gets a key to be a host, within ten minutes."""

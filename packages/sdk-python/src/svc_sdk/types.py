@@ -90,7 +90,11 @@ Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequ
 
 Host = TypedDict("Host", {"device_id": "str", "name": "str", "platform": "str", "os": "str", "hostname": "str", "roots": "List[str]", "since": "int", "last_seen": "int"})
 
+HostExec = TypedDict("HostExec", {"req_id": "str", "device_id": "str", "op": "str", "state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]", "ok": "NotRequired[bool]", "result": "NotRequired[Any]", "error": "NotRequired[str]", "exit_code": "NotRequired[int]", "output_bytes": "int", "truncated": "NotRequired[bool]", "created_at": "str", "started_at": "NotRequired[str]", "cancel_asked_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "expires_at": "str"})
+
 HostExecResult = TypedDict("HostExecResult", {"req_id": "str", "ok": "bool", "result": "Any", "error": "NotRequired[str]"})
+
+HostExecTaken = TypedDict("HostExecTaken", {"req_id": "str", "state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]"})
 
 Key = TypedDict("Key", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]"})
 
@@ -288,17 +292,25 @@ DevicesRemoveAnswer = TypedDict("DevicesRemoveAnswer", {"deleted": "Literal[True
 
 HostsListAnswer = TypedDict("HostsListAnswer", {"hosts": "List[Host]"})
 
-HostsExecBody = TypedDict("HostsExecBody", {"op": "str", "args": "NotRequired[Union[Dict[str, Any], None]]", "timeout_ms": "NotRequired[Union[int, None]]"})
+HostsExecBody = TypedDict("HostsExecBody", {"op": "str", "args": "NotRequired[Union[Dict[str, Any], None]]", "timeout_ms": "NotRequired[Union[int, None]]", "if_offline": "NotRequired[Union[Literal[\"refuse\", \"wait\"], None]]", "detach": "NotRequired[Union[bool, None]]", "expires_in_s": "NotRequired[Union[int, None]]"})
 
-HostsResultBody = TypedDict("HostsResultBody", {"ok": "bool", "result": "NotRequired[Any]", "error": "NotRequired[Union[str, None]]"})
+HostsResultBody = TypedDict("HostsResultBody", {"ok": "bool", "result": "NotRequired[Any]", "error": "NotRequired[Union[str, None]]", "unknown": "NotRequired[Union[bool, None]]"})
 
 HostsResultAnswer = TypedDict("HostsResultAnswer", {"ok": "Literal[True]"})
 
 HostsResultsBody = TypedDict("HostsResultsBody", {"results": "List[HostsResultsBodyResultsItem]"})
 
-HostsResultsBodyResultsItem = TypedDict("HostsResultsBodyResultsItem", {"ok": "bool", "result": "NotRequired[Any]", "error": "NotRequired[Union[str, None]]", "req_id": "str"})
+HostsResultsBodyResultsItem = TypedDict("HostsResultsBodyResultsItem", {"ok": "bool", "result": "NotRequired[Any]", "error": "NotRequired[Union[str, None]]", "unknown": "NotRequired[Union[bool, None]]", "req_id": "str"})
 
 HostsResultsAnswer = TypedDict("HostsResultsAnswer", {"taken": "List[bool]"})
+
+HostsListExecsAnswer = TypedDict("HostsListExecsAnswer", {"execs": "List[HostExec]", "next_cursor": "NotRequired[str]"})
+
+HostsAppendOutputAnswer = TypedDict("HostsAppendOutputAnswer", {"bytes": "int", "full": "bool"})
+
+HostsStartExecBody = TypedDict("HostsStartExecBody", {"token": "str"})
+
+HostsStartExecAnswer = TypedDict("HostsStartExecAnswer", {"state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]"})
 
 HostsInviteBody = TypedDict("HostsInviteBody", {"name": "NotRequired[Union[str, None]]", "device_id": "NotRequired[Union[str, None]]"})
 

@@ -1,16 +1,34 @@
 import { hash } from 'node:crypto';
 import { contract } from '@svc/contract';
-import type { Act } from '../../kernel/records/audit.ts';
+import { type Act, writeAct } from '../../kernel/records/audit.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
-import { operation, type Operation } from '../../kernel/feature.ts';
+import { Answer, operation, type Operation } from '../../kernel/feature.ts';
 import { findDevices } from '../devices/index.ts';
+import type { Execs } from './execs/execs.ts';
+import type { ExecState } from './execs/execs.states.ts';
+import type { Presence } from './hosts.presence.ts';
 import type { Call, CallOutcome, Relay } from './hosts.relay.ts';
 
-/** Runs an operation on a host and waits for its result; never queued, at most once (design: hosts). */
-export const exec = (relay: Relay): Operation =>
+/**
+ * Runs an operation on a host and waits for its result; never queued, at most once (design: hosts). Or gives it to a host that
+ * does it by itself, now or when it is back (design: feed).
+ */
+export const exec = (relay: Relay, presence: Presence, execs: Execs): Operation =>
   operation(contract.hosts.exec, async (context, { params, body }) => {
-    const { op, args, timeout_ms: timeoutMs, ...extra } = body;
+    const { if_offline: ifOffline, detach, expires_in_s: expiresInS, ...own } = body;
+    const { op, args, timeout_ms: timeoutMs, ...extra } = own;
+    const give = () => giveTo(execs, context, { deviceId: params.device_id, body: own, expiresInS });
+    if (detach || ifOffline === 'wait') {
+      const host = await presence.find(context.actor.accountId, params.device_id);
+      if (host && detach && !host.detached) throw isOutdated();
+      if (host ? detach : ifOffline === 'wait') return give();
+      // One that came back at this moment must not be asked twice.
+      if (!host) {
+        await checkDevice(context, params.device_id);
+        throw failures.offline('', timeoutMs);
+      }
+    }
     const call = await relay.call({
       accountId: context.actor.accountId,
       deviceId: params.device_id,
@@ -33,12 +51,47 @@ export const exec = (relay: Relay): Operation =>
       const { ok, result = null, error } = outcome.result;
       return { req_id: reqId, ok, result, ...(error !== undefined && { error }) };
     }
-    if (outcome.kind === 'offline') {
-      const known = await findDevices(context.db, context.actor.accountId, [params.device_id]);
-      if (known.length === 0) throw notFound('device');
-    }
+    // It left at this moment.
+    if (outcome.kind === 'offline' && ifOffline === 'wait') return give();
+    if (outcome.kind === 'offline') await checkDevice(context, params.device_id);
     throw failures[outcome.kind](reqId, timeoutMs);
   });
+
+/** Gives a command to a host that does it by itself. Throws 404 for a device that the account does not have. */
+async function giveTo(
+  execs: Execs,
+  context: Context,
+  given: { deviceId: string; body: { op: string }; expiresInS: number },
+): Promise<Answer<{ req_id: string; state: ExecState }>> {
+  const { actor, by, deviceId: fromDeviceId } = context;
+  const { deviceId, body, expiresInS } = given;
+  const { op } = body;
+  await checkDevice(context, deviceId);
+  const frame = { ...body, from_device_id: fromDeviceId };
+  const { id, state } = await execs.give(
+    { actor, deviceId, fromDeviceId, op, frame, expiresInS },
+    (tx, { id: reqId }) =>
+      writeAct(tx, {
+        accountId: actor.accountId,
+        by,
+        action: 'hosts.exec',
+        subject: deviceId,
+        details: { op, outcome: 'given', req_id: reqId },
+      }),
+  );
+  return new Answer({ req_id: id, state }, { status: 202 });
+}
+
+async function checkDevice({ db, actor }: Context, deviceId: string): Promise<void> {
+  const known = await findDevices(db, actor.accountId, [deviceId]);
+  if (known.length === 0) throw notFound('device');
+}
+
+const isOutdated = (): ApiError =>
+  new ApiError(
+    'host_outdated',
+    'the daemon of that host is of a version that does no command by itself; update it, or leave out detach',
+  );
 
 /** Its line in the audit log: never what is in the frame, which may be a command or a file. */
 const actOf = ({ actor, by }: Context, deviceId: string, op: string, { outcome }: Call): Act => ({

@@ -3,7 +3,7 @@ import { messageKind } from '../../kernel/peers/gateways.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
-import { dropPresence, renewPresence, takePresence } from './hosts.sql.ts';
+import { dropPresence, findPresent, renewPresence, takePresence } from './hosts.sql.ts';
 
 /** A host as its stream's request describes it. */
 interface HostDescription {
@@ -14,6 +14,8 @@ interface HostDescription {
   os: string;
   hostname: string;
   roots: string[];
+  /** Its daemon does commands by itself. */
+  detached: boolean;
 }
 
 /** A host's stream that this gateway holds. */
@@ -22,6 +24,7 @@ export interface HostStream {
   readonly deviceId: string;
   readonly keyId: string;
   readonly epoch: number;
+  readonly detached: boolean;
   readonly stream: EventStream;
   /** Calls written to it and not finished: `req_id` to the gateway that waits, and until when. */
   readonly inFlight: Map<string, { originId: string; until: number; takeBack: () => boolean }>;
@@ -36,6 +39,7 @@ export class Presence {
   readonly #kernel: Kernel;
   readonly #hosts = new Map<string, HostStream>();
   readonly #watches = new WeakMap<HostStream, PeerWatch>();
+  readonly #openHandlers: ((host: HostStream) => void)[] = [];
   readonly #lostHandlers: ((host: HostStream) => void)[] = [];
   readonly #ending = new Set<Promise<void>>();
   #renewing: Loop | undefined;
@@ -57,10 +61,11 @@ export class Presence {
   /** Takes the device's presence, opens its stream, sends `ready`. An older stream of the device is ended. */
   async open(host: HostDescription, start: () => EventStream): Promise<HostStream> {
     const { sql, gateways } = this.#kernel;
-    const { accountId, deviceId, keyId } = host;
+    const { accountId, deviceId, keyId, detached } = host;
     const { epoch, since, previousGatewayId } = await takePresence(sql, { ...host, gatewayId: gateways.id });
     const id = idOf(accountId, deviceId);
-    const opened: HostStream = { accountId, deviceId, keyId, epoch, stream: start(), inFlight: new Map() };
+    const stream = start();
+    const opened: HostStream = { accountId, deviceId, keyId, epoch, detached, stream, inFlight: new Map() };
     this.#watches.set(opened, new PeerWatch());
     const older = this.#hosts.get(id);
     // Two streams of one device at once: the database's order decides, not ours.
@@ -71,6 +76,7 @@ export class Presence {
     }
     opened.stream.onClose(() => this.#lost(opened));
     opened.stream.send('ready', { device_id: deviceId, since: Date.parse(since) });
+    for (const handler of this.#openHandlers) handler(opened);
     if (previousGatewayId !== null && previousGatewayId !== gateways.id) {
       await gateways.send(sql, previousGatewayId, replaced, { id, epoch });
     }
@@ -80,6 +86,27 @@ export class Presence {
   /** The device's stream, if this gateway holds it. */
   local(accountId: string, deviceId: string): HostStream | undefined {
     return this.#hosts.get(idOf(accountId, deviceId));
+  }
+
+  /** The device as it is present on any gateway; undefined when it is away. */
+  async find(accountId: string, deviceId: string): Promise<{ detached: boolean } | undefined> {
+    const local = this.local(accountId, deviceId);
+    if (local) return local;
+    const { sql, gateways } = this.#kernel;
+    const row = await findPresent(sql, accountId, deviceId);
+    // A row may outlive its stream: our own by a moment, that of a gateway that was killed by its lease.
+    if (!row || row.gateway_id === gateways.id) return undefined;
+    return (await gateways.isLive(sql, row.gateway_id)) ? row : undefined;
+  }
+
+  /** The streams that this gateway holds. */
+  all(): Iterable<HostStream> {
+    return this.#hosts.values();
+  }
+
+  /** Calls `handler` with every stream that opens, after its `ready`. */
+  onOpen(handler: (host: HostStream) => void): void {
+    this.#openHandlers.push(handler);
   }
 
   /** Calls `handler` with every stream that has ended. */

@@ -9,6 +9,8 @@ export interface PresenceRow {
   roots: string[];
   since: string;
   last_seen: string;
+  /** Its daemon does commands by itself. */
+  detached: boolean;
 }
 
 /** Presence outlives the last heartbeat by this (document 1, Limits). */
@@ -17,18 +19,26 @@ const presenceSeconds = 45;
 /** Takes the device's presence over with a new epoch, and names the gateway that had it. */
 export async function takePresence(
   db: Db,
-  host: { accountId: string; deviceId: string; gatewayId: string; os: string; hostname: string; roots: string[] },
+  host: {
+    accountId: string;
+    deviceId: string;
+    gatewayId: string;
+    os: string;
+    hostname: string;
+    roots: string[];
+    detached: boolean;
+  },
 ): Promise<{ epoch: number; since: string; previousGatewayId: string | null }> {
   const [row] = await db<{ epoch: number; since: string; previous: string | null }[]>`
     with previous as (
       select gateway_id from hosts.presence where account_id = ${host.accountId} and device_id = ${host.deviceId}
     )
-    insert into hosts.presence (account_id, device_id, gateway_id, os, hostname, roots, expires_at)
+    insert into hosts.presence (account_id, device_id, gateway_id, os, hostname, roots, detached, expires_at)
     values (${host.accountId}, ${host.deviceId}, ${host.gatewayId}, ${host.os}, ${host.hostname}, ${host.roots},
-      now() + make_interval(secs => ${presenceSeconds}))
+      ${host.detached}, now() + make_interval(secs => ${presenceSeconds}))
     on conflict (account_id, device_id) do update set
       epoch = nextval('hosts.presence_epoch'), gateway_id = excluded.gateway_id, os = excluded.os,
-      hostname = excluded.hostname, roots = excluded.roots, since = now(), last_seen = now(),
+      hostname = excluded.hostname, roots = excluded.roots, detached = excluded.detached, since = now(), last_seen = now(),
       expires_at = excluded.expires_at
     returning epoch, since, (select gateway_id from previous) as previous`;
   if (!row) throw new Error('presence was not stored');
@@ -50,7 +60,7 @@ export async function dropPresence(db: Db, accountId: string, deviceId: string, 
     delete from hosts.presence where account_id = ${accountId} and device_id = ${deviceId} and epoch = ${epoch}`;
 }
 
-const columns = (db: Db) => db`device_id, gateway_id, os, hostname, roots, since, last_seen`;
+const columns = (db: Db) => db`device_id, gateway_id, os, hostname, roots, since, last_seen, detached`;
 
 /** A host of an account, if it is present now. */
 export async function findPresent(db: Db, accountId: string, deviceId: string): Promise<PresenceRow | undefined> {

@@ -1,11 +1,17 @@
 import type { Manifest } from '../../kernel/feature.ts';
+import { execs } from './execs/execs.moves.ts';
+import { execBytesQuota, execsQuota } from './execs/execs.sql.ts';
 
+export { Execs } from './execs/execs.ts';
+export { sealedFrames } from './execs/execs.sql.ts';
 export { hostProgram } from './hosts.program.ts';
 
 /** The feature without a running platform. */
 export const hostsManifest: Manifest = {
   name: 'hosts',
   data: {
-    tables: ['hosts.presence', 'hosts.calls', 'hosts.invites'],
+    tables: ['hosts.presence', 'hosts.calls', 'hosts.invites', 'hosts.execs'],
   },
+  machines: [execs],
+  quotas: [execsQuota, execBytesQuota],
 };
