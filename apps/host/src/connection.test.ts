@@ -20,6 +20,7 @@ function connect(t: TestContext, gateway: FakeGateway, timing = quick) {
     onConnected: () => {
       connected += 1;
     },
+    onSuspended: () => {},
     onEvent: (event) => events.push(event),
     log: (text) => logged.push(text),
     signal: stop.signal,

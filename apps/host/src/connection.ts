@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, SvcError } from '@svc/sdk';
+import { type Client, isSvcError, SvcError } from '@svc/sdk';
 import { createBackoff } from './backoff.ts';
 import { CommandError } from './failure.ts';
 import { lacksScope } from './refusals.ts';
@@ -32,6 +32,8 @@ interface ConnectionOptions {
   presence: () => Promise<Presence>;
   onConnected: (presence: Presence) => void;
   onEvent: (event: string, data: unknown) => void;
+  /** The gateway refuses this machine because nothing of its account may run. */
+  onSuspended: () => void;
   log: (text: string) => void;
   signal: AbortSignal;
   timing: ConnectionTiming;
@@ -52,6 +54,7 @@ export async function stayConnected(options: ConnectionOptions): Promise<void> {
   while (!signal.aborted) {
     const { lastedMs, failure } = await connectOnce(options);
     if (signal.aborted) return;
+    if (isSuspension(failure)) options.onSuspended();
     if (unanswered && failure instanceof SvcError && failure.status === 401) {
       throw new CommandError(`the gateway refuses the API key: ${describeFailure(failure)}`);
     }
@@ -82,7 +85,7 @@ async function connectOnce(options: ConnectionOptions): Promise<Attempt> {
   try {
     const presence = await options.presence();
     const frames = options.client.hosts.stream(
-      { query: { ...presence, roots: presence.roots.join(',') } },
+      { query: { ...presence, roots: presence.roots.join(','), detached: 'true' } },
       { signal: AbortSignal.any([options.signal, attempt.signal]), onActivity: () => void silence.refresh() },
     );
     for await (const { event, data } of frames) {
@@ -111,6 +114,10 @@ function reasonOf(failure: unknown): string {
     return `the gateway refuses this key for now: ${describeFailure(failure)}`;
   }
   return describeFailure(failure);
+}
+
+function isSuspension(failure: unknown): boolean {
+  return isSvcError(failure, 'account_suspended') || isSvcError(failure, 'subscription_inactive');
 }
 
 /** False when the gateway was not there or not itself. */

@@ -7,7 +7,8 @@ import { type Approver, createApprover } from './approval.ts';
 import { beginPolicy } from './first-policy.ts';
 import type { Config } from './config.ts';
 import { type ConnectionTiming, stayConnected } from './connection.ts';
-import { createExecutor, type Executor, type ExecFrame } from './executor.ts';
+import { createExecutor, type ExecFrame, type OperationOptions } from './executor.ts';
+import { startExecs } from './execs/index.ts';
 import type { ProcessGroups } from './groups.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
@@ -74,19 +75,19 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await emptyScratch(config.stateDir);
   const end = new AbortController();
   const hidden = await realPaths([config.stateDir, policyPath, config.keyFile]);
-  const executor = createDaemonExecutor(options, { client, policy, hidden, nameOf, approver, signal: end.signal });
+  const operations = operationsOf(options, { client, policy, hidden, nameOf, approver });
+  const reporter = createReporter({ client, log: output.log, retryMs: reportRetryMs, signal: end.signal });
+  const execs = await startExecs({ ...operations, client, stateDir: config.stateDir });
+  const executor = createExecutor({ ...operations, reporter, detached: execs });
   announce(output, options.json, initial, policyPath);
-  if (initial.decisions.shell === 'ask' && !approver.available()) {
-    const why = 'the policy asks about shell, but there is no terminal to ask on: every shell operation is refused';
-    output.log(`${why}; start the daemon in a terminal, or set ops.shell to "allow" in ${policyPath}`);
-  }
+  if (initial.decisions.shell === 'ask' && !approver.available()) sayUnasked(output, policyPath);
   const { groups, timing } = options;
   const own = { client, config, deviceId: device.id, policy, groups, hidden, killAfterMs, timing, log: output.log };
   const runs = await startRuns({ ...own, words: wordsOf(options) });
   const sessions = await startSessions({ ...own, machine: runs.machine, approver, stateDir: config.stateDir });
   // The stream stays open while operations end: were it closed first, their callers would learn nothing.
   const stopped = onceAborted(options.signal)
-    .then(() => Promise.all([executor.stop(), runs.stop(), sessions.stop()]))
+    .then(() => Promise.all([executor.stop(), runs.stop(), sessions.stop(), execs.stop()]))
     .then(() => end.abort());
   const stay = stayConnected({
     client,
@@ -96,16 +97,22 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
       if (event === 'exec') executor.exec(data);
       else if (event === 'exec_cancel') executor.cancel(data);
     },
+    onSuspended: () => execs.refuse(),
     log: output.log,
     signal: end.signal,
     timing: options.timing,
   });
   // A refused key ends the daemon, and with it what was claimed in the meantime.
   await stay.catch(async (error) => {
-    await Promise.all([runs.stop(), sessions.stop()]);
+    await Promise.all([runs.stop(), sessions.stop(), execs.stop()]);
     throw error;
   });
   await stopped;
+}
+
+function sayUnasked(output: Output, policyPath: string): void {
+  const why = 'the policy asks about shell, but there is no terminal to ask on: every shell operation is refused';
+  output.log(`${why}; start the daemon in a terminal, or set ops.shell to "allow" in ${policyPath}`);
 }
 
 /** Removes files that a killed daemon left behind. */
@@ -126,20 +133,21 @@ function wordsOf({ policyPath, roots }: DaemonOptions): string[] {
   return roots === undefined ? policy : [...policy, '--roots', roots.join(',')];
 }
 
-interface ExecutorParts {
+interface OperationParts {
   client: Client;
   policy: PolicySource;
   hidden: readonly string[];
   nameOf: (policy: Policy) => string;
   approver: Approver;
-  signal: AbortSignal;
 }
 
-function createDaemonExecutor({ config, output, groups }: DaemonOptions, parts: ExecutorParts): Executor {
-  const { client, policy, hidden, nameOf, approver, signal } = parts;
-  return createExecutor({
+/** What operations run with on this host, whether their callers wait for them or not. */
+function operationsOf(
+  { config, output, groups }: DaemonOptions,
+  { client, policy, hidden, nameOf, approver }: OperationParts,
+): OperationOptions {
+  return {
     policy,
-    reporter: createReporter({ client, log: output.log, retryMs: reportRetryMs, signal }),
     groups,
     environment: config.childEnvironment,
     scratch: join(config.stateDir, scratchName),
@@ -151,7 +159,7 @@ function createDaemonExecutor({ config, output, groups }: DaemonOptions, parts: 
     },
     log: output.log,
     killAfterMs,
-  });
+  };
 }
 
 async function rememberName(stateDir: string, name: string): Promise<Device> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { contract, type RouteEvent } from '@svc/contract';
+import { contract, type HostOp, type RouteEvent } from '@svc/contract';
 import type { TerminalAnswer } from './approval.ts';
 import { OpError, toOpError } from './failure.ts';
 import type { ProcessGroups } from './groups.ts';
@@ -11,10 +11,8 @@ import type { OpOutcome, Reporter } from './report.ts';
 /** An `exec` frame of the hosts stream. */
 export type ExecFrame = Extract<RouteEvent<typeof contract.hosts.stream>, { event: 'exec' }>['data'];
 
-/** Options of the executor. */
-interface ExecutorOptions {
-  policy: PolicySource;
-  reporter: Reporter;
+/** What operations run with. */
+interface OpOptions {
   groups: ProcessGroups;
   environment: Readonly<Record<string, string>>;
   /** Directory for what operations need while they run; among `hidden`. */
@@ -23,14 +21,26 @@ interface ExecutorOptions {
   hidden: readonly string[];
   /** Name of this host under `policy`. */
   nameOf: (policy: Policy) => string;
-  /** Asks the person at the terminal whether `frame` may run. */
-  approve: (frame: ExecFrame, args: Record<string, unknown>, signal: AbortSignal) => Promise<TerminalAnswer>;
-  log: (text: string) => void;
   killAfterMs: number;
 }
 
+/** What decides whether an operation runs, and runs it. */
+export interface OperationOptions extends OpOptions {
+  policy: PolicySource;
+  /** Asks the person at the terminal whether `frame` may run. */
+  approve: (frame: ExecFrame, args: Record<string, unknown>, signal: AbortSignal) => Promise<TerminalAnswer>;
+  log: (text: string) => void;
+}
+
+/** Options of the executor. */
+interface ExecutorOptions extends OperationOptions {
+  reporter: Reporter;
+  /** Does what nobody waits for. */
+  detached: { take(frame: ExecFrame): void; cancel(id: string): void };
+}
+
 /** Runs the operations that frames ask for and reports what became of them. */
-export interface Executor {
+interface Executor {
   /** Starts an operation; returns at once. A frame that is not as the contract says is logged and dropped. */
   exec(data: unknown): void;
   /** Ends an operation nobody waits for any longer; nothing is reported. */
@@ -71,6 +81,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const parsed = contract.hosts.stream.answers.schemas.exec.safeParse(data);
       if (!parsed.success) return options.log('dropped a frame that is not as the contract says');
       const frame = parsed.data;
+      if (frame.detached) return options.detached.take(frame);
       // Counted from here: the clocks of two machines need not agree, so the frame's `deadline` tells nothing.
       const deadline = performance.now() + frame.timeout_ms;
       if (running.has(frame.req_id)) return;
@@ -83,7 +94,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     },
     cancel(data) {
       const parsed = contract.hosts.stream.answers.schemas.exec_cancel.safeParse(data);
-      if (parsed.success) running.get(parsed.data.req_id)?.abort('cancelled');
+      if (!parsed.success) return;
+      const { req_id: id } = parsed.data;
+      running.get(id)?.abort('cancelled');
+      options.detached.cancel(id);
     },
     async stop() {
       stopping = true;
@@ -94,45 +108,70 @@ export function createExecutor(options: ExecutorOptions): Executor {
 }
 
 async function attempt(frame: ExecFrame, options: ExecutorOptions, signal: AbortSignal): Promise<OpOutcome> {
+  // Before the gateway stops waiting: its caller hears that nobody answered, not that the host is silent.
+  const patienceMs = frame.timeout_ms - Math.min(1000, Math.ceil(frame.timeout_ms / 5));
   try {
-    if (!isServed(frame.op)) throw new OpError('unknown_op');
-    const policy = await options.policy.current();
-    const args = argumentsOf(frame);
-    const decision = policy.decisions[frame.op];
-    if (decision === 'refuse') throw new OpError('refused_by_policy');
-    if (decision === 'ask') await requireApproval(frame, args, options, signal);
-    if (signal.aborted) throw new OpError(String(signal.reason));
-    const context: OpContext = {
-      signal,
-      places: { roots: policy.roots, hidden: options.hidden },
-      policy,
-      groups: options.groups,
-      scratch: options.scratch,
-      environment: options.environment,
-      killAfterMs: options.killAfterMs,
-      name: options.nameOf(policy),
-    };
-    return { ok: true, result: await ops[frame.op](args, context) };
+    return { ok: true, result: await perform(await admit(frame, options, { signal, patienceMs }), options, signal) };
   } catch (error) {
-    // When the end was ordered, that is the reason, whatever failed because of it.
-    if (signal.aborted) return { ok: false, error: error instanceof OpError ? error.message : String(signal.reason) };
-    const failure = toOpError(error);
-    if (failure.message === 'internal_error') options.log(`${frame.op} failed: ${String(failure.cause)}`);
-    return { ok: false, error: failure.message };
+    return failureOf(error, frame, options, signal);
   }
 }
 
-async function requireApproval(
+/** An operation that may run now. */
+export interface Admitted {
+  op: HostOp;
+  args: Record<string, unknown>;
+  policy: Policy;
+}
+
+/** The operation of a frame, once the policy, or the person that it asks, lets it run; throws `OpError` when it may not. */
+export async function admit(
   frame: ExecFrame,
-  args: Record<string, unknown>,
-  options: ExecutorOptions,
+  options: Pick<OperationOptions, 'policy' | 'approve'>,
+  { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
+): Promise<Admitted> {
+  const { op } = frame;
+  if (!isServed(op)) throw new OpError('unknown_op');
+  const policy = await options.policy.current();
+  const args = argumentsOf(frame);
+  const decision = policy.decisions[op];
+  if (decision === 'refuse') throw new OpError('refused_by_policy');
+  if (decision === 'ask') {
+    const answer = await options.approve(frame, args, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]));
+    if (answer === 'no') throw new OpError('refused_by_user');
+    if (answer === 'unavailable') throw new OpError(needsApproval);
+  }
+  if (signal.aborted) throw new OpError(String(signal.reason));
+  return { op, args, policy };
+}
+
+/** The result of an operation that may run; throws `OpError`. */
+export function perform({ op, args, policy }: Admitted, options: OpOptions, signal: AbortSignal): Promise<unknown> {
+  const context: OpContext = {
+    signal,
+    places: { roots: policy.roots, hidden: options.hidden },
+    policy,
+    groups: options.groups,
+    scratch: options.scratch,
+    environment: options.environment,
+    killAfterMs: options.killAfterMs,
+    name: options.nameOf(policy),
+  };
+  return ops[op](args, context);
+}
+
+/** How an operation ended that threw. */
+export function failureOf(
+  error: unknown,
+  { op }: ExecFrame,
+  { log }: Pick<OperationOptions, 'log'>,
   signal: AbortSignal,
-): Promise<void> {
-  // Before the gateway stops waiting: its caller hears that nobody answered, not that the host is silent.
-  const patience = AbortSignal.timeout(frame.timeout_ms - Math.min(1000, Math.ceil(frame.timeout_ms / 5)));
-  const answer = await options.approve(frame, args, AbortSignal.any([signal, patience]));
-  if (answer === 'no') throw new OpError('refused_by_user');
-  if (answer === 'unavailable') throw new OpError(needsApproval);
+): OpOutcome {
+  // When the end was ordered, that is the reason, whatever failed because of it.
+  if (signal.aborted) return { ok: false, error: error instanceof OpError ? error.message : String(signal.reason) };
+  const failure = toOpError(error);
+  if (failure.message === 'internal_error') log(`${op} failed: ${String(failure.cause)}`);
+  return { ok: false, error: failure.message };
 }
 
 /** Arguments in `args`, and those that a caller put beside it: further fields of its body travel as they are. */

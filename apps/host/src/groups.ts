@@ -30,6 +30,8 @@ interface GroupCommand {
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
+  /** For standard input; empty when undefined. */
+  input?: Buffer | undefined;
   /** Ends the whole group when it aborts: SIGTERM, then SIGKILL after `killAfterMs`. */
   signal: AbortSignal;
   /** Bytes kept of each of the two streams; the rest is read and dropped. */
@@ -63,17 +65,21 @@ const drainMs = 250;
 const goneMs = 1000;
 const pollMs = 20;
 
-/** Runs a command with empty standard input; rejects with the system's error when it cannot be started. */
+/** Runs a command; rejects with the system's error when it cannot be started. */
 export async function runGroup(command: GroupCommand): Promise<GroupResult> {
   if (command.signal.aborted) throw new OpError('timeout');
   const child = spawn(command.file, command.args, {
     cwd: command.cwd,
     env: command.env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  const stdout = keep(child.stdout, command.keepBytes);
-  const stderr = keep(child.stderr, command.keepBytes);
+  // Typed as if there were none when the input is chosen late.
+  const [output, errors] = [child.stdout as Readable, child.stderr as Readable];
+  const stdout = keep(output, command.keepBytes);
+  const stderr = keep(errors, command.keepBytes);
+  // A command may end without reading it.
+  child.stdin?.on('error', () => {}).end(command.input);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const group = child.pid;
   if (group === undefined) {
@@ -87,8 +93,8 @@ export async function runGroup(command: GroupCommand): Promise<GroupResult> {
     await Promise.race([closed, drained()]);
     return { code: child.exitCode, signal: child.signalCode, stdout: stdout(), stderr: stderr(), ended };
   } finally {
-    child.stdout.destroy();
-    child.stderr.destroy();
+    output.destroy();
+    errors.destroy();
     command.groups.delete(group);
   }
 }
@@ -115,7 +121,7 @@ export async function exitOrEnd(
 }
 
 /** SIGTERM, then SIGKILL for what is left of the group after `killAfterMs`. */
-async function endGroup(group: number, killAfterMs: number): Promise<void> {
+export async function endGroup(group: number, killAfterMs: number): Promise<void> {
   const deadline = performance.now() + killAfterMs;
   let alive = signalGroup(group, 'SIGTERM');
   // Polled, so that a number that became free is not signalled later, when it may be someone else's.

@@ -21,7 +21,7 @@ export interface RecordEntry<R> {
 }
 
 /** A journal: files of one directory, a record each, on disk before anything is started. */
-interface Records<R> {
+export interface Records<R> {
   /** Writes a record down; undefined when it is there already, or was, and must not be started. */
   begin(record: R): Promise<RecordEntry<R> | undefined>;
   /** The record of this name. */
@@ -106,7 +106,7 @@ async function readRecord<R>(path: string, schema: z.ZodType<R>): Promise<R | un
 }
 
 /** Waits until a file is on disk; of a directory, the names in it. */
-async function syncPath(path: string): Promise<void> {
+export async function syncPath(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
 }

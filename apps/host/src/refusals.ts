@@ -29,6 +29,8 @@ const routes = all.toSorted((a, b) => Number(a.path.source.includes('[^')) - Num
 const uses: Readonly<Record<string, string>> = {
   'hosts.stream': 'be a host',
   'hosts.result': 'answer operations',
+  'hosts.startExec': 'start commands that nobody waits for',
+  'hosts.appendOutput': 'send what such commands write',
   'scheduler.claim': 'take scheduled runs',
   'scheduler.heartbeat': 'keep scheduled runs',
   'scheduler.result': 'report scheduled runs',

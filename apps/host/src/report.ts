@@ -7,6 +7,8 @@ export interface OpOutcome {
   ok: boolean;
   result?: unknown;
   error?: string;
+  /** Nobody can know how it ended. */
+  unknown?: boolean;
 }
 
 /** Posts outcomes; never throws. */

@@ -24,19 +24,23 @@ export interface OpContext {
 /** An operation: takes the arguments of the frame, answers `result`, throws `OpError`. */
 export type Op<N extends HostOp = HostOp> = (args: unknown, context: OpContext) => Promise<HostOpResult<N>>;
 
-/** Makes the operation `name` of the contract, which checks its arguments first: `bad_args: <what>`. */
+/** Makes the operation `name` of the contract, which checks its arguments first. */
 export function defineOp<N extends HostOp>(
   name: N,
   run: (args: HostOpArgs<N>, context: OpContext) => Promise<HostOpResult<N>>,
 ): Op<N> {
   return async (args, context) => {
-    const parsed = hostOps[name].args.safeParse(withoutNulls(hostOps[name].args, args), { error: wordsFor });
-    if (parsed.success) {
-      return run(parsed.data as HostOpArgs<N>, context).catch((error) => {
-        throw toOpError(error);
-      });
-    }
-    const issue = parsed.error.issues[0];
-    throw new OpError(`bad_args: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
+    const checked = checkArgs(name, args);
+    return run(checked, context).catch((error) => {
+      throw toOpError(error);
+    });
   };
+}
+
+/** The arguments of an operation, as the contract has them; throws `OpError` `bad_args: <what>`. */
+export function checkArgs<N extends HostOp>(name: N, args: unknown): HostOpArgs<N> {
+  const parsed = hostOps[name].args.safeParse(withoutNulls(hostOps[name].args, args), { error: wordsFor });
+  if (parsed.success) return parsed.data as HostOpArgs<N>;
+  const issue = parsed.error.issues[0];
+  throw new OpError(`bad_args: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
 }

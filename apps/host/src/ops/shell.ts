@@ -1,32 +1,49 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
-import type { HostOpResult } from '@svc/contract';
+import type { HostOpArgs, HostOpResult } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, type Kept, runGroup } from '../groups.ts';
 import { locateExisting } from '../places.ts';
 import { decodeWithin } from '../text.ts';
-import { defineOp } from './op.ts';
+import { defineOp, type OpContext } from './op.ts';
 
 const keepBytes = 1024 * 1024;
 /** JSON bytes of both streams: with the rest they stay under the 12 MB of a result. */
 const maxJson = 11_500_000;
 
+/** A shell command as it is started. */
+export interface ShellCommand {
+  file: string;
+  args: string[];
+  cwd: string;
+  env: Record<string, string>;
+  input: Buffer | undefined;
+}
+
+/** Makes the command of a shell operation; throws `OpError` when it cannot run here. */
+export async function shellCommand(
+  { command, cwd: wanted = '.', env: added, stdin }: HostOpArgs<'shell'>,
+  { places, environment }: Pick<OpContext, 'places' | 'environment'>,
+): Promise<ShellCommand> {
+  const cwd = await locateExisting(wanted, places);
+  if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
+  // The gateway's key stays out even when the caller names it: a command's environment is easily printed.
+  const { SVC_API_KEY: _, ...env } = { ...environment, ...added };
+  const file = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+  const input = stdin === undefined ? undefined : Buffer.from(stdin, 'base64');
+  return { file, args: ['-c', command], cwd, env, input };
+}
+
 /** `shell`. */
 export const shell = defineOp('shell', async (args, context) => {
-  const cwd = await locateExisting(args.cwd ?? '.', context.places);
-  if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
+  const command = await shellCommand(args, context);
   const signals = [context.signal];
   if (args.timeout_ms !== undefined) signals.push(AbortSignal.timeout(args.timeout_ms));
-  // The gateway's key stays out even when the caller names it: a command's environment is easily printed.
-  const { SVC_API_KEY: _, ...env } = { ...context.environment, ...args.env };
   let result: GroupResult;
   try {
     result = await runGroup({
-      file: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
-      args: ['-c', args.command],
-      cwd,
-      env,
+      ...command,
       signal: AbortSignal.any(signals),
       keepBytes,
       killAfterMs: context.killAfterMs,

@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type FileHandle, open, rm, stat, writeFile } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import type { ProcessId } from '@svc/process-lock';
+import type { ShellCommand } from '../ops/shell.ts';
+import { processOf, syncPath } from '../records.ts';
+
+/** Bytes of the output that are kept. One more is on disk where there is more. */
+const mostOutputBytes = 10 * 2 ** 20;
+
+/** The files of a command that outlives the daemon, beside its record. */
+export interface ExecFiles {
+  /** Standard output and error, in the order in which they came. */
+  output: string;
+  /** Its exit code, and marks: see `readEnd`. */
+  end: string;
+  /** Standard input. */
+  input: string;
+}
+
+export const filesOf = (base: string): ExecFiles => ({
+  output: `${base}.out`,
+  end: `${base}.end`,
+  input: `${base}.in`,
+});
+
+/** Room for what the shell writes later, on a disk that may be full by then: it writes over these bytes. */
+const emptyEnd = '----------\n';
+
+/**
+ * Runs a command and writes down what becomes of it, with no daemon to help: a shell of a few hundred KiB, in the group of
+ * the command. Without a word on descriptor 3 (the daemon died before the process was written down) it never starts.
+ *
+ * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. Bytes 0 to 3 of
+ * the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t` when the time was over, byte 6 a `c` when output was lost. SIGTERM ends the
+ * command alone; the shells outlive it, write down how it ended, and kill what it left in the group: after a second, where that
+ * holds the output open.
+ */
+const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5
+shift 5
+read -r go <&3 || exit 125
+exec 3<&-
+note() { printf %s "$2" | dd of="$end" bs=1 seek="$1" conv=notrunc 2>/dev/null; }
+collect() {
+  trap '' TERM INT HUP
+  have=0
+  while [ "$have" -lt "$most" ]; do
+    size=$((most - have < 65536 ? most - have : 65536))
+    said=$(LC_ALL=C dd bs="$size" count=1 2>&1 >>"$out") || { note 6 c; break; }
+    case $said in '0+0 records in'*) return ;; esac
+    have=$(($(wc -c <"$out")))
+  done
+  cat >/dev/null
+}
+trap : TERM INT HUP
+note 4 b
+(
+  trap '' TERM INT HUP
+  sleep "$limit"
+  [ "$(dd if="$end" bs=1 count=1 2>/dev/null)" = - ] || exit
+  note 5 t
+  kill -s TERM 0
+  sleep 2
+  kill -s KILL 0
+) </dev/null >/dev/null 2>&1 &
+{
+  trap : TERM INT HUP
+  "$@" <"$in" 2>&1
+  note 0 "$(printf %-4d $?)"
+  ( sleep 1; kill -s KILL 0 ) </dev/null >/dev/null 2>&1 &
+} | collect
+kill -s KILL 0`;
+
+/**
+ * Starts a command in a process group that outlives the daemon: once `written` has resolved for its leader, and never when that
+ * rejects. Resolves when the leader is told to go on; the promise of the result resolves when it is gone.
+ */
+export async function startDetached(
+  command: ShellCommand,
+  files: ExecFiles,
+  timeoutMs: number,
+  written: (leader: ProcessId) => Promise<void>,
+): Promise<{ leader: ProcessId; gone: Promise<void> }> {
+  await writeFile(files.output, '', { mode: 0o600 });
+  await writeFile(files.end, emptyEnd, { mode: 0o600 });
+  if (command.input) await writeFile(files.input, command.input, { mode: 0o600 });
+  await Promise.all([syncPath(files.output), syncPath(files.end)]);
+  const input = command.input ? files.input : '/dev/null';
+  const own = [files.output, files.end, input, String(Math.ceil(timeoutMs / 1000)), String(mostOutputBytes + 1)];
+  const child = spawn('/bin/sh', ['-c', gate, 'svc-exec', ...own, command.file, ...command.args], {
+    cwd: command.cwd,
+    env: { ...command.env, PWD: command.cwd },
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  const line = child.stdio[3] as Duplex;
+  line.on('error', () => {});
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  if (child.pid === undefined) {
+    const [error] = await once(child, 'error');
+    throw error;
+  }
+  const leader = processOf(child.pid);
+  try {
+    await written(leader);
+    line.write('go\n');
+  } finally {
+    // Without the word it ends by itself.
+    line.end();
+  }
+  return { leader, gone };
+}
+
+/** What the shell wrote down. */
+export interface ExecEnd {
+  /** The command may have started. */
+  hasBegun: boolean;
+  /** 128 + n when signal n ended the command; undefined when nobody wrote how it ended. */
+  code: number | undefined;
+  timedOut: boolean;
+  /** Output was lost, or is longer than what is kept. */
+  truncated: boolean;
+}
+
+/** Reads how a command ended, once all of it is on disk. */
+export async function readEnd(files: ExecFiles): Promise<ExecEnd> {
+  const text = await open(files.end, 'r').then(readAndSync, () => '');
+  const code = /^\d{1,3}/.exec(text)?.[0];
+  const size = await open(files.output, 'r').then(sizeAndSync, () => 0);
+  return {
+    hasBegun: text[4] === 'b',
+    code: code === undefined ? undefined : Number(code),
+    timedOut: text[5] === 't',
+    truncated: text[6] === 'c' || size > mostOutputBytes,
+  };
+}
+
+async function readAndSync(handle: FileHandle): Promise<string> {
+  await using file = handle;
+  await file.sync();
+  return file.readFile('utf8');
+}
+
+async function sizeAndSync(handle: FileHandle): Promise<number> {
+  await using file = handle;
+  await file.sync();
+  return (await file.stat()).size;
+}
+
+const pieceBytes = 512 * 1024;
+
+/** Bytes of an output from `at` on that are kept; empty when there are no more for now. */
+export async function readOutput({ output }: ExecFiles, at: number): Promise<Buffer> {
+  const { size } = await stat(output).catch(() => ({ size: 0 }));
+  const length = Math.min(size, mostOutputBytes) - at;
+  if (length <= 0) return Buffer.alloc(0);
+  await using file = await open(output, 'r');
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, pieceBytes)), 0, undefined, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+export async function removeFiles(files: ExecFiles): Promise<void> {
+  await Promise.all(Object.values(files).map((path: string) => rm(path, { force: true })));
+}

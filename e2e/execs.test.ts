@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Client } from '@svc/sdk';
+import { isAlive, startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { clientOf, openTest, startGateway, until } from '../apps/server/src/testing.ts';
+import { Line } from './execs.testing.ts';
+
+/** A gateway, a line to it, and a machine whose daemon can be started, killed and started again. */
+async function setUp(test: TestContext) {
+  const stack = new AsyncDisposableStack();
+  test.after(() => stack.disposeAsync());
+  const t = stack.use(await openTest());
+  const line = stack.use(new Line());
+  const url = await line.open();
+  line.lead(t.gateway.url);
+  const [stateDir, root] = [await temporaryDirectory(test), await temporaryDirectory(test)];
+  const environment = { SVC_API_KEY: t.account.key, HOME: root };
+  const words = ['run', '--state-dir', stateDir, '--url', url, '--roots', root, '--allow-shell', '--name', 'box'];
+  const deviceId = randomUUID();
+  await writeFile(join(stateDir, 'device.json'), JSON.stringify({ device_id: deviceId }), { mode: 0o600 });
+  const client: Client = clientOf({ url }, t.account.key);
+  await clientOf(t.gateway, t.account.key, deviceId).devices.list();
+  const path = (name: string) => join(root, name);
+  return {
+    ...t,
+    line,
+    url,
+    stateDir,
+    root,
+    deviceId,
+    client,
+    path,
+    environment,
+    /** Starts the daemon and waits until it is connected. */
+    async start() {
+      const daemon = startCommand(test, words, environment);
+      await daemon.says('connected as box');
+      return daemon;
+    },
+    async give(command: string, more: object = {}): Promise<string> {
+      const { args = {}, ...fields } = more as { args?: object };
+      const body = { op: 'shell', args: { command, ...args }, if_offline: 'wait' as const, detach: true, ...fields };
+      return (await client.hosts.exec({ params: { device_id: deviceId }, body })).req_id;
+    },
+    get: (id: string) => client.hosts.getExec({ params: { req_id: id } }),
+    text: async (id: string) => Buffer.from(await client.hosts.execOutput({ params: { req_id: id } })).toString(),
+    /** Waits until it is in a state, and answers it. */
+    async reached(id: string, state: string) {
+      let seen = '';
+      await until(async () => {
+        const exec = await client.hosts.getExec({ params: { req_id: id } }).catch(() => undefined);
+        seen = JSON.stringify(exec);
+        return exec?.state === state;
+      }).catch(() => assert.fail(`${state}: ${seen}`));
+      return client.hosts.getExec({ params: { req_id: id } });
+    },
+    /** The pid in a file that a command wrote. */
+    async pid(name = 'pid') {
+      let pid = 0;
+      await until(async () => (pid = Number(await readFile(path(name), 'utf8').catch(() => '0'))) > 0);
+      return pid;
+    },
+  };
+}
+
+test('a command given while its machine is off is done after it comes back, with the gateway restarted in between', async (test) => {
+  const s = await setUp(test);
+  const id = await s.give('echo out; echo err >&2; echo once >> marks; exit 3');
+  assert.equal((await s.get(id)).state, 'waiting');
+  s.line.lead();
+  await s.gateway.close();
+  await using second = await startGateway(s.database);
+  s.line.lead(second.url);
+  await s.start();
+  const done = await s.reached(id, 'done');
+  assert.deepEqual([done.ok, done.exit_code, done.output_bytes], [true, 3, 8]);
+  assert.deepEqual(done.result, { exit_code: 3, timed_out: false, truncated: false });
+  assert.equal(await s.text(id), 'out\nerr\n');
+  assert.equal(await readFile(s.path('marks'), 'utf8'), 'once\n');
+  await until(async () => (await readdir(join(s.stateDir, 'execs'))).every((name) => name.endsWith('.done')));
+});
+
+for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+  test(`a command outlives a daemon that got ${signal}: the next one sends the rest and how it ended`, async (test) => {
+    const s = await setUp(test);
+    const daemon = await s.start();
+    const id = await s.give('echo $$ > pid; echo begun; while [ ! -e go ]; do sleep 0.1; done; echo ended; exit 7');
+    const pid = await s.pid();
+    await until(async () => (await s.get(id)).output_bytes > 0);
+    daemon.process.kill(signal);
+    await daemon.ended;
+    assert.ok(isAlive(pid));
+    await writeFile(s.path('go'), '');
+    await until(() => !isAlive(pid));
+    assert.equal((await s.get(id)).state, 'running');
+    await s.start();
+    const done = await s.reached(id, 'done');
+    assert.deepEqual([done.ok, done.exit_code], [true, 7]);
+    assert.equal(await s.text(id), 'begun\nended\n');
+  });
+}
+
+test('what a rebooted machine cannot know is unknown, and said to be', async (test) => {
+  const s = await setUp(test);
+  const daemon = await s.start();
+  const id = await s.give('echo $$ > pid; echo begun; sleep 600');
+  await s.pid();
+  await until(async () => (await s.get(id)).output_bytes > 0);
+  daemon.process.kill('SIGKILL');
+  await daemon.ended;
+  const file = join(s.stateDir, 'execs', `${id}.json`);
+  const record = JSON.parse(await readFile(file, 'utf8'));
+  process.kill(-record.process.pid, 'SIGKILL');
+  await until(() => !isAlive(record.process.pid));
+  record.process.started = `another boot/${record.process.started.split('/')[1]}`;
+  await writeFile(file, JSON.stringify(record));
+  await s.start();
+  const lost = await s.reached(id, 'unknown');
+  assert.deepEqual([lost.error, lost.ok, lost.exit_code], ['host_restarted', undefined, undefined]);
+  assert.equal(await s.text(id), 'begun\n');
+});
+
+test('a machine that lost its journal starts nothing again, and its caller hears of it', async (test) => {
+  const s = await setUp(test);
+  const daemon = await s.start();
+  const id = await s.give('echo $$ > pid; echo once >> marks; sleep 600');
+  const pid = await s.pid();
+  daemon.process.kill('SIGKILL');
+  await daemon.ended;
+  await rm(join(s.stateDir, 'execs'), { recursive: true });
+  await s.start();
+  assert.equal((await s.reached(id, 'unknown')).error, 'journal_lost');
+  assert.equal(await readFile(s.path('marks'), 'utf8'), 'once\n');
+  process.kill(pid, 'SIGKILL');
+});
+
+test('a command that cannot be written down is not started, and its caller hears why', async (test) => {
+  const s = await setUp(test);
+  await s.start();
+  // In the place of the journal stands a file.
+  await rm(join(s.stateDir, 'execs'), { recursive: true });
+  await writeFile(join(s.stateDir, 'execs'), '');
+  const id = await s.give('touch started');
+  const done = await s.reached(id, 'done');
+  assert.equal(done.ok, false);
+  assert.match(done.error ?? '', /^host_journal_failed: /);
+  await assert.rejects(readFile(s.path('started')));
+});
+
+test('of 100 MiB the first 10 are kept, and it is said', async (test) => {
+  const s = await setUp(test);
+  await s.start();
+  const id = await s.give('head -c 104857600 /dev/zero | tr "\\0" a; echo $? > status');
+  const done = await s.reached(id, 'done');
+  assert.deepEqual([done.ok, done.exit_code, done.truncated, done.output_bytes], [true, 0, true, 10 * 2 ** 20]);
+  assert.equal(await readFile(s.path('status'), 'utf8'), '0\n');
+});
+
+test('a cancel kills the whole group, also when another daemon started it', async (test) => {
+  const s = await setUp(test);
+  const daemon = await s.start();
+  const id = await s.give('trap "" TERM; (trap "" TERM; echo $BASHPID > pid; sleep 600 & wait; sleep 600) & sleep 600');
+  const pid = await s.pid();
+  daemon.process.kill('SIGKILL');
+  await daemon.ended;
+  assert.equal((await s.client.hosts.cancelExec({ params: { req_id: id } })).state, 'running');
+  await s.start();
+  assert.equal((await s.reached(id, 'cancelled')).error, 'cancelled');
+  await until(() => !isAlive(pid));
+});
+
+test('a command that takes too long is killed when its time is over, with no daemon there', async (test) => {
+  const s = await setUp(test);
+  const daemon = await s.start();
+  const id = await s.give('echo $$ > pid; echo begun; sleep 600', { args: { timeout_ms: 2_000 } });
+  const pid = await s.pid();
+  daemon.process.kill('SIGKILL');
+  await daemon.ended;
+  await until(() => !isAlive(pid));
+  await s.start();
+  const done = await s.reached(id, 'done');
+  assert.deepEqual(done.result, { exit_code: null, timed_out: true, truncated: false });
+  // The shell may say that it was terminated.
+  assert.match(await s.text(id), /^begun\n/);
+});
+
+test('20 commands that wait start once and in their order, on a line that is cut again and again', async (test) => {
+  const s = await setUp(test);
+  const ids: string[] = [];
+  for (let n = 0; n < 20; n += 1) ids.push(await s.give(`echo ${n} >> order; sleep 0.2`));
+  await s.start();
+  for (let n = 0; n < 3; n += 1) {
+    await until(async () => (await readFile(s.path('order'), 'utf8').catch(() => '')).split('\n').length > n * 5);
+    s.line.lead(s.gateway.url);
+  }
+  const started: string[] = [];
+  for (const id of ids) started.push((await s.reached(id, 'done')).started_at ?? '');
+  assert.deepEqual(started, started.toSorted());
+  const order = (await readFile(s.path('order'), 'utf8')).trim().split('\n').map(Number);
+  assert.deepEqual(
+    order.toSorted((a, b) => a - b),
+    Array.from({ length: 20 }, (_, n) => n),
+  );
+});
+
+test('operations that are no command are done too, standard input is passed on, and a policy is obeyed', async (test) => {
+  const s = await setUp(test);
+  await mkdir(s.path('folder'));
+  const body = { op: 'list_dir', args: { path: '.' }, if_offline: 'wait' as const };
+  const { req_id: list } = await s.client.hosts.exec({ params: { device_id: s.deviceId }, body });
+  const cat = await s.give('tr a-z A-Z', { args: { stdin: Buffer.from('héllo').toString('base64') } });
+  await s.start();
+  const { ok, result } = await s.reached(list, 'done');
+  assert.deepEqual(
+    [ok, (result as { entries: { name: string }[] }).entries.some(({ name }) => name === 'folder')],
+    [true, true],
+  );
+  await s.reached(cat, 'done');
+  assert.match(await s.text(cat), /^H.*LLO$/);
+  await writeFile(join(s.stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'refuse' } }));
+  const refused = await s.reached(await s.give('touch started'), 'done');
+  assert.deepEqual([refused.ok, refused.error], [false, 'refused_by_policy']);
+  await assert.rejects(readFile(s.path('started')));
+});
