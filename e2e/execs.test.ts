@@ -37,6 +37,10 @@ async function setUp(test: TestContext) {
     /** Starts the daemon and waits until it is connected. */
     async start() {
       const daemon = startCommand(test, words, environment);
+      stack.defer(async () => {
+        daemon.process.kill('SIGKILL');
+        await daemon.ended;
+      });
       await daemon.says('connected as box');
       return daemon;
     },
@@ -224,4 +228,65 @@ test('operations that are no command are done too, standard input is passed on, 
   const refused = await s.reached(await s.give('touch started'), 'done');
   assert.deepEqual([refused.ok, refused.error], [false, 'refused_by_policy']);
   await assert.rejects(readFile(s.path('started')));
+});
+
+/** A `svc host` command of another machine, with what it reads. */
+function commandOf(test: TestContext, s: Awaited<ReturnType<typeof setUp>>) {
+  return async (...words: string[]) => {
+    const HOME = await temporaryDirectory(test);
+    return startCommand(test, words, { HOME, SVC_API_KEY: s.account.key, SVC_BASE_URL: s.url });
+  };
+}
+
+test('exec --live shows output as it comes, over a line that breaks, and exits with the exit code', async (test) => {
+  const s = await setUp(test);
+  await s.start();
+  const command = await commandOf(test, s)(
+    'exec',
+    'box',
+    '--live',
+    '--',
+    'echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ünd >&2; exit 9',
+  );
+  await command.says('begun\n');
+  s.line.lead(s.gateway.url);
+  await writeFile(s.path('go'), '');
+  assert.equal(await command.ended, 9);
+  assert.equal(command.stdout(), 'begun\nünd\n');
+});
+
+test('exec --wait waits for a machine that is away, and Ctrl-C ends the command there', async (test) => {
+  const s = await setUp(test);
+  const start = commandOf(test, s);
+  const command = await start('exec', s.deviceId, '--wait', '--', 'echo done; exit 4');
+  await command.says('waiting: the host is away');
+  const stopped = await start('exec', s.deviceId, '--wait', '--', 'echo $$ > pid; sleep 600');
+  await stopped.says('waiting: the host is away');
+  await s.start();
+  assert.equal(await command.ended, 4);
+  assert.equal(command.stdout(), 'done\n');
+  const pid = await s.pid();
+  stopped.process.kill('SIGINT');
+  assert.equal(await stopped.ended, 130);
+  await until(() => !isAlive(pid));
+});
+
+test('exec --detach prints an id; execs list, show, output and cancel take it', async (test) => {
+  const s = await setUp(test);
+  const start = commandOf(test, s);
+  const run = async (...words: string[]) => {
+    const command = await start(...words);
+    return { code: await command.ended, out: command.stdout(), err: command.stderr() };
+  };
+  assert.equal((await run('exec', s.deviceId, '--detach', '--', 'true')).code, 125);
+  const given = await run('exec', s.deviceId, '--detach', '--wait', '--', 'sleep 600');
+  const [waiting = ''] = /^[0-9a-f-]{36}/.exec(given.out) ?? [];
+  assert.deepEqual([given.code, given.out], [0, `${waiting}\n`]);
+  assert.match((await run('execs', 'list')).out, new RegExp(`${waiting} .* waiting `));
+  assert.equal((await run('execs', 'cancel', waiting)).out, 'cancelled\n');
+  assert.equal(JSON.parse((await run('execs', 'show', waiting)).out).state, 'cancelled');
+  await s.start();
+  const { out } = await run('exec', 'box', '--detach', '--', 'echo hello');
+  assert.equal((await run('execs', 'output', '--follow', out.trim())).out, 'hello\n');
+  assert.equal((await run('execs', 'output', out.trim())).out, 'hello\n');
 });

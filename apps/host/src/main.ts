@@ -1,12 +1,21 @@
 import { Command, Option } from 'commander';
 import { approve, type ApproveOptions } from './commands/approve.ts';
 import { enroll, type EnrollOptions } from './commands/enroll.ts';
-import { exec, type ExecOptions, relayFailedCode } from './commands/exec.ts';
+import { exec, type ExecOptions } from './commands/exec.ts';
+import {
+  cancelExec,
+  type ExecOutputOptions,
+  listExecs,
+  type ListExecsOptions,
+  showExec,
+  showOutput,
+} from './commands/execs.ts';
 import { fire, type FireOptions } from './commands/fire.ts';
 import { install, type InstallOptions, uninstall } from './commands/install.ts';
 import { invite, type InviteOptions } from './commands/invite.ts';
 import { list } from './commands/list.ts';
 import { run, type RunOptions } from './commands/run.ts';
+import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
 import { endWithReader } from './output.ts';
 import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
@@ -22,16 +31,9 @@ async function main(words: readonly string[]): Promise<number> {
     .configureOutput(onePrefix);
   addRun(program);
   addInstallation(program);
-  withCommonOptions(program.command('exec'))
-    .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
-    .usage('[options] <device|name> -- <cmd...>')
-    .argument('<device>', 'device id, name or hostname')
-    .argument('<cmd...>', 'one word is a shell line, several are a command and its arguments')
-    .option('--timeout <seconds>', '1 to 300', '30')
-    .option('--cwd <directory>', 'directory on that host (default: its first root)')
-    .action(async (device: string, command: string[], options: ExecOptions) => {
-      code = await exec(device, command, options);
-    });
+  addExec(program, (answered) => {
+    code = answered;
+  });
   withCommonOptions(program.command('list'))
     .description('hosts that are present now')
     .action((options: CommonOptions) => list(options));
@@ -64,6 +66,45 @@ async function main(words: readonly string[]): Promise<number> {
   } catch (error) {
     return failureCode(error, words[0] === 'exec' ? relayFailedCode : 1);
   }
+}
+
+function addExec(program: Command, onCode: (code: number) => void): void {
+  withCommonOptions(program.command('exec'))
+    .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
+    .usage('[options] <device|name> -- <cmd...>')
+    .argument('<device>', 'device id, name or hostname')
+    .argument('<cmd...>', 'one word is a shell line, several are a command and its arguments')
+    .option('--timeout <seconds>', 'default: 30; with --wait or --detach a day')
+    .option('--cwd <directory>', 'directory on that host (default: its first root)')
+    .option('--live', 'both outputs as they come, in one (default: on a terminal)')
+    .option('-i, --stdin', 'pass on standard input, 1 MiB at most, once it has ended; implies --live')
+    .option('--wait', 'wait for a host that is away')
+    .option('--detach', 'print an id and do not wait; see svc host execs')
+    .option('--expires <hours>', 'of --wait and --detach: what has not started by then never does (default: 24)')
+    .action(async (device: string, command: string[], options: ExecOptions) => {
+      onCode(await exec(device, command, options));
+    });
+  const execs = program
+    .command('execs')
+    .description('commands that hosts do by themselves: exec with --wait or --detach');
+  withCommonOptions(execs.command('list'))
+    .description('the newest ones')
+    .option('--host <device>', 'only of this device: id or name')
+    .option('--state <state>', 'only in this state')
+    .action((options: ListExecsOptions) => listExecs(options));
+  withCommonOptions(execs.command('show'))
+    .description('what the gateway knows of one')
+    .argument('<id>')
+    .action((id: string, options: CommonOptions) => showExec(id, options));
+  withCommonOptions(execs.command('output'))
+    .description('what one has written')
+    .argument('<id>')
+    .option('--follow', 'go on until it is over')
+    .action((id: string, options: ExecOutputOptions) => showOutput(id, options));
+  withCommonOptions(execs.command('cancel'))
+    .description('keep one from starting, or have its host end it')
+    .argument('<id>')
+    .action((id: string, options: CommonOptions) => cancelExec(id, options));
 }
 
 function addRun(program: Command): void {
