@@ -214,8 +214,7 @@ export class Execs {
     const moved = await moveExec(tx, now, row, name, given);
     if (!moved) return undefined;
     const isOver = execStates.isFinal(moved.state);
-    const wasTold = execStates.where('underway').includes(row.state);
-    const ends = wasTold && (isOver ? moved.state !== 'done' : moved.cancel_asked_at !== null);
+    const ends = (name === 'cancel' || name === 'expire') && execStates.where('underway').includes(row.state);
     await this.changes.record(tx, 'updated', moved, { ends, next: isOver });
     if (isOver) await this.#tellEnd(tx, moved);
     return moved;
