@@ -7,6 +7,7 @@ import type { ExecHint } from './changes.ts';
 import type { Execs } from './execs.ts';
 import {
   type ExecRow,
+  findFrame,
   forgetStream,
   listToTell,
   lockStream,
@@ -83,17 +84,13 @@ export class Dispatcher {
   }
 
   async #tell(host: HostStream): Promise<void> {
-    const { sql, gateways } = this.#kernel;
     const rows = await this.#take(host);
-    if (rows.length === 0) return;
-    await gateways.prove();
-    // In their order: behind one that has no room none is written.
-    const full = rows.findIndex((row) => !this.#write(host, row));
-    if (full < 0) return;
-    const left = rows.slice(full).map(({ id }) => id);
-    await forgetStream(sql, left, host.epoch);
-    await host.stream.drained();
-    this.#look(host);
+    for (const [at, row] of rows.entries()) {
+      if (await this.#write(host, row)) continue;
+      // In their order: behind one that has no room none is written. The next look tries again.
+      const left = rows.slice(at).map(({ id }) => id);
+      return forgetStream(this.#kernel.sql, left, host.epoch);
+    }
   }
 
   /** What the stream is to carry, noted as written to it. */
@@ -119,13 +116,23 @@ export class Dispatcher {
   }
 
   /** Writes a frame; false when the stream has no room for it. */
-  #write(host: HostStream, row: ExecRow): boolean {
+  async #write(host: HostStream, row: ExecRow): Promise<boolean> {
+    const frame = row.state === 'running' ? undefined : await this.#frameOf(row.id);
+    // It started meanwhile, or is over.
+    if (row.state !== 'running' && !frame) return true;
     // What runs has no frame any more: a machine that knows it passes this over, one that has lost it asks and is refused.
-    const plain = row.frame && JSON.parse(this.#kernel.keyring.open(sealedFrames, row.frame).toString());
-    const frame = plain ?? { op: row.op, args: {}, timeout_ms: 0 };
+    const told = frame ?? { op: row.op, args: {}, timeout_ms: 0 };
     const own = { req_id: row.id, deadline: Date.parse(row.expires_at), detached: true };
-    if (!host.stream.offer('exec', JSON.stringify({ ...frame, ...own }))) return false;
+    if (!host.stream.offer('exec', JSON.stringify({ ...told, ...own }))) return false;
     if (row.cancel_asked_at !== null) host.stream.send('exec_cancel', { req_id: row.id });
     return true;
+  }
+
+  async #frameOf(id: string): Promise<object | undefined> {
+    const { sql, gateways, keyring } = this.#kernel;
+    const sealed = await findFrame(sql, id);
+    if (!sealed) return undefined;
+    await gateways.prove();
+    return JSON.parse(keyring.open(sealedFrames, sealed).toString()) as object;
   }
 }

@@ -13,7 +13,6 @@ export interface ExecRow {
   from_device_id: string | null;
   op: string;
   state: ExecState;
-  frame: Buffer | null;
   sent_epoch: number | null;
   token_hash: Buffer | null;
   ok: boolean | null;
@@ -36,6 +35,7 @@ export type ExecChange = Partial<
     ExecRow,
     'id' | 'account_id' | 'device_id' | 'key_id' | 'from_device_id' | 'op' | 'created_at' | 'expires_at'
   > & {
+    frame: null;
     sent_at: string;
   }
 >;
@@ -44,7 +44,7 @@ export type ExecChange = Partial<
 export const sealedFrames: Sealed = { purpose: 'host-exec', table: 'hosts.execs', column: 'frame' };
 
 const columns = (db: Db) => db`
-  id, account_id, device_id, key_id, from_device_id, op, state, frame, sent_epoch, token_hash, ok, result, error, exit_code,
+  id, account_id, device_id, key_id, from_device_id, op, state, sent_epoch, token_hash, ok, result, error, exit_code,
   output_bytes, truncated, created_at, started_at, finished_at, cancel_asked_at, expires_at`;
 
 /** Limit of the commands that are kept of an account. */
@@ -74,8 +74,8 @@ export const execBytesQuota: Quota = {
 /** A command that is to be stored. */
 type NewExec = Pick<
   ExecRow,
-  'account_id' | 'device_id' | 'key_id' | 'from_device_id' | 'op' | 'state' | 'frame' | 'created_at' | 'expires_at'
->;
+  'account_id' | 'device_id' | 'key_id' | 'from_device_id' | 'op' | 'state' | 'created_at' | 'expires_at'
+> & { frame: Buffer };
 
 export async function insertExec(db: Db, given: NewExec): Promise<ExecRow> {
   const [row] = await db<ExecRow[]>`insert into hosts.execs ${db(given as never)} returning ${columns(db)}`;
@@ -170,6 +170,12 @@ export async function lockWaiting(db: Db, time: Time, { accountId, deviceId }: L
     order by order_no limit ${most} for update of e`;
 }
 
+/** What a machine is told of a command, sealed; undefined once it started, or never will. One at a time: it may be long. */
+export async function findFrame(db: Db, id: string): Promise<Buffer | undefined> {
+  const [row] = await db<{ frame: Buffer | null }[]>`select frame from hosts.execs where id = ${id}`;
+  return row?.frame ?? undefined;
+}
+
 /** Notes that commands are written to a stream. */
 export async function noteStream(db: Db, ids: readonly string[], epoch: number): Promise<void> {
   if (ids.length > 0) await db`update hosts.execs set sent_epoch = ${epoch} where id = any(${[...ids]}::uuid[])`;
@@ -252,9 +258,17 @@ export async function isWatched(db: Db, time: Time, id: string): Promise<boolean
   return rows.length > 0;
 }
 
+/** What is shorter is added to the part before: a command may write a few bytes at a time for a day. */
+const shortBytes = 16 * 1024;
+
 /** Adds to the output of a locked command. */
-export async function addOutput(db: Db, { id, output_bytes: at }: ExecRow, body: Uint8Array): Promise<void> {
-  await db`insert into hosts.exec_parts (exec_id, at, body) values (${id}, ${at}, ${Buffer.from(body)})`;
+export async function addOutput(db: Db, { id, output_bytes: at }: ExecRow, piece: Uint8Array): Promise<void> {
+  const body = Buffer.from(piece);
+  const { count } = await db`
+    update hosts.exec_parts set body = body || ${body}
+    where exec_id = ${id} and at = (select max(at) from hosts.exec_parts where exec_id = ${id})
+      and length(body) + ${body.length} <= ${shortBytes}`;
+  if (count === 0) await db`insert into hosts.exec_parts (exec_id, at, body) values (${id}, ${at}, ${body})`;
 }
 
 /** Parts of an output from a byte on, in order: the one that goes on after it too. */

@@ -3,7 +3,7 @@ import { listOutput } from './execs.sql.ts';
 
 /** Bytes of a command's output that are kept. */
 export const mostOutputBytes = 10 * 2 ** 20;
-const partsAtOnce = 16;
+const partsAtOnce = 4;
 
 /** The output of a command from a byte on, piece by piece. */
 export async function* readOutput({ sql }: Pick<Kernel, 'sql'>, id: string, from: number): AsyncGenerator<Buffer> {
