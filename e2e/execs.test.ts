@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -289,4 +290,26 @@ test('exec --detach prints an id; execs list, show, output and cancel take it', 
   const { out } = await run('exec', 'box', '--detach', '--', 'echo hello');
   assert.equal((await run('execs', 'output', '--follow', out.trim())).out, 'hello\n');
   assert.equal((await run('execs', 'output', out.trim())).out, 'hello\n');
+});
+
+const canMount = process.getuid?.() === 0 && process.platform === 'linux';
+
+test('on a full disk nothing starts that cannot be written down, and what loses output says so', {
+  skip: !canMount && 'needs root',
+}, async (test) => {
+  const s = await setUp(test);
+  const journal = join(s.stateDir, 'execs');
+  await mkdir(journal, { mode: 0o700 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', journal]);
+  // Before the hooks that remove its folder.
+  await using _mounted = { [Symbol.asyncDispose]: async () => void execFileSync('umount', ['-l', journal]) };
+  await s.start();
+  const loud = await s.give('head -c 1048576 /dev/zero | tr "\\0" a; exit 5');
+  const cut = await s.reached(loud, 'done');
+  assert.deepEqual([cut.ok, cut.exit_code, cut.truncated], [true, 5, true]);
+  assert.ok(cut.output_bytes > 0 && cut.output_bytes < 2 ** 18);
+  await writeFile(join(journal, 'ballast'), 'x'.repeat(2 ** 20)).catch(() => {});
+  const refused = await s.reached(await s.give('touch started'), 'done');
+  assert.deepEqual([refused.ok, refused.error], [false, 'host_disk_full']);
+  await assert.rejects(readFile(s.path('started')));
 });

@@ -148,7 +148,7 @@ async function sizeAndSync(handle: FileHandle): Promise<number> {
   return (await file.stat()).size;
 }
 
-const pieceBytes = 512 * 1024;
+const pieceBytes = 256 * 1024;
 
 /** Bytes of an output from `at` on that are kept; empty when there are no more for now. */
 export async function readOutput({ output }: ExecFiles, at: number): Promise<Buffer> {

@@ -9,7 +9,7 @@ import { errnoOf, OpError } from '../failure.ts';
 import { endGroup } from '../groups.ts';
 import { checkArgs } from '../ops/op.ts';
 import { shellCommand } from '../ops/shell.ts';
-import { killLeft, type Records } from '../records.ts';
+import { killLeft, type Records, syncPath } from '../records.ts';
 import { describeFailure, type OpOutcome } from '../report.ts';
 import { isRefusal, type RunTiming } from '../runs/lease.ts';
 import { Sender } from '../sender.ts';
@@ -33,6 +33,8 @@ const mostTimeMs = 86_400_000;
 const mostPatienceMs = 7 * 86_400_000;
 /** Output is looked at this often, and so is a process that another daemon started. */
 const lookMs = 100;
+/** A piece of output may take this long on a slow line. */
+const pieceMs = 60_000;
 const mostError = 2000;
 /** The reason of a command that is ended because somebody asked. */
 const cancelled = 'cancelled';
@@ -186,7 +188,9 @@ export class ExecRunner {
       if (signal.aborted) return { ok: false, error: String(signal.reason) };
       const marked = { ...command, env: { ...command.env, [execVariable]: id } };
       const timeoutMs = Math.min(checked.timeout_ms ?? mostTimeMs, mostTimeMs);
-      return await startDetached(marked, this.#files(id), timeoutMs, (leader) => entry.write({ process: leader }));
+      return await startDetached(marked, this.#files(id), timeoutMs, (leader) =>
+        this.#writeBegin(entry, { process: leader }),
+      );
     } catch (error) {
       return error instanceof OpError
         ? failureOf(error, entry.record.frame, this.#options, signal)
@@ -194,21 +198,26 @@ export class ExecRunner {
     }
   }
 
+  /** Writes down that a command begins, so that no loss of power brings back the file that says otherwise. */
+  async #writeBegin(entry: ExecEntry, begin: Pick<ExecRecord, 'process' | 'began'>): Promise<void> {
+    await entry.write(begin);
+    await syncPath(this.#options.directory);
+  }
+
   /** Does an operation that is no process. */
   async #operate({ controller: { signal } }: Own, entry: ExecEntry, admitted: Admitted): Promise<void> {
     const may = await this.#inTurn(() => this.#mayStart(entry, signal));
     if (may === 'no') return this.#close(entry);
     if (may === 'stopped') return;
-    let outcome: OpOutcome;
     try {
-      await entry.write({ began: true });
-      outcome = { ok: true, result: await perform(admitted, this.#options, signal) };
+      await this.#writeBegin(entry, { began: true });
     } catch (error) {
-      outcome =
-        entry.record.began === true || error instanceof OpError
-          ? failureOf(error, entry.record.frame, this.#options, signal)
-          : { ok: false, error: journalError(error) };
+      return this.#settle(entry, { ok: false, error: journalError(error) });
     }
+    const outcome = await perform(admitted, this.#options, signal).then(
+      (result): OpOutcome => ({ ok: true, result }),
+      (error: unknown) => failureOf(error, entry.record.frame, this.#options, signal),
+    );
     await this.#settle(entry, outcome);
   }
 
@@ -269,7 +278,7 @@ export class ExecRunner {
       source: { read: (at) => readOutput(files, at) },
       post: (offset, body, call) =>
         client.hosts.appendOutput({ params: { req_id: id }, query: { offset }, body }, { signal: call }),
-      timing,
+      timing: { ...timing, callMs: pieceMs },
       gatherMs: lookMs,
       log,
       signal,
