@@ -136,7 +136,7 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
 
   test('each client has every change once and in order, and each write was done once', {
     timeout: 600_000 + 200 * total,
-  }, async () => {
+  }, async (t) => {
     for (let n = 1; n <= total; n += 1) {
       const kind = pick(cuts);
       pick(proxies).cut(kind);
@@ -153,7 +153,7 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     const acknowledged = writers.flatMap(({ kept }) => [...kept.keys()]);
     assert.deepEqual(made.sort(), acknowledged.sort());
     const connections = readers.reduce((sum, reader) => sum + reader.connections, 0);
-    console.log(
+    t.diagnostic(
       `${total} cuts (${JSON.stringify(done)}), ${connections} connections, ${acknowledged.length} prompts; ` +
         `equal again after at most ${Math.round(slowestMs)} ms`,
     );

@@ -1,9 +1,11 @@
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { messageKind } from '../../kernel/peers/gateways.ts';
 import type { EventStream } from '../../kernel/streams/sse.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { PeerWatch, readSendQueues } from './hosts.sockets.ts';
-import { dropPresence, findPresent, renewPresence, takePresence } from './hosts.sql.ts';
+import { dropExpired, dropPresence, findPresent, renewPresence, takePresence } from './hosts.sql.ts';
+import { viewHosts } from './hosts.view.ts';
 
 /** A host as its stream's request describes it. */
 interface HostDescription {
@@ -30,6 +32,7 @@ export interface HostStream {
   readonly inFlight: Map<string, { originId: string; until: number; takeBack: () => boolean }>;
 }
 
+const topic = 'hosts';
 const renewEveryMs = 15_000;
 /** A newer stream of the device was opened elsewhere. */
 const replaced = messageKind<{ id: string; epoch: number }>('hosts.replaced');
@@ -62,7 +65,7 @@ export class Presence {
   async open(host: HostDescription, start: () => EventStream): Promise<HostStream> {
     const { sql, gateways } = this.#kernel;
     const { accountId, deviceId, keyId, detached } = host;
-    const { epoch, since, previousGatewayId } = await takePresence(sql, { ...host, gatewayId: gateways.id });
+    const { epoch, since, previousGatewayId } = await this.#take(host);
     const id = idOf(accountId, deviceId);
     const stream = start();
     const opened: HostStream = { accountId, deviceId, keyId, epoch, detached, stream, inFlight: new Map() };
@@ -126,14 +129,45 @@ export class Presence {
     const id = idOf(host.accountId, host.deviceId);
     if (this.#hosts.get(id) === host) this.#hosts.delete(id);
     for (const handler of this.#lostHandlers) handler(host);
-    const dropped = dropPresence(sql, host.accountId, host.deviceId, host.epoch)
+    const dropped = inTransaction(sql, (tx) => this.#drop(tx, host))
       .catch((err: unknown) => log.warn({ err }, 'presence was not dropped; its lease ends it'))
       .finally(() => this.#ending.delete(dropped));
     this.#ending.add(dropped);
   }
 
+  /** Takes the presence, and tells those who follow the account's hosts. */
+  #take(host: HostDescription): ReturnType<typeof takePresence> {
+    const { sql, gateways, feed } = this.#kernel;
+    const { accountId, deviceId } = host;
+    return inTransaction(sql, async (tx) => {
+      const taken = await takePresence(tx, { ...host, gatewayId: gateways.id });
+      const row = await findPresent(tx, accountId, deviceId);
+      const [record] = await viewHosts(tx, accountId, row ? [row] : []);
+      const op = taken.previousGatewayId === null ? 'created' : 'updated';
+      await feed.record(tx, [{ accountId, topic, op, id: deviceId, record }]);
+      return taken;
+    });
+  }
+
+  async #drop(tx: Db, { accountId, deviceId, epoch }: HostStream): Promise<void> {
+    if (await dropPresence(tx, accountId, deviceId, epoch))
+      await this.#kernel.feed.record(tx, [{ accountId, topic, op: 'deleted', id: deviceId }]);
+  }
+
+  /** Ends what a gateway that was killed left behind. */
+  async #dropExpired(): Promise<void> {
+    const { sql, feed } = this.#kernel;
+    await inTransaction(sql, async (tx) => {
+      const gone = await dropExpired(tx);
+      const op = 'deleted' as const;
+      const changes = gone.map(({ account_id: accountId, device_id: id }) => ({ accountId, topic, op, id }));
+      await feed.record(tx, changes);
+    });
+  }
+
   async #renew(): Promise<void> {
     const { sql, clock } = this.#kernel;
+    await this.#dropExpired();
     const queues = await readSendQueues();
     const alive: HostStream[] = [];
     for (const host of this.#hosts.values()) {

@@ -54,10 +54,17 @@ export async function renewPresence(db: Db, epochs: number[]): Promise<Set<numbe
   return new Set(rows.map((row) => row.epoch));
 }
 
-/** Ends the presence of one stream; a newer one of the device is not touched. */
-export async function dropPresence(db: Db, accountId: string, deviceId: string, epoch: number): Promise<void> {
-  await db`
+/** Ends the presence of one stream; false when a newer one of the device is there, which is not touched. */
+export async function dropPresence(db: Db, accountId: string, deviceId: string, epoch: number): Promise<boolean> {
+  const { count } = await db`
     delete from hosts.presence where account_id = ${accountId} and device_id = ${deviceId} and epoch = ${epoch}`;
+  return count > 0;
+}
+
+/** Ends presences that were renewed last a minute ago: their gateway died, and nobody else ends them. */
+export async function dropExpired(db: Db): Promise<{ account_id: string; device_id: string }[]> {
+  return db<{ account_id: string; device_id: string }[]>`
+    delete from hosts.presence where expires_at < now() - interval '15 seconds' returning account_id, device_id`;
 }
 
 const columns = (db: Db) => db`device_id, gateway_id, os, hostname, roots, since, last_seen, detached`;
@@ -147,5 +154,4 @@ export async function readResult(db: Db, reqId: string): Promise<string | undefi
 /** Deletes calls that nobody may answer any more, and presence long past. */
 export async function sweep(db: Db): Promise<void> {
   await db`delete from hosts.calls where expires_at < now()`;
-  await db`delete from hosts.presence where expires_at < now() - interval '1 day'`;
 }

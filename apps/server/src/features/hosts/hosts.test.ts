@@ -32,6 +32,28 @@ describe('hosts relay over two gateways', () => {
     await until(async () => !(await caller(b).hosts.list()).hosts.some((entry) => entry.device_id === deviceId));
   });
 
+  test('who follows the account is told of a host that comes, comes back, and goes, also when its gateway was killed', async () => {
+    const { sql } = a.kernel;
+    const { cursor } = (await http(b.url, '/v1/events', { key: account.key })).body;
+    const deviceId = randomUUID();
+    const told = async (): Promise<string[]> => {
+      const { events } = (await http(b.url, `/v1/events?topics=hosts&limit=500&after=${cursor}`, { key: account.key }))
+        .body;
+      const own = events.filter(({ id }: { id: string }) => id === deviceId);
+      return own.map(({ op, record }: { op: string; record?: { hostname: string } }) => `${op} ${record?.hostname}`);
+    };
+    const first = await openHost(a, account, deviceId);
+    const second = await openHost(b, account, deviceId, { os: 'linux', hostname: 'renamed' });
+    await first.ended;
+    second.leave();
+    await until(async () => (await told()).length === 3);
+    assert.deepEqual(await told(), ['created test', 'updated renamed', 'deleted undefined']);
+    await sql`
+      insert into hosts.presence (account_id, device_id, gateway_id, os, hostname, roots, expires_at)
+      values (${account.id}, ${deviceId}, ${randomUUID()}, '', '', '{}', now() - interval '16 seconds')`;
+    await until(async () => (await told()).length === 4);
+  });
+
   test('a stream without x-svc-device is a 400', async () => {
     const answer = await http(a.url, '/v1/hosts/stream', { key: account.key });
     assert.equal(answer.status, 400);

@@ -163,8 +163,8 @@ describe('hosts: commands that hosts do by themselves', () => {
       ['done', true, 3, true, 7, result],
     );
     const { events } = (await ask('GET', `/v1/events?topics=hosts&after=${cursor}`)).body;
-    const states = events.map(
-      (change: { op: string; record: { state: string } }) => `${change.op} ${change.record.state}`,
+    const states = events.flatMap((change: { id: string; op: string; record: { state: string } }) =>
+      change.id === id ? [`${change.op} ${change.record.state}`] : [],
     );
     assert.deepEqual(states, ['created waiting', 'updated sent', 'updated running', 'updated done']);
     assert.ok(!JSON.stringify(events).includes('secret words'));
