@@ -41,7 +41,7 @@ export const lines: readonly Line[] = [
     before: 'import type { Kernel }',
     line: "import { notesFeature } from './features/notes/feature.ts';",
   },
-  { file: `${server}/app.features.ts`, before: '    hostsFeature(kernel),', line: '    notesFeature,' },
+  { file: `${server}/app.features.ts`, before: '    hostsFeature(kernel', line: '    notesFeature,' },
   {
     file: `${server}/contract.test.ts`,
     before: "      '/v1/prompts/':",

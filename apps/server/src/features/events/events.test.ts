@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { topics } from '@svc/contract';
-import { clientOf, createAccount, http, openTest, until } from '../../testing.ts';
+import { clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { Frames } from '../sessions/sessions.testing.ts';
 
 describe('events', () => {
-  const { gateway, second } = shared(() => openTest({ gateways: 2 }));
+  const { database, gateway, second } = shared(() => openTest({ gateways: 2 }));
   const events = async (key: string, query = '') => http(second.url, `/v1/events${query}`, { key });
   const keep = (key: string, prompt: string) => http(gateway.url, '/v1/prompts', { key, body: { prompt } });
   const follow = (key: string, query: { topics?: string; after?: string } = {}, one = second) => {
@@ -125,6 +125,15 @@ describe('events', () => {
     await http(gateway.url, `/v1/keys/${weak.body.id}`, { key, method: 'DELETE' });
     assert.deepEqual((await late).body.events, []);
     assert.equal((await events(weak.body.key)).status, 401);
+  });
+
+  test('a gateway that shuts down answers who waits for a change', async () => {
+    await using gone = await startGateway(database);
+    const { key } = await createAccount(gone);
+    const waiting = http(gone.url, '/v1/events?wait_s=60', { key });
+    await until(() => gone.kernel.streams.keyIds().length > 0);
+    await gone.app.drain();
+    assert.deepEqual((await waiting).body.events, []);
   });
 
   test('monitors: creation, change of status, deletion; pings that change no status are told once in ten seconds', async () => {

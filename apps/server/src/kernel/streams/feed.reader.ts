@@ -1,12 +1,10 @@
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Sql } from '../db/db.ts';
-import type { Gateways } from '../peers/gateways.ts';
 import { Share } from '../share/share.ts';
-import { type Loop, startLoop } from '../work/loop.ts';
 import { beginning, Cursors, type Position } from './feed.cursor.ts';
-import { findEnds, findHolder, type Page, readChanges, type StoredChange } from './feed.store.ts';
-import { Followers } from './followers.ts';
+import { type Follower, type LiveFeed, tell } from './feed.live.ts';
+import { findEnds, type Page, readChanges, type StoredChange } from './feed.store.ts';
 import type { EventStream } from './sse.ts';
 
 /** A change as clients are told of it. */
@@ -40,72 +38,25 @@ export interface FeedPage {
   missed: boolean;
 }
 
-/** Somebody who is told of changes as they come, and has all up to `at`. */
-interface Follower {
-  at: Position;
-  take(change: StoredChange): void;
-  /** Changes that it lacks are gone. */
-  cut(): void;
-}
-
-/** An account that is followed is looked at this often, and while messages may be missing. */
-const lookEveryMs = 5_000;
-const lookUnprovenMs = 1_000;
-/** Changes that wait for an older transaction are asked for again after this. */
-const heldMs = 20;
-const failedMs = 500;
-const stalledMs = 60_000;
-/** Accounts in one look, and changes of all of them; of a replay, changes in one page. */
-const accountsAtOnce = 100;
+/** Changes in one page of a replay. */
 const changesAtOnce = 1_000;
+const failedMs = 500;
+/** A client that takes nothing of its replay for so long is gone. */
+const stalledMs = 60_000;
 /** Pages that are read at a time for replays and requests: after a restart all clients come back at once. */
 const pagesAtOnce = { total: 4, ofOne: 2, waitingOfOne: 10_000 };
 
-interface Parts {
-  sql: Sql;
-  gateways: Gateways;
-  log: Log;
-}
-
-/**
- * Reads the feed for those who follow it here. A change is told once every transaction that could add one before it is over,
- * so all followers get the same changes in the same order. Looks are on real time, as the database's transactions are.
- */
+/** Reads the feed for clients: streams with what they missed first, and pages. */
 export class FeedReader {
-  readonly #parts: Parts;
-  readonly #epoch: Buffer;
-  readonly #followers = new Followers<Follower>();
-  readonly #woken = new Set<string>();
-  /** Accounts with changes that wait for an older transaction. */
-  readonly #held = new Set<string>();
+  readonly #parts: { sql: Sql; log: Log; live: LiveFeed; epoch: Buffer };
   readonly #pages = new Share(pagesAtOnce);
   /** The last frame of each view: its followers are told of a change one after the other. */
   readonly #frames = new WeakMap<View, { change: StoredChange; frame: Frame }>();
-  readonly #loop: Loop;
   readonly #closing = new AbortController();
-  #lookedAt = 0;
-  #horizonSeconds = 0;
 
-  constructor(parts: Parts, epoch: Buffer) {
+  /** `epoch` is random bytes of the installation, a part of every cursor. */
+  constructor(parts: { sql: Sql; log: Log; live: LiveFeed; epoch: Buffer }) {
     this.#parts = parts;
-    this.#epoch = epoch;
-    const work = () => this.#look();
-    this.#loop = startLoop(
-      { clock: systemClock, log: parts.log },
-      { name: 'kernel.feed', everyMs: lookUnprovenMs, work },
-    );
-  }
-
-  /** There may be new changes of these accounts; null: of any. */
-  wake(accountIds: readonly string[] | null): void {
-    const before = this.#woken.size;
-    for (const id of accountIds ?? this.#followers.keys()) if (this.#followers.has(id)) this.#woken.add(id);
-    if (this.#woken.size > before) this.#loop.wake();
-  }
-
-  /** Age of the oldest transaction that holds changes back, as of the last look. */
-  horizonSeconds(): number {
-    return this.#horizonSeconds;
   }
 
   /**
@@ -117,7 +68,7 @@ export class FeedReader {
     open: () => EventStream,
   ): Promise<void> {
     const { accountId } = asked;
-    const cursors = new Cursors(this.#epoch, accountId);
+    const cursors = new Cursors(this.#parts.epoch, accountId);
     const start = await this.#start(asked, cursors);
     const stream = open();
     stream.send('ready', { cursor: cursors.encode(start.at), missed: start.missed, ...ready });
@@ -144,7 +95,7 @@ export class FeedReader {
     ...asked
   }: Asked & { topics: ReadonlySet<string>; limit: number; waitMs: number; signal: AbortSignal }): Promise<FeedPage> {
     const { accountId } = asked;
-    const cursors = new Cursors(this.#epoch, accountId);
+    const cursors = new Cursors(this.#parts.epoch, accountId);
     const { at: from, missed } = await this.#start(asked, cursors);
     const until = systemClock.monotonic() + waitMs;
     for (let at = from; ; ) {
@@ -163,16 +114,15 @@ export class FeedReader {
     }
   }
 
-  /** Answers who waits for changes, and looks no more. */
-  async close(): Promise<void> {
+  /** Answers who waits for changes, and lets nobody wait any more; for a shutdown. */
+  release(): void {
     this.#closing.abort();
-    await this.#loop.stop();
   }
 
   /** Where to begin. A cursor that is none of the account's, or whose next changes are gone, begins now. */
   async #start({ accountId, after }: Asked, cursors: Cursors): Promise<{ at: Position; missed: boolean }> {
-    const live = this.#followers.of(accountId)[0]?.at;
-    if (after === undefined && live !== undefined) return { at: live, missed: false };
+    const told = after === undefined ? this.#parts.live.told(accountId) : undefined;
+    if (told !== undefined) return { at: told, missed: false };
     const { floor = beginning, last = floor } = await findEnds(this.#parts.sql, accountId);
     if (after === undefined) return { at: last, missed: false };
     const at = cursors.decode(after);
@@ -198,7 +148,6 @@ export class FeedReader {
         const page = await this.#read(accountId, follower.at, changesAtOnce);
         tell([follower], page);
         if (!page.isFull) break;
-        // A client that takes nothing for so long is gone.
         const giveUp = systemClock.after(stalledMs, () => stream.destroy());
         await stream.drained();
         giveUp();
@@ -208,9 +157,7 @@ export class FeedReader {
       }
     }
     if (stream.closed) return;
-    stream.onClose(this.#followers.add(accountId, follower));
-    // What came since the last page.
-    this.wake([accountId]);
+    stream.onClose(this.#parts.live.add(accountId, follower));
   }
 
   /** Resolves when there is a change of the topics, after `ms`, when the signal is aborted, or at the end of this process. */
@@ -223,57 +170,14 @@ export class FeedReader {
     const take = ({ topic }: StoredChange): void => {
       if (topics.has(topic)) resolve();
     };
-    const leave = this.#followers.add(accountId, { at, take, cut: resolve });
+    const leave = this.#parts.live.add(accountId, { at, take, cut: resolve });
     const cancel = systemClock.after(ms, resolve);
     const any = AbortSignal.any([signal, this.#closing.signal]);
     any.addEventListener('abort', () => resolve(), { once: true });
     if (any.aborted) resolve();
-    this.wake([accountId]);
     await promise;
     cancel();
     leave();
-  }
-
-  /** Looks at accounts that have something new, and now and then at all; answers when to look again. */
-  async #look(): Promise<number | void> {
-    const { gateways, log, sql } = this.#parts;
-    const everyMs = gateways.cachesAreTrusted() ? lookEveryMs : lookUnprovenMs;
-    const isDue = systemClock.monotonic() - this.#lookedAt >= everyMs;
-    if (isDue) this.#lookedAt = systemClock.monotonic();
-    for (const id of isDue ? this.#followers.keys() : this.#held) this.#woken.add(id);
-    this.#held.clear();
-    const accountIds = [...this.#woken].slice(0, accountsAtOnce);
-    for (const id of accountIds) this.#woken.delete(id);
-    try {
-      if (isDue) this.#horizonSeconds = (await findHolder(sql))?.seconds ?? 0;
-      await this.#tellAll(accountIds);
-    } catch (err) {
-      log.warn({ err }, 'the feed was not read; it is read again');
-      for (const id of accountIds) this.#woken.add(id);
-      return failedMs;
-    }
-    if (this.#woken.size > 0) return 0;
-    return this.#held.size > 0 ? heldMs : undefined;
-  }
-
-  /** Reads these accounts once for all that follow them. */
-  async #tellAll(accountIds: readonly string[]): Promise<void> {
-    // Who comes while the database is asked may lack more than what is asked for: it is woken by itself.
-    const asked = accountIds.flatMap((accountId) => {
-      const followers = this.#followers.of(accountId);
-      const [first] = followers.map(({ at }) => at).sort();
-      return first === undefined ? [] : [{ accountId, followers, after: first }];
-    });
-    if (asked.length === 0) return;
-    const limit = Math.max(10, Math.floor(changesAtOnce / asked.length));
-    const pages = await readChanges(this.#parts.sql, asked, limit);
-    for (const { accountId, followers } of asked) {
-      const page = pages.get(accountId);
-      if (!page) continue;
-      tell(followers, page);
-      if (page.isFull) this.#woken.add(accountId);
-      else if (page.isHeld) this.#held.add(accountId);
-    }
   }
 
   #frameOf(change: StoredChange, view: View, cursors: Cursors): Frame {
@@ -282,18 +186,6 @@ export class FeedReader {
     const frame = view.frame(changeOf(change, cursors));
     this.#frames.set(view, { change, frame });
     return frame;
-  }
-}
-
-/** Gives followers what they lack of a page. */
-function tell(followers: readonly Follower[], { changes, isCut }: Page): void {
-  if (isCut) for (const follower of followers) follower.cut();
-  for (const change of changes) {
-    for (const follower of followers) {
-      if (change.position <= follower.at) continue;
-      follower.at = change.position;
-      follower.take(change);
-    }
   }
 }
 

@@ -5,13 +5,13 @@ import type { Sql } from '../db/db.ts';
 import { readOrCreateFact } from '../db/facts.ts';
 import type { Bus } from '../peers/bus.ts';
 import type { Gateways } from '../peers/gateways.ts';
+import { LiveFeed } from './feed.live.ts';
 import { FeedReader } from './feed.reader.ts';
 import { keepDays, nextAccount, trimChanges } from './feed.store.ts';
 import { changesWritten, FeedWriter } from './feed.writer.ts';
 
 export type { FeedChange, FeedPage, Frame, View } from './feed.reader.ts';
 export { type Change, findHolder, recording } from './feed.store.ts';
-export { FeedWriter } from './feed.writer.ts';
 
 /** Random bytes that are part of every cursor. New ones void all cursors: after a restore changes may have other places. */
 const epochFact = 'feed_epoch';
@@ -22,7 +22,9 @@ const keptDays = 7;
 const trimEvery = 10_000;
 
 /** The feed of a process that serves or works: its writer and its reader. */
-export interface Feed extends Pick<FeedWriter, 'record' | 'recorded'>, Pick<FeedReader, 'follow' | 'list'> {}
+export interface Feed
+  extends Pick<FeedWriter, 'record' | 'recorded'>,
+    Pick<FeedReader, 'follow' | 'list' | 'release'> {}
 
 interface Parts {
   sql: Sql;
@@ -34,28 +36,31 @@ interface Parts {
   metrics: Metrics;
 }
 
-/** Opens the feed; `close` answers requests that wait for changes. */
+/** Opens the feed; it is released before it is closed. */
 export async function openFeed(parts: Parts): Promise<Feed & { close: () => Promise<void> }> {
-  const { sql, bus, gateways, metrics } = parts;
-  const reader = new FeedReader(parts, await readOrCreateFact(sql, epochFact, () => randomBytes(16)));
+  const { sql, bus, gateways, log, metrics } = parts;
+  const epoch = await readOrCreateFact(sql, epochFact, () => randomBytes(16));
+  const live = new LiveFeed(parts);
+  const reader = new FeedReader({ sql, log, live, epoch });
   const trim = createTrimmer(parts);
   const writer = new FeedWriter(parts, (accountIds) => {
-    reader.wake(accountIds);
+    live.wake(accountIds);
     trim(accountIds);
   });
-  await bus.subscribe(changesWritten, (accountIds) => reader.wake(accountIds as string[] | null));
-  gateways.onLost(() => reader.wake(null));
+  await bus.subscribe(changesWritten, (accountIds) => live.wake(accountIds as string[] | null));
+  gateways.onLost(() => live.wake(null));
   metrics.gauge(
     'svc_feed_horizon_seconds',
     'Age of the oldest open transaction that has written: streams wait for it',
-    () => reader.horizonSeconds(),
+    () => live.horizonSeconds(),
   );
   return {
     record: (db, changes) => writer.record(db, changes),
     recorded: (db, accountIds) => writer.recorded(db, accountIds),
     follow: (asked, open) => reader.follow(asked, open),
     list: (asked) => reader.list(asked),
-    close: () => reader.close(),
+    release: () => reader.release(),
+    close: () => live.stop(),
   };
 }
 
