@@ -88,7 +88,8 @@ function requestOf(settings: Settings, route: RouteRow, input: Input, call: Call
     if (route.takes === 'anything') init.method = 'POST';
   }
   // An answer in frames is kept whole by the gateway for a key: not without being asked.
-  const key = call.idempotencyKey ?? (retries && route.idempotent && !route.frames ? randomKey() : undefined);
+  const isKept = route.idempotent && call.headers?.['accept'] !== 'text/event-stream';
+  const key = call.idempotencyKey ?? (retries && isKept ? randomKey() : undefined);
   if (key !== undefined) headers.set('idempotency-key', key);
   for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
   return {

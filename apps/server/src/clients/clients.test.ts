@@ -30,7 +30,7 @@ const compilerOptions = {
   types: [],
 };
 /** A program with both modules of the package. */
-const story = `import { createClient, openOutbox, type OutboxChange } from '@svc/sdk';
+const story = `import { createClient, follow, openOutbox, type OutboxChange } from '@svc/sdk';
 import { fileStorage } from '@svc/sdk/file';
 const client = createClient();
 let tell = (_name: string): void => {};
@@ -42,7 +42,12 @@ const outbox = openOutbox(client, fileStorage('outbox'), { onChange });
 await outbox.put('keys.create', { body: { name: 'packed' } });
 // @ts-expect-error a read is not kept for later
 outbox.put('keys.list', {}).catch(() => {});
-console.log(await told, (await client.keys.list()).keys.length > 1);
+let isNew: boolean | undefined;
+for await (const item of follow(client, { topics: ['prompts'] })) {
+  isNew = item.missed;
+  break;
+}
+console.log(await told, isNew);
 await outbox.close();
 `;
 

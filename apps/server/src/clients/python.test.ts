@@ -33,12 +33,14 @@ describe('the Python client', { skip: python === '' && 'no python3 on this machi
     const story = (isAsync: boolean): string => {
       const [wait, async_, of] = isAsync ? ['await ', 'async ', 'Async'] : ['', '', ''];
       return `
-import asyncio, json
+import asyncio, json, warnings
 from svc_sdk import ${of}Client as Client, ${of}Host as Host, CallOptions, SvcError
 
 ${async_}def main():
     client = Client()
-    made = ${wait}client.heartbeats.create({"name": "é ${of}", "period_s": 60})
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        made = ${wait}client.heartbeats.create({"name": "é ${of}", "period_s": 60, "perod": 1})
     names = [monitor["name"] ${async_}for monitor in client.heartbeats.list_all(limit=1)]
     token = made["ping_url"].split("/")[-1]
     said = ${wait}client.heartbeats.signal(token, "fail", "the disk is full")
@@ -58,7 +60,8 @@ ${async_}def main():
         except SvcError as error:
             codes.append([error.status, error.code, sorted(error.field_errors), error.trace_id is not None])
     ready = (${wait}client.health.ready())["ok"]
-    return {"names": names, "said": said, "pings": [ping.get("body") for ping in pings], "codes": codes, "ready": ready}
+    return {"names": names, "said": said, "pings": [ping.get("body") for ping in pings], "codes": codes, "ready": ready,
+        "warned": [str(each.message) for each in warned]}
 
 print(json.dumps(${isAsync ? 'asyncio.run(main())' : 'main()'}))
 `;
@@ -75,6 +78,7 @@ print(json.dumps(${isAsync ? 'asyncio.run(main())' : 'main()'}))
         [400, 'bad_request', ['limit'], true],
       ],
       ready: true,
+      warned: ['the gateway ignores these fields: perod'],
     };
     assert.deepEqual(await tell(story(false)), { names: ['é '], ...expected });
     assert.deepEqual(await tell(story(true)), { names: ['é Async'], ...expected });

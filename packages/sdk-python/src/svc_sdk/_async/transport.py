@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any, AsyncIterator, Awaitable, Callable, Mapping, Tuple, TypeVar
 
 from .._request import Attempts, Event, Frames, Settings, SvcError, failure_of
@@ -85,6 +86,9 @@ class AsyncTransport(Settings):
         while True:
             try:
                 response = await open_response(self, request)
+                ignored = response.headers.get("x-svc-ignored-fields")
+                if ignored is not None:
+                    warnings.warn(f"the gateway ignores these fields: {ignored}", stacklevel=2)
                 if response.status < 300 or response.status in records:
                     return await take(response)
                 try:

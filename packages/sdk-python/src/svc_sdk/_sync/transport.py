@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any, Iterator, Callable, Mapping, Tuple, TypeVar
 
 from .._request import Attempts, Event, Frames, Settings, SvcError, failure_of
@@ -87,6 +88,9 @@ class Transport(Settings):
         while True:
             try:
                 response = open_response(self, request)
+                ignored = response.headers.get("x-svc-ignored-fields")
+                if ignored is not None:
+                    warnings.warn(f"the gateway ignores these fields: {ignored}", stacklevel=2)
                 if response.status < 300 or response.status in records:
                     return take(response)
                 try:
