@@ -88,6 +88,17 @@ describe('the outbox', () => {
     assert.deepEqual(await namesOf('cut'), ['cut 1', 'cut 2', 'cut 3']);
   });
 
+  test('what was deleted by an attempt whose answer was lost is sent, and not refused', async () => {
+    using at = folder();
+    const { id } = await clientOf(gateway, account.key).heartbeats.create(monitor('to be deleted'));
+    await using cuts = await openCuts(gateway.url, (nth) => (nth === 0 ? 0 : undefined));
+    await using out = open(createClient({ baseUrl: cuts.url, apiKey: account.key }), at.path);
+    await out.box.put('heartbeats.remove', { params: { id } });
+    await out.until('sent');
+    assert.deepEqual(await namesOf('to be'), []);
+    assert.deepEqual(await out.box.list(), []);
+  });
+
   test('what is refused is kept with its reason, and the following go on', async () => {
     using at = folder();
     await using out = open(clientOf(gateway, account.key), at.path);

@@ -4,7 +4,7 @@ import { SvcError } from './error.ts';
 import { type Failure, failureOf, isSurelyUndone, mayMend, maybeSent } from './outbox.failures.ts';
 import type { OutboxStorage } from './outbox.storage.ts';
 import { onReturn, pauseOf, sleep } from './pause.ts';
-import { routes } from './routes.ts';
+import { type RouteRow, routes } from './routes.ts';
 import { type CallOptions, type Input, randomKey } from './send.ts';
 
 /** A write that does nothing twice with its `Idempotency-Key`, or by what it is. */
@@ -46,7 +46,7 @@ export interface OutboxEntry {
 export type OutboxChange =
   | { state: 'stored'; entry: OutboxEntry }
   | { state: 'waiting'; entry: OutboxEntry; error: SvcError }
-  /** The answer is absent when the gateway keeps none; so is the entry's input beside it when another tab or process sent it. */
+  /** The answer is absent when it was lost for good; so is the entry's input beside it when another tab or process sent it. */
   | { state: 'sent'; entry: OutboxEntry; answer?: unknown }
   | { state: 'refused'; entry: OutboxEntry; error: SvcError };
 
@@ -65,13 +65,19 @@ interface Stored extends OutboxEntry {
   readonly key: string;
   /** The outbox that took it. */
   readonly owner: string;
-  /** Left for its owner, which says so and takes it away. */
-  readonly sentAt?: string;
+}
+/** Left, in place of an entry that another outbox sent, for its owner, which says so and takes it away. */
+interface SentNote {
+  readonly entry: OutboxEntry;
+  readonly owner: string;
+  readonly sentAt: string;
 }
 
 /** The gateway keeps answers for 24 h: later a repeat might do it again. */
 const repeatableMs = 23 * 3_600_000;
-/** How long a sent entry waits for its owner, which may be gone. */
+/** Begins the ids of notes, which stand behind all entries. */
+const notePrefix = 'sent-';
+/** How long a note waits for its owner, which may be gone. */
 const ownerMs = 60_000;
 /** How often an outbox looks for what others left. */
 const lookMs = 30_000;
@@ -118,9 +124,9 @@ export class Outbox implements AsyncDisposable {
   /** What waits and what was refused, oldest first. */
   async list(): Promise<OutboxEntry[]> {
     const entries = [];
-    for (const id of await this.#storage.ids()) {
+    for (const id of (await this.#storage.ids()).filter(isEntry)) {
       const stored = await this.#read(id);
-      if (stored && stored.sentAt === undefined) entries.push(entryOf(stored));
+      if (stored) entries.push(entryOf(stored));
     }
     return entries;
   }
@@ -155,7 +161,7 @@ export class Outbox implements AsyncDisposable {
     this.#closing.signal.throwIfAborted();
     if (!isStorable(operation)) throw new TypeError(`${operation} is no write that does nothing twice`);
     const at = Date.now();
-    const ids = await this.#storage.ids();
+    const ids = (await this.#storage.ids()).filter(isEntry);
     const rest = { operation, input, storedAt: new Date(at).toISOString(), key: randomKey(), owner: this.#owner };
     const bytes = new TextEncoder().encode(JSON.stringify(rest)).length;
     const held = ids.reduce((sum, id) => sum + partsOf(id).bytes, 0);
@@ -214,12 +220,12 @@ export class Outbox implements AsyncDisposable {
     for (let sent = true; sent; ) {
       sent = false;
       for (const id of await this.#storage.ids()) {
-        const stored = await this.#read(id);
-        if (!stored || stored.refused) continue;
-        if (stored.sentAt !== undefined) {
-          await this.#settle(stored, stored.sentAt);
+        if (!isEntry(id)) {
+          await this.#settle(id);
           continue;
         }
+        const stored = await this.#read(id);
+        if (!stored || stored.refused) continue;
         const failure = await this.#send(stored);
         if (failure) return failure;
         this.#failures = 0;
@@ -230,11 +236,14 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Tells what another outbox sent, if it was ours. */
-  async #settle(stored: Stored, sentAt: string): Promise<void> {
-    const isOurs = stored.owner === this.#owner;
+  async #settle(id: string): Promise<void> {
+    const text = await this.#storage.read(id);
+    if (text === undefined) return;
+    const { entry, owner, sentAt } = JSON.parse(text) as SentNote;
+    const isOurs = owner === this.#owner;
     if (!isOurs && Date.now() - Date.parse(sentAt) < ownerMs) return;
-    await this.#storage.remove(stored.id);
-    if (isOurs) this.#options.onChange({ state: 'sent', entry: entryOf(stored) });
+    await this.#storage.remove(id);
+    if (isOurs) this.#options.onChange({ state: 'sent', entry });
   }
 
   /** Sends one; answers why it has to wait. */
@@ -254,7 +263,9 @@ export class Outbox implements AsyncDisposable {
       const error = cause instanceof SvcError ? cause : undefined;
       if (!error) throw cause;
       this.#closing.signal.throwIfAborted();
-      if (error.code === 'answer_not_kept') await this.#sent(stored, undefined);
+      // What an attempt before deleted is gone.
+      const isGone = !isFirst && error.status === 404 && routeOf(stored.operation)?.method === 'DELETE';
+      if (isGone || error.code === 'answer_not_kept') await this.#sent(stored, undefined);
       else if (mayMend(error)) {
         if (isFirst && isSurelyUndone(error)) await this.#rewrite(found);
         this.#options.onChange({ state: 'waiting', entry: entryOf(stored), error });
@@ -279,11 +290,14 @@ export class Outbox implements AsyncDisposable {
   }
 
   async #sent(stored: Stored, answer: unknown): Promise<void> {
-    const isOurs = stored.owner === this.#owner;
-    if (isOurs) await this.#storage.remove(stored.id);
-    // What it said need not lie there any longer.
-    else await this.#rewrite({ ...stored, input: {}, sentAt: new Date().toISOString() });
-    this.#options.onChange({ state: 'sent', entry: entryOf(stored), answer });
+    const entry = entryOf(stored);
+    if (stored.owner !== this.#owner) {
+      // What it said need not lie there any longer.
+      const note: SentNote = { entry: { ...entry, input: {} }, owner: stored.owner, sentAt: new Date().toISOString() };
+      await this.#storage.write(notePrefix + stored.id, JSON.stringify(note));
+    }
+    await this.#storage.remove(stored.id);
+    this.#options.onChange({ state: 'sent', entry, answer });
   }
 
   async #refuse(stored: Stored, error: SvcError): Promise<void> {
@@ -313,9 +327,13 @@ export class Outbox implements AsyncDisposable {
   }
 }
 
-function isStorable(operation: string): boolean {
+function routeOf(operation: string): RouteRow | undefined {
   const [feature = '', verb = ''] = operation.split('.');
-  const route = routes[feature]?.[verb];
+  return routes[feature]?.[verb];
+}
+
+function isStorable(operation: string): boolean {
+  const route = routeOf(operation);
   if (!route || (route.takes !== undefined && route.takes !== 'json')) return false;
   return route.idempotent === true || ['PUT', 'PATCH', 'DELETE'].includes(route.method);
 }
@@ -326,6 +344,8 @@ const isOffline = (): boolean => (globalThis.navigator as { onLine?: boolean } |
 function entryOf({ id, operation, input, storedAt, triedAt, refused }: Stored): OutboxEntry {
   return { id, operation, input, storedAt, ...(triedAt !== undefined && { triedAt }), ...(refused && { refused }) };
 }
+
+const isEntry = (id: string): boolean => !id.startsWith(notePrefix);
 
 /** An id says where its entry stands and how long it is: bounds hold over all tabs without reading everything. */
 const idOf = (place: number, bytes: number): string =>
