@@ -8,7 +8,10 @@ import { root } from './rules/repository.ts';
 const python = 'packages/sdk-python/src/svc_sdk';
 const names = ['operations.py', '_async/operations.pyi', '_sync/follow.py', '_sync/host.py', '_sync/sandbox.py'];
 const files = Object.fromEntries(
-  names.map((name) => [`${python}/${name}`, readFileSync(join(root, python, name), 'utf8')]),
+  ['packages/sdk/src/routes.json', ...names.map((name) => `${python}/${name}`)].map((path) => [
+    path,
+    readFileSync(join(root, path), 'utf8'),
+  ]),
 );
 const without = (name: string, line: RegExp) => ({
   ...files,

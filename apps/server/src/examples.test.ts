@@ -214,10 +214,6 @@ async function answeringHost(scene: Scene): Promise<void> {
   void answer();
 }
 
-/** Something happens to the prompt of the scene. */
-const changePrompt = async (scene: Scene) =>
-  scene.call('PATCH', `/v1/prompts/${await scene.id('prompt')}`, { not_before: '2026-11-04' });
-
 /** Starts the command of the examples, as its host. */
 async function startExec(scene: Scene): Promise<void> {
   const { body } = hosts.startExec.example;
@@ -264,12 +260,12 @@ const preparations: Record<string, Preparation> = {
   'heartbeats.removeAccountBadge': { before: (scene) => scene.call('POST', '/v1/heartbeats/badge') },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
   'heartbeats.stream': { whenOpen: (scene) => scene.id('heartbeat') },
-  'events.stream': { whenOpen: changePrompt },
+  'events.stream': { whenOpen: (scene) => scene.id('prompt') },
   'events.list': {
     // The cursor of the example stands before its change.
     async before(scene) {
       await scene.id('cursor');
-      await changePrompt(scene);
+      await scene.id('prompt');
     },
   },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },

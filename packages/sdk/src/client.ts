@@ -42,13 +42,16 @@ export type Client = {
 };
 
 /** Makes a client whose operations are derived from the route table; failures throw `SvcError`. */
-export function createClient(options: ClientOptions = {}): Client {
+export const createClient = (options: ClientOptions = {}): Client => clientOf(routes, options) as Client;
+
+/** A client of a route table. */
+export function clientOf(table: typeof routes, options: ClientOptions): object {
   const settings = settingsOf(options);
-  const features = Object.entries(routes).map(([feature, verbs]) => [
+  const features = Object.entries(table).map(([feature, verbs]) => [
     feature,
     Object.fromEntries(Object.entries(verbs).map(([verb, route]) => [verb, operation(settings, route)])),
   ]);
-  return Object.fromEntries(features) as Client;
+  return Object.fromEntries(features) as object;
 }
 
 function operation(settings: Settings, route: RouteRow) {

@@ -1,13 +1,15 @@
 import type { events } from '../events.ts';
 import type { Docs } from './docs.ts';
+import { openPrompt } from './prompts.ts';
 import { samples } from './samples.ts';
 
 const changed = {
   cursor: samples.cursor,
   topic: 'prompts',
-  op: 'updated',
+  op: 'created',
   id: samples.prompt,
   at: '2026-11-02T09:00:00.000Z',
+  record: openPrompt,
 } as const;
 
 /** Descriptions and examples of the routes of events. */

@@ -4,7 +4,8 @@ import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
 const text = 'Add a changelog entry for the new export, and open a pull request.';
-const open: z.output<typeof prompt> = {
+/** A prompt that waits. */
+export const openPrompt: z.output<typeof prompt> = {
   id: samples.prompt,
   prompt: text,
   text_hash: 'a20abc06833cc54c74e752e64338470a7badcf6b7a48334161fb8c23b3b9c97e',
@@ -17,7 +18,7 @@ const open: z.output<typeof prompt> = {
   updated_at: '2026-11-02T09:00:00.000Z',
 };
 const launched: z.output<typeof prompt> = {
-  ...open,
+  ...openPrompt,
   status: 'launched',
   run_session_id: samples.session,
   waiting_for: `device ${samples.device}: it has not taken the prompt`,
@@ -36,7 +37,7 @@ export const promptsDocs = {
   list: {
     description:
       'Without `status` those that are open come. A page holds 4 MiB of texts at most; `next_cursor` asks for the next one.',
-    example: { query: { status: 'active', limit: 20 }, response: { prompts: [open] } },
+    example: { query: { status: 'active', limit: 20 }, response: { prompts: [openPrompt] } },
   },
   create: {
     description:
@@ -45,7 +46,7 @@ export const promptsDocs = {
       '07:00 UTC; the account is told when it passes.',
     example: {
       body: { prompt: text, source: 'agent', goal_key: 'export-changelog', not_before: '2026-11-03' },
-      response: { created: true, id: samples.prompt, prompt: open },
+      response: { created: true, id: samples.prompt, prompt: openPrompt },
     },
   },
   stream: {
@@ -53,7 +54,7 @@ export const promptsDocs = {
       'Each creation, change and deletion comes with the whole prompt, a deletion with its `id` alone, as does a ' +
       'prompt of over 8,000 bytes. Begin without `after` and read the list; after a connection that broke send the ' +
       'last `cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
-    example: { response: { event: 'prompt', data: { op: 'create', prompt: open, cursor: samples.cursor } } },
+    example: { response: { event: 'prompt', data: { op: 'create', prompt: openPrompt, cursor: samples.cursor } } },
   },
   verifyAll: {
     description:
@@ -62,19 +63,19 @@ export const promptsDocs = {
       'costs as many requests to a model.',
     example: {
       body: { ids: [samples.prompt] },
-      response: { results: [{ id: samples.prompt, ok: true, prompt: { ...open, report } }] },
+      response: { results: [{ id: samples.prompt, ok: true, prompt: { ...openPrompt, report } }] },
     },
   },
   get: {
     description: 'With its whole text, what became of it, and the last `report`.',
-    example: { params: byId, response: { prompt: open } },
+    example: { params: byId, response: { prompt: openPrompt } },
   },
   update: {
     description:
       'A new `not_before` arms one more reminder, null makes it due. What is active can be set to `done` or `dismissed`, which ' +
       'takes back what was launched and no device has begun; what runs goes on, unless `stop` is `true`. A closed prompt cannot ' +
       'be opened again and answers 409 `prompt_closed`.',
-    example: { params: byId, body: { status: 'done' }, response: { prompt: { ...open, status: 'done' } } },
+    example: { params: byId, body: { status: 'done' }, response: { prompt: { ...openPrompt, status: 'done' } } },
   },
   remove: {
     description:
@@ -99,7 +100,7 @@ export const promptsDocs = {
       body: { match_ref: 'chat-81', match_turn_id: 'turn-3' },
       response: {
         prompt: {
-          ...open,
+          ...openPrompt,
           status: 'sent',
           match_ref: 'chat-81',
           match_turn_id: 'turn-3',
@@ -116,7 +117,7 @@ export const promptsDocs = {
     example: {
       params: byId,
       body: { diff: '+- New: export as CSV' },
-      response: { prompt: { ...open, report } },
+      response: { prompt: { ...openPrompt, report } },
     },
   },
 } satisfies Docs<typeof prompts>;
