@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Client } from '@svc/sdk';
-import { isAlive, startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { isAlive, startCommand, startOnTerminal, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { hostProgram } from '../apps/server/src/features/hosts/index.ts';
 import { clientOf, openTest, startGateway, until } from '../apps/server/src/testing.ts';
 import { Line } from './execs.testing.ts';
 
@@ -35,6 +36,7 @@ async function setUp(test: TestContext) {
     client,
     path,
     environment,
+    words,
     /** Starts the daemon and waits until it is connected. */
     async start() {
       const daemon = startCommand(test, words, environment);
@@ -292,6 +294,61 @@ test('exec --detach prints an id; execs list, show, output and cancel take it', 
   assert.equal((await run('execs', 'output', out.trim())).out, 'hello\n');
 });
 
+test('where the policy asks, a command waits for the person on that machine, also over a restart of the daemon', async (test) => {
+  const s = await setUp(test);
+  await writeFile(join(s.stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'ask' } }));
+  const terminal = () =>
+    startOnTerminal(
+      test,
+      s.words.filter((word) => word !== '--allow-shell'),
+      s.environment,
+    );
+  const [no, later, taken] = [await s.give('echo no'), await s.give('echo later'), await s.give('echo taken back')];
+  const first = terminal();
+  await first.shows('asks to run: echo no [y/N]');
+  assert.equal((await s.get(no)).state, 'sent');
+  first.type('n\n');
+  const refused = await s.reached(no, 'done');
+  assert.deepEqual([refused.ok, refused.error], [false, 'refused_by_user']);
+  await first.shows('asks to run: echo later [y/N]');
+  first.type('\u0003');
+  await first.ended;
+  const second = terminal();
+  await second.shows('asks to run: echo later [y/N]');
+  await s.client.hosts.cancelExec({ params: { req_id: taken } });
+  second.type('y\n');
+  await s.reached(later, 'done');
+  assert.equal(await s.text(later), 'later\n');
+  const { state, output_bytes } = await s.get(taken);
+  assert.deepEqual([state, output_bytes], ['cancelled', 0]);
+  second.type('\u0003');
+  await second.ended;
+});
+
+/** The Node.js of the machine, where it is older than the pinned one. */
+const systemPath = { PATH: '/usr/local/bin:/usr/bin:/bin' };
+const older = spawnSync('/bin/sh', ['-c', 'command -v node'], { encoding: 'utf8', env: systemPath }).stdout.trim();
+const isOlder = older !== '' && spawnSync(older, ['--version'], { encoding: 'utf8' }).stdout.startsWith('v20.');
+
+test('the daemon as one file does commands under Node.js 20 too', {
+  skip: !isOlder && 'needs Node.js 20',
+}, async (test) => {
+  const s = await setUp(test);
+  const program = s.path('host.mjs');
+  await writeFile(program, (await hostProgram.built()).bytes);
+  const begin = () =>
+    spawn(older, [program, ...s.words], { env: { ...systemPath, ...s.environment }, stdio: 'ignore' });
+  const first = begin();
+  const id = await s.give('echo $$ > pid; while [ ! -e go ]; do sleep 0.1; done; echo ended; exit 7');
+  await s.pid();
+  first.kill('SIGKILL');
+  await writeFile(s.path('go'), '');
+  const second = begin();
+  test.after(() => second.kill('SIGKILL'));
+  assert.equal((await s.reached(id, 'done')).exit_code, 7);
+  assert.equal(await s.text(id), 'ended\n');
+});
+
 const canMount = process.getuid?.() === 0 && process.platform === 'linux';
 
 test('on a full disk nothing starts that cannot be written down, and what loses output says so', {
@@ -308,6 +365,7 @@ test('on a full disk nothing starts that cannot be written down, and what loses 
   const cut = await s.reached(loud, 'done');
   assert.deepEqual([cut.ok, cut.exit_code, cut.truncated], [true, 5, true]);
   assert.ok(cut.output_bytes > 0 && cut.output_bytes < 2 ** 18);
+  await until(async () => !(await readdir(journal)).includes(`${loud}.out`));
   await writeFile(join(journal, 'ballast'), 'x'.repeat(2 ** 20)).catch(() => {});
   const refused = await s.reached(await s.give('touch started'), 'done');
   assert.deepEqual([refused.ok, refused.error], [false, 'host_disk_full']);

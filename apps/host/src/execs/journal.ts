@@ -6,6 +6,8 @@ import { openRecords, type RecordEntry, recordedProcess, type Records } from '..
 const recordFile = z.object({
   /** `req_id`. */
   id: uuid,
+  /** When it came, in milliseconds: they start in this order. */
+  came_at: z.number(),
   /** What the gateway lets it start with, once. */
   token: z.string(),
   frame: contract.hosts.stream.answers.schemas.exec,

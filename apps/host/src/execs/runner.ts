@@ -63,7 +63,8 @@ export class ExecRunner {
 
   /** Goes on with what an earlier daemon wrote down. */
   async recover(): Promise<void> {
-    for (const entry of await this.#options.journal.entries()) {
+    const entries = await this.#options.journal.entries();
+    for (const entry of entries.toSorted((a, b) => a.record.came_at - b.record.came_at)) {
       this.#work(entry.record.id, entry, (own) => this.#goOn(own, entry));
     }
   }
@@ -105,7 +106,8 @@ export class ExecRunner {
 
   async #begin(own: Own, frame: ExecFrame): Promise<void> {
     const { journal } = this.#options;
-    const record = { id: frame.req_id, token: randomUUID(), frame };
+    const came_at = performance.timeOrigin + performance.now();
+    const record = { id: frame.req_id, came_at, token: randomUUID(), frame };
     // One after the other, so that they are asked for in their order.
     const written = this.#inTurn(() => journal.begin(record));
     let entry: ExecEntry | undefined;
