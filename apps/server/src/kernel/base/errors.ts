@@ -124,6 +124,8 @@ function byCode(code: string): ApiError | undefined {
     case 'CONNECTION_DESTROYED':
     case 'ECONNREFUSED':
     case 'ENOENT':
+    // Another process has what this one began.
+    case '40001':
     case '57014':
     case '57P01':
     case '57P02':

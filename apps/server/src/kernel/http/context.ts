@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 import type { Actor } from '../base/actor.ts';
 import type { Who } from '../records/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import { type Db, inTransaction, type Sql } from '../db/db.ts';
+import { type Db, inTransaction, type Sql, writeWithCommit } from '../db/db.ts';
 import type { Frames } from './frames.ts';
 import { endWithClient } from '../base/half-closed.ts';
 import type { Kernel } from '../kernel.ts';
@@ -34,6 +34,8 @@ export class Context {
   #relay: RelayedAnswer | undefined;
   #socket: WebSocket | undefined;
   #heldBytes = 0;
+  /** Goes out with the commit of each transaction of this request. */
+  lastStatement: ((tx: Db) => Promise<void>) | undefined;
 
   constructor(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, frames?: Frames, isStreamed = false) {
     this.kernel = kernel;
@@ -260,8 +262,14 @@ export class Context {
     for (const handler of handlers) handler();
   }
 
+  /** Runs `work` in one transaction. */
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-    return inTransaction(this.kernel.sql, work);
+    const { lastStatement } = this;
+    return inTransaction(this.kernel.sql, async (tx) => {
+      const result = await work(tx);
+      if (lastStatement) await writeWithCommit(tx, lastStatement, []);
+      return result;
+    });
   }
 }
 

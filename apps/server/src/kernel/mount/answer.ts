@@ -7,7 +7,7 @@ import { toApiError } from '../base/errors.ts';
 import { Answer, type Operation } from '../feature.ts';
 import { Frames } from '../http/frames.ts';
 import { bearerKey } from './access.ts';
-import { checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
+import { begunOnce, checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
 import { ignoredFields, parseInput } from './input.ts';
 
 /** A request that was admitted, and where its answer goes. */
@@ -39,10 +39,10 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   if (answers.kind === 'relayed' || answers.kind === 'socket') return answerRelayed(exchange, context, input);
   const work = (): Promise<StoredResponse> => execute(operation, context, input);
   if (frames) {
-    await answerInFrames(exchange, frames, work);
+    await answerInFrames(exchange, context, frames, work);
     return reply;
   }
-  const { status, headers, body } = await answerOnce(exchange, work);
+  const { status, headers, body } = await answerOnce(exchange, context, work);
   if (headers) reply.headers(headers);
   reply.code(status);
   if (answers.kind === 'nothing') return reply.send();
@@ -63,10 +63,15 @@ function sendBytes(request: FastifyRequest, reply: FastifyReply, body: Readable)
 const wantsFrames = (request: FastifyRequest): boolean =>
   request.headers.accept?.toLowerCase().includes('text/event-stream') === true;
 
-async function answerInFrames(exchange: Exchange, frames: Frames, work: () => Promise<StoredResponse>): Promise<void> {
+async function answerInFrames(
+  exchange: Exchange,
+  context: Context,
+  frames: Frames,
+  work: () => Promise<StoredResponse>,
+): Promise<void> {
   const { kernel, id, operation, request } = exchange;
   try {
-    const { body, replayed } = await answerOnce(exchange, work);
+    const { body, replayed } = await answerOnce(exchange, context, work);
     const { answers } = operation.route;
     const all = answers.kind === 'json' ? answers.framesOf(body) : [];
     for (const frame of replayed ? all : all.slice(-1)) await frames.send(frame);
@@ -132,6 +137,7 @@ async function execute({ route, run }: Operation, context: Context, input: unkno
 /** Does the work, or answers what was stored for the request's `Idempotency-Key` where the route honours one. */
 async function answerOnce(
   { kernel, id, operation, request, reply }: Exchange,
+  context: Context,
   work: () => Promise<StoredResponse>,
 ): Promise<StoredResponse & { replayed: boolean }> {
   const key = operation.route.idempotent ? request.headers['idempotency-key'] : undefined;
@@ -140,7 +146,9 @@ async function answerOnce(
   const { accountId, keyId } = request.actor as Actor;
   const { url, body, bodyHash } = request;
   const credential = operation.route.shownOnce ? bearerKey(request.headers.authorization, '') : undefined;
-  const response = await once(kernel, { accountId, keyId, route: id, key, url, body, bodyHash, credential }, work);
+  const asked = { accountId, keyId, route: id, key, url, body, bodyHash, credential };
+  context.lastStatement = begunOnce(kernel, asked);
+  const response = await once(kernel, asked, work);
   if (response.replayed) reply.header('idempotency-replayed', 'true');
   return response;
 }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { startGateway, createAccount, http, openHost, openTest, type TestGateway } from '../../testing.ts';
+import { startGateway, createAccount, http, openHost, openTest, type TestGateway, until } from '../../testing.ts';
 import { ApiError } from '../base/errors.ts';
-import { type IdempotentRequest, once, sealedAnswers } from './idempotency.ts';
+import { inTransaction, writeWithCommit } from '../db/db.ts';
+import { proxyDatabase } from '../testing.ts';
+import { begunOnce, type IdempotentRequest, once, sealedAnswers } from './idempotency.ts';
 
 describe('idempotency', () => {
   const { gateway: a, second: b, account, database } = shared(() => openTest({ gateways: 2 }));
@@ -164,6 +166,89 @@ describe('idempotency', () => {
     );
     assert.deepEqual((await taken()).body, { by: 'a' });
     never.reject(new Error('over'));
+  });
+
+  test('what a gateway had committed when it died is not done again: the repeat is told so', async () => {
+    const key = randomUUID();
+    const request = asked('test.begun', key, {});
+    await using dead = await startGateway(database);
+    const never = Promise.withResolvers<never>();
+    never.promise.catch(() => {});
+    const committed = Promise.withResolvers<void>();
+    void once(dead.kernel, request, async () => {
+      await inTransaction(dead.kernel.sql, (tx) => writeWithCommit(tx, begunOnce(dead.kernel, request), []));
+      committed.resolve();
+      return never.promise;
+    }).catch(() => {});
+    await committed.promise;
+    const again = () => once(a.kernel, request, () => assert.fail('was done again'));
+    await assert.rejects(again(), { code: 'idempotency_in_flight' });
+    await a.kernel
+      .sql`update kernel.gateways set lease_until = now() - interval '1 second' where id = ${dead.kernel.gateways.id}`;
+    await assert.rejects(again(), { code: 'answer_not_kept' });
+    never.reject(new Error('over'));
+  });
+
+  test('a connection that broke frees the key when nothing was committed, and tells of a commit whose answer was lost', async () => {
+    const broken = Object.assign(new Error('broken'), { code: 'CONNECTION_CLOSED' });
+    const [nothing, something] = [asked('test.broken', randomUUID(), {}), asked('test.broken', randomUUID(), {})];
+    await assert.rejects(once(a.kernel, nothing, () => Promise.reject(broken)));
+    assert.deepEqual((await once(b.kernel, nothing, () => Promise.resolve({ status: 200, body: 1 }))).body, 1);
+    const commit = async () => {
+      await inTransaction(a.kernel.sql, (tx) => writeWithCommit(tx, begunOnce(a.kernel, something), []));
+      throw broken;
+    };
+    await assert.rejects(once(a.kernel, something, commit));
+    await assert.rejects(
+      once(b.kernel, something, () => assert.fail('was done again')),
+      { code: 'answer_not_kept' },
+    );
+  });
+
+  test('a database that is away when a request fails leaves no key that is in flight for ever', async () => {
+    const { database: proxied, proxy } = await proxyDatabase(database);
+    await using gateway = await startGateway(proxied);
+    const request = asked('test.away', randomUUID(), {});
+    const failed = once(gateway.kernel, request, async () => {
+      await proxy.cut();
+      throw Object.assign(new Error('broken'), { code: 'CONNECTION_CLOSED' });
+    });
+    await assert.rejects(failed, { message: 'broken' });
+    await assert.rejects(
+      once(a.kernel, request, () => assert.fail('still runs')),
+      { code: 'idempotency_in_flight' },
+    );
+    await proxy.restore();
+    await until(() =>
+      once(a.kernel, request, () => Promise.resolve({ status: 200, body: 1 })).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await proxy.close();
+  });
+
+  test('a transaction of a gateway whose request was taken over is not committed', async () => {
+    const request = asked('test.over', randomUUID(), {});
+    await using zombie = await startGateway(database);
+    const began = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const late = once(zombie.kernel, request, async () => {
+      await inTransaction(zombie.kernel.sql, async (tx) => {
+        began.resolve();
+        await goOn.promise;
+        await tx`insert into kernel.facts (name, value) values (${request.key}, 'twice')`;
+        await writeWithCommit(tx, begunOnce(zombie.kernel, request), []);
+      });
+      return { status: 200, body: {} };
+    });
+    await began.promise;
+    await a.kernel
+      .sql`update kernel.gateways set lease_until = now() - interval '1 second' where id = ${zombie.kernel.gateways.id}`;
+    await once(a.kernel, request, () => Promise.resolve({ status: 200, body: {} }));
+    goOn.resolve();
+    await assert.rejects(late, { code: '40001' });
+    assert.equal((await a.kernel.sql`select 1 from kernel.facts where name = ${request.key}`).length, 0);
   });
 
   test('a gateway that was taken for dead does not overwrite the answer of the one that took over', async () => {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { BrokenSeal, keyOfText, openUnder, type Sealed, sealUnder } from '../base/crypto.ts';
 import type { Kernel } from '../kernel.ts';
+import { systemClock } from '../base/clock.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
+import type { Db } from '../db/db.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface IdempotentRequest {
@@ -43,6 +45,7 @@ const notKept = {
     'its answer held a secret, which is shown once. List what it made, delete that, and use a fresh Idempotency-Key',
   large: 'its answer was over 1 MiB and is not kept. Read what it made by its own route',
   broken: 'its answer cannot be opened any more. Read what it made by its own route',
+  lost: 'its gateway or the database ended before its answer was kept. Read what it made by its own route',
   quota: 'its answer is not kept: 64 MiB of this account were kept today. Read what it made by its own route',
 } as const;
 
@@ -56,7 +59,8 @@ export function checkIdempotencyKey(key: string): void {
 
 /**
  * Runs `work` once for a key: a repeat within 24 h answers what was stored. Only executed results are stored, never a
- * refusal or a fault, so those may be tried again. A first run whose gateway died is not waited for.
+ * refusal or a fault, so those may be tried again. A first run whose gateway died is not waited for; when it had committed
+ * something (`begunOnce`) the repeat is told so, and does it no second time.
  */
 export async function once(
   kernel: Kernel,
@@ -69,19 +73,53 @@ export async function once(
   try {
     response = await work();
   } catch (error) {
-    await kernel.sql`
-      delete from kernel.idempotency
-      where account_id = ${request.accountId} and route = ${request.route} and key = ${request.key}
-        and gateway_id = ${kernel.gateways.id} and status is null`;
+    // A refusal of ours has done nothing. Of a connection that broke, its transaction says whether it was committed.
+    const isRefused = error instanceof ApiError;
+    await insist(kernel, () => release(kernel, request, isRefused));
     throw error;
   }
   try {
     await store(kernel, request, response);
   } catch (err) {
-    // It was done: the claim stays, so that a repeat does not do it again while this gateway lives.
     kernel.log.error({ err, route: request.route }, 'a response was not stored for its Idempotency-Key');
+    await insist(kernel, () => forgo(kernel, request));
   }
   return { ...response, replayed: false };
+}
+
+/** Notes, in a transaction of the request, that it is committed with something of it: a repeat must not do it again. */
+export const begunOnce =
+  ({ gateways }: Kernel, { accountId, route, key }: IdempotentRequest) =>
+  async (db: Db): Promise<void> => {
+    await db`select kernel.begin_once(${accountId}, ${route}, ${key}, ${gateways.id})`;
+  };
+
+const own = ({ sql, gateways }: Kernel, { accountId, route, key }: IdempotentRequest) => sql`
+  account_id = ${accountId} and route = ${route} and key = ${key} and gateway_id = ${gateways.id} and status is null`;
+
+/** Gives the key free for another try, unless something of the request may be done. */
+async function release(kernel: Kernel, request: IdempotentRequest, isRefused: boolean): Promise<void> {
+  const { sql } = kernel;
+  await sql`delete from kernel.idempotency where ${own(kernel, request)} and (${isRefused} or not begun)`;
+  if (!isRefused) await forgo(kernel, request);
+}
+
+/** Notes that the request was done, and that its answer is lost. */
+async function forgo(kernel: Kernel, request: IdempotentRequest): Promise<void> {
+  await kernel.sql`update kernel.idempotency set status = 0, not_kept = 'lost' where ${own(kernel, request)}`;
+}
+
+const againMs = 1_000;
+const longestAwayMs = 600_000;
+
+/** Does it now, or each second until it is done, while the database is away: until then repeats are told to try again. */
+async function insist(parts: Pick<Kernel, 'log'>, work: () => Promise<void>, leftMs = longestAwayMs): Promise<void> {
+  try {
+    await work();
+  } catch (err) {
+    if (leftMs <= 0) parts.log.error({ err }, 'an Idempotency-Key was not given free; it is so when this gateway ends');
+    else systemClock.after(againMs, () => void insist(parts, work, leftMs - againMs));
+  }
 }
 
 async function store(
@@ -148,18 +186,21 @@ async function claim(kernel: Kernel, request: IdempotentRequest): Promise<Stored
     values (${accountId}, ${keyId}, ${route}, ${key}, ${hash}, ${gateways.id})
     on conflict (account_id, route, key) do update set
       key_id = excluded.key_id, request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null,
-      headers = null, response = null, not_kept = null, expires_at = default
+      headers = null, response = null, not_kept = null, begun = false, expires_at = default
     where i.expires_at < now()
-      or (i.status is null and i.request_hash = excluded.request_hash and i.key_id = excluded.key_id and not exists
-        (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
+      or (i.status is null and not i.begun and i.request_hash = excluded.request_hash and i.key_id = excluded.key_id
+        and not exists (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
     returning 1`;
   if (claimed.length > 0) {
     await refuseOverQuota(kernel, request);
     return undefined;
   }
   const [row] = await sql<StoredRow[]>`
-    select key_id, request_hash, status, headers, response, not_kept from kernel.idempotency
-    where account_id = ${accountId} and route = ${route} and key = ${key}`;
+    select key_id, request_hash, status, headers, response,
+      case when status is null and begun and not exists
+        (select 1 from kernel.gateways g where g.id = gateway_id and g.lease_until > now()) then 'lost' else not_kept
+      end as not_kept
+    from kernel.idempotency where account_id = ${accountId} and route = ${route} and key = ${key}`;
   if (!row) throw stillRuns();
   return replayOf(kernel, request, { ...row, isSame: row.request_hash.equals(hash) });
 }
