@@ -371,3 +371,25 @@ test('on a full disk nothing starts that cannot be written down, and what loses 
   assert.deepEqual([refused.ok, refused.error], [false, 'host_disk_full']);
   await assert.rejects(readFile(s.path('started')));
 });
+
+test('a daemon that died before its last word to a process starts the command, once', async (test) => {
+  const s = await setUp(test);
+  const daemon = await s.start();
+  const id = await s.give('echo $$ > pid; sleep 600');
+  const pid = await s.pid();
+  daemon.process.kill('SIGKILL');
+  await daemon.ended;
+  const file = (kind: string) => join(s.stateDir, 'execs', `${id}.${kind}`);
+  const { process: leader } = JSON.parse(await readFile(file('json'), 'utf8'));
+  process.kill(-leader.pid, 'SIGKILL');
+  await until(() => !isAlive(leader.pid) && !isAlive(pid));
+  // As the shell leaves it that was not told to go on.
+  await writeFile(file('end'), '----------\n');
+  await rm(s.path('pid'));
+  await s.start();
+  const again = await s.pid();
+  assert.equal((await s.get(id)).state, 'running');
+  await s.client.hosts.cancelExec({ params: { req_id: id } });
+  await s.reached(id, 'cancelled');
+  await until(() => !isAlive(again));
+});

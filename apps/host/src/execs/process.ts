@@ -54,7 +54,7 @@ collect() {
   cat >/dev/null
 }
 trap : TERM INT HUP
-note 4 b
+note 4 b || exit 125
 (
   trap '' TERM INT HUP
   sleep "$limit"
@@ -114,7 +114,7 @@ export async function startDetached(
 
 /** What the shell wrote down. */
 export interface ExecEnd {
-  /** The command may have started. */
+  /** False: the command has not started, if this machine did not lose power since. */
   hasBegun: boolean;
   /** 128 + n when signal n ended the command; undefined when nobody wrote how it ended. */
   code: number | undefined;
@@ -129,7 +129,7 @@ export async function readEnd(files: ExecFiles): Promise<ExecEnd> {
   const code = /^\d{1,3}/.exec(text)?.[0];
   const size = await open(files.output, 'r').then(sizeAndSync, () => 0);
   return {
-    hasBegun: text[4] === 'b',
+    hasBegun: text[4] !== '-',
     code: code === undefined ? undefined : Number(code),
     timedOut: text[5] === 't',
     truncated: text[6] === 'c' || size > mostOutputBytes,

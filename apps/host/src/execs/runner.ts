@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, type ProcessId, processStart } from '@svc/process-lock';
+import { isRunning, type ProcessId } from '@svc/process-lock';
 import { type Client, SvcError } from '@svc/sdk';
 import { createBackoff } from '../backoff.ts';
 import { admit, type Admitted, type ExecFrame, failureOf, type OperationOptions, perform } from '../executor.ts';
-import { errnoOf, OpError } from '../failure.ts';
+import { OpError } from '../failure.ts';
 import { endGroup } from '../groups.ts';
 import { checkArgs } from '../ops/op.ts';
 import { shellCommand } from '../ops/shell.ts';
@@ -14,7 +14,8 @@ import { describeFailure, type OpOutcome } from '../report.ts';
 import { isRefusal, type RunTiming } from '../runs/lease.ts';
 import { Sender } from '../sender.ts';
 import { type ExecEntry, type ExecRecord, execVariable } from './journal.ts';
-import { type ExecEnd, type ExecFiles, filesOf, readEnd, readOutput, removeFiles, startDetached } from './process.ts';
+import { cancelled, cutOf, isOfThisBoot, journalError, outcomeOf } from './outcome.ts';
+import { type ExecFiles, filesOf, readEnd, readOutput, removeFiles, startDetached } from './process.ts';
 
 /** Options of the runner of commands that nobody waits for. */
 export interface ExecsOptions extends OperationOptions {
@@ -31,13 +32,12 @@ export interface ExecsOptions extends OperationOptions {
 const mostTimeMs = 86_400_000;
 /** A person may be asked for as long as a command can wait. */
 const mostPatienceMs = 7 * 86_400_000;
-/** Output is looked at this often, and so is a process that another daemon started. */
+/** Output is looked at this often; with the process, where another daemon started it. */
 const lookMs = 100;
+const lookForeignMs = 500;
 /** A piece of output may take this long on a slow line. */
 const pieceMs = 60_000;
 const mostError = 2000;
-/** The reason of a command that is ended because somebody asked. */
-const cancelled = 'cancelled';
 
 /** A command that this daemon works on. */
 interface Own {
@@ -238,14 +238,17 @@ export class ExecRunner {
     signal.addEventListener('abort', onAbort, { once: true });
     if (entry.record.ending) own.controller.abort(cancelled);
     else if (signal.aborted) onAbort();
-    while (isRunning(leader)) {
+    let isGone = false;
+    void gone?.then(() => (isGone = true));
+    while (gone ? !isGone : isRunning(leader)) {
       if (end.aborted) return;
-      await Promise.race([gone, sleep(lookMs, undefined, { ref: false })].filter((one) => one !== undefined));
+      const passed = sleep(gone ? lookMs : lookForeignMs, undefined, { ref: false });
+      await (gone ? Promise.race([gone, passed]) : passed);
       sender.wake();
     }
     killLeft(leader, `${execVariable}=${id}`);
     const written = await readEnd(files);
-    if (!written.hasBegun && !gone && !entry.record.ending) {
+    if (!written.hasBegun && isOfThisBoot(leader) && !gone && !entry.record.ending) {
       // The daemon that started it died before its last word: the command never ran.
       await sender.end(0);
       await entry.write({ process: undefined });
@@ -334,31 +337,4 @@ export class ExecRunner {
     this.#turn = next.catch(() => {});
     return next;
   }
-}
-
-/** How a command ended whose process is gone. What nobody wrote down is not guessed. */
-function outcomeOf(
-  { ending }: ExecRecord,
-  leader: ProcessId,
-  { hasBegun, code, timedOut, truncated }: ExecEnd,
-): OpOutcome {
-  if (timedOut) return { ok: true, result: { exit_code: null, timed_out: true, truncated } };
-  if (ending) return { ok: false, error: cancelled };
-  if (code !== undefined) return { ok: true, result: { exit_code: code, timed_out: false, truncated } };
-  if (!hasBegun) return { ok: false, error: 'not_started' };
-  // On Linux the text begins with the id of the boot.
-  const isOfThisBoot = leader.started.split('/')[0] === processStart(process.pid)?.split('/')[0];
-  return { ok: false, error: isOfThisBoot ? 'process_lost' : 'host_restarted', unknown: true };
-}
-
-/** The same, when not all of its output is at the gateway. */
-function cutOf(outcome: OpOutcome): OpOutcome {
-  return outcome.result === undefined ? outcome : { ...outcome, result: { ...outcome.result, truncated: true } };
-}
-
-/** The error of a command that is not started because it cannot be written down. */
-function journalError(error: unknown): string {
-  const code = errnoOf(error);
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'host_disk_full';
-  return code === 'E2BIG' ? 'bad_args: command: too long' : `host_journal_failed: ${code ?? String(error)}`;
 }
