@@ -56,7 +56,7 @@ describe('commands of hosts as a model', () => {
       gateway,
       'POST',
       `/v1/hosts/${deviceId}/exec`,
-      { op: 'shell', if_offline: 'wait', detach: true, expires_in_s: 60 },
+      { op: 'shell', if_offline: 'wait', detach: true, expires_in_s: 3_600 },
       made.key,
     );
     const path = `/v1/hosts/exec/${given.body.req_id}`;
@@ -76,7 +76,7 @@ describe('commands of hosts as a model', () => {
       unknown: report({ ok: false, error: 'host_restarted', unknown: true }),
       cancel: (at) => ask(at, 'DELETE', path),
       async expire() {
-        clock.advance(61_000);
+        clock.advance(3_601_000);
       },
       revoke: (at) => ask(at, 'DELETE', `/v1/keys/${made.id}`),
       output: (at) =>
@@ -109,7 +109,8 @@ describe('commands of hosts as a model', () => {
           // What time and keys end, and what a stream is told, follows in its time.
           await until(async () => {
             if ((await state()) === expected) return true;
-            clock.advance(500);
+            // A clock that runs on would end what a busy machine has not told its host of yet.
+            if (what === 'expire' || what === 'revoke') clock.advance(500);
             return false;
           }).catch(async () => assert.fail(`${what}: ${await state()}, not ${expected}`));
         }
