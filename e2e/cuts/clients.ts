@@ -47,6 +47,74 @@ export class Reader {
   }
 }
 
+/** A client that gives commands to a host that may be away, each under a name that the command writes down. */
+export class Commander {
+  /** `req_id` of each command that was taken, by its name. */
+  readonly given = new Map<string, string>();
+  readonly #client: Client;
+  readonly #deviceId: string;
+  readonly #file: string;
+  readonly #stop = new AbortController();
+  readonly #done: Promise<void>;
+
+  /** Each command adds its name to `file`. */
+  constructor(baseUrl: string, apiKey: string, { deviceId, file }: { deviceId: string; file: string }) {
+    this.#client = createClient({ baseUrl, apiKey, retries: 0, timeoutMs: 5_000 });
+    this.#deviceId = deviceId;
+    this.#file = file;
+    this.#done = this.#run();
+  }
+
+  /** Gives no more commands; answers the state of each once all are over. */
+  async outcomes(): Promise<Map<string, string>> {
+    this.#stop.abort();
+    await this.#done;
+    const states = new Map<string, string>();
+    for (const [name, reqId] of this.given) {
+      const ask = () => this.#client.hosts.getExec({ params: { req_id: reqId } });
+      for (;;) {
+        const state = (await insist(ask))?.state ?? '';
+        states.set(name, state);
+        if (over.has(state)) break;
+        await sleep(20);
+      }
+    }
+    return states;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const name = randomUUID();
+      const args = { command: `echo ${name} >> '${this.#file}'; sleep 0.2` };
+      const body = { op: 'shell', args, if_offline: 'wait', detach: true } as const;
+      const input = { params: { device_id: this.#deviceId }, body };
+      // After a commit whose answer was lost there is no id to ask by: what it did is in the file.
+      const answer = await insist(() => this.#client.hosts.exec(input, { idempotencyKey: name }), 409);
+      if (answer) this.given.set(name, answer.req_id);
+      await sleep(150, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** The ends of a command that a host does by itself. */
+const over = new Set(['done', 'expired', 'cancelled', 'unknown']);
+
+/** Asks until there is an answer; undefined for a failure with this status. */
+async function insist<T>(ask: () => Promise<T>, done?: number): Promise<T | undefined> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const status = isSvcError(error) ? error.status : 0;
+      const passes = isSvcError(error, 'idempotency_in_flight') || status === 429;
+      if (!passes && status === done) return undefined;
+      if (!passes && status >= 400 && status < 500) throw error;
+      await sleep(5 + Math.random() * 20);
+    }
+  }
+}
+
 /** A client that keeps, changes and deletes prompts, and repeats what it got no answer to with the same key. */
 export class Writer {
   /** Ids that were acknowledged as kept, and whether they were deleted since. */
@@ -105,27 +173,17 @@ export class Writer {
     const isFull = open.length > 50;
     const body = { prompt: `Prompt ${idempotencyKey}`, not_before: '2030-01-01' };
     if (id === undefined || (act < 0.5 && !isFull)) {
-      const made = await this.#insist(() => this.#client.prompts.create({ body }, { idempotencyKey }));
+      // Of a commit whose answer was lost the repeat says no id; the text finds it.
+      const made =
+        (await insist(() => this.#client.prompts.create({ body }, { idempotencyKey }), 409)) ??
+        (await insist(() => this.#client.prompts.create({ body })));
       if (made) this.kept.set(made.id, false);
     } else if (act < 0.7) {
-      await this.#insist(() => this.#client.prompts.update({ params: { id }, body: { not_before: '2031-01-01' } }));
+      await insist(() => this.#client.prompts.update({ params: { id }, body: { not_before: '2031-01-01' } }));
     } else {
-      await this.#insist(() => this.#client.prompts.remove({ params: { id } }), 404);
+      // A deletion whose answer was lost finds nothing.
+      await insist(() => this.#client.prompts.remove({ params: { id } }), 404);
       this.kept.set(id, true);
-    }
-  }
-
-  /** Asks until there is an answer. A deletion whose answer was lost finds nothing. */
-  async #insist<T>(ask: () => Promise<T>, done?: number): Promise<T | undefined> {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (isSvcError(error) && error.status === done) return undefined;
-        const isFinal = isSvcError(error) && error.status >= 400 && error.status < 500;
-        if (isFinal && error.code !== 'idempotency_in_flight' && error.status !== 429) throw error;
-        await sleep(5 + Math.random() * 20);
-      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
@@ -7,17 +8,26 @@ import { Cursors, positionOf } from '../../apps/server/src/kernel/streams/feed.c
 import { findRunning } from '../../apps/server/src/postgres/embedded.ts';
 import { randomOf } from '../../apps/server/src/testing.random.ts';
 import { http, until } from '../../apps/server/src/testing.ts';
-import { freePort, killAll, noSandboxes, type Platform, startPlatform, temporaryFolder } from '../platform.ts';
-import { Reader, Writer } from './clients.ts';
+import {
+  freePort,
+  killAll,
+  noSandboxes,
+  type Platform,
+  type Running,
+  start,
+  startPlatform,
+  temporaryFolder,
+} from '../platform.ts';
+import { Commander, Reader, Writer } from './clients.ts';
 import { cuts, CuttingProxy } from './proxy.ts';
 
 /** `SVC_TEST_CUTS=100000` for more; about 40 a second. */
 const total = Number(process.env['SVC_TEST_CUTS'] ?? 200);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
 /** The clients are compared with the database after so many cuts; each time the writers rest. */
-const compareEvery = 20;
+const compareEvery = total > 1_000 ? 100 : 20;
 /** Every so many cuts something is killed, the bus goes away, or the database does. */
-const killEvery = 100;
+const killEvery = Math.max(50, total / 200);
 
 /** A gateway whose clock is two hours ahead. */
 const ahead = `data:text/javascript,${encodeURIComponent(
@@ -35,10 +45,14 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
   const readers: Reader[] = [];
   const writers: Writer[] = [];
   const done: Record<string, number> = {};
+  const starts = join(folder.path, 'starts');
+  let daemon: Running;
+  let commander: Commander;
   let sql: Sql;
   let cursors: Cursors;
   let accountId: string;
   let key: string;
+  let hostUrl: string;
   let compared = { xid: '0', seq: 0 };
   /** Prompts of which a creation is told. */
   const made: string[] = [];
@@ -55,15 +69,25 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     const { cursor } = (await http(gateways[0]?.url as string, '/v1/events', { key })).body;
     for (let n = 0; n < 3; n += 1) readers.push(new Reader(await openProxy(), key, cursor));
     for (let n = 0; n < 2; n += 1) writers.push(new Writer(await openProxy(), key, random));
+    hostUrl = await openProxy();
+    daemon = startDaemon();
+    const [, deviceId = ''] = await daemon.printed(/connected as box \(([0-9a-f-]+)\)/);
+    commander = new Commander(await openProxy(), key, { deviceId, file: starts });
   });
   after(async () => {
     await Promise.all([...writers, ...readers].map((each) => each.stop()));
     for (const proxy of proxies) proxy.close();
     await sql?.end({ timeout: 1 });
+    await daemon?.end('SIGKILL');
     for (const gateway of gateways) await gateway.end();
     killAll();
     await folder.remove();
   });
+
+  function startDaemon(): Running {
+    const words = ['host', 'run', '--state-dir', join(folder.path, 'host'), '--name', 'box', '--allow-shell'];
+    return start(words, { SVC_API_KEY: key, SVC_BASE_URL: hostUrl });
+  }
 
   async function openProxy(): Promise<string> {
     const proxy = new CuttingProxy(random, () => gateways.map(({ port }) => port));
@@ -80,7 +104,7 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
       where account_id = ${accountId} and (c.xid, seq) > (${compared.xid}::text::xid8, ${compared.seq})
         and c.xid < (select kernel.feed_horizon()) order by c.xid, seq`;
     compared = rows.at(-1) ?? compared;
-    for (const { op, id } of rows) if (op === 'created') made.push(id);
+    for (const { topic, op, id } of rows) if (topic === 'prompts' && op === 'created') made.push(id);
     return rows.map(({ xid, seq, record, ...change }) =>
       JSON.stringify({
         cursor: cursors.encode(positionOf(xid, seq)),
@@ -90,9 +114,8 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     );
   }
 
-  /** Every client has exactly what the database has, in its order. */
+  /** Every client has exactly what the database has, in its order; while nobody writes. */
   async function compare(): Promise<void> {
-    await Promise.all(writers.map((writer) => writer.pause()));
     const began = performance.now();
     const expected: string[] = [];
     // A write whose connection was cut may be done after its repeat was answered.
@@ -105,11 +128,12 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     });
     slowestMs = Math.max(slowestMs, performance.now() - began);
     for (const reader of readers) {
-      assert.deepEqual(reader.changes, expected);
+      const at = expected.findIndex((change, n) => reader.changes[n] !== change);
+      assert.equal(reader.changes[at], expected[at], `change ${at} of ${expected.length}`);
+      assert.equal(reader.changes.length, expected.length);
       assert.deepEqual(reader.faults, []);
       reader.changes = [];
     }
-    for (const writer of writers) writer.go();
   }
 
   const kills = {
@@ -118,6 +142,10 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
       const gateway = gateways[at] as Platform;
       await gateway.end('SIGKILL');
       gateways[at] = await startPlatform(dataDir, gateway.port, settings[at]);
+    },
+    async daemon(): Promise<void> {
+      await daemon.end('SIGKILL');
+      daemon = startDaemon();
     },
     async database(): Promise<void> {
       const { pid } = findRunning(dataDir) ?? assert.fail('the database does not run');
@@ -134,28 +162,42 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     },
   };
 
-  test('each client has every change once and in order, and each write was done once', {
+  test('each client has every change once and in order, and each write and command was done once', {
     timeout: 600_000 + 200 * total,
   }, async (t) => {
     for (let n = 1; n <= total; n += 1) {
       const kind = pick(cuts);
       pick(proxies).cut(kind);
       done[kind] = (done[kind] ?? 0) + 1;
-      await sleep(random() * 30);
+      await sleep(random() * 15);
       if (n % killEvery === 0) {
-        const what = pick(['gateway', 'gateway', 'gateway', 'bus', 'database'] as const);
+        const what = pick(['gateway', 'gateway', 'daemon', 'daemon', 'bus', 'database'] as const);
         await kills[what]();
         done[what] = (done[what] ?? 0) + 1;
       }
-      if (n % compareEvery === 0) await compare();
+      if (n % compareEvery !== 0) continue;
+      await Promise.all(writers.map((writer) => writer.pause()));
+      await compare();
+      for (const writer of writers) writer.go();
     }
+    const outcomes = await commander.outcomes();
+    await Promise.all(writers.map((writer) => writer.stop()));
     await compare();
+    const started = readFileSync(starts, 'utf8').split('\n').filter(Boolean);
+    assert.equal(new Set(started).size, started.length, 'a command was started twice');
+    for (const [name, state] of outcomes)
+      assert.ok(state !== 'done' || started.includes(name), `${name} was not started`);
     const acknowledged = writers.flatMap(({ kept }) => [...kept.keys()]);
     assert.deepEqual(made.sort(), acknowledged.sort());
     const connections = readers.reduce((sum, reader) => sum + reader.connections, 0);
     t.diagnostic(
-      `${total} cuts (${JSON.stringify(done)}), ${connections} connections, ${acknowledged.length} prompts; ` +
+      `${total} cuts (${JSON.stringify(done)}), ${connections} connections, ${acknowledged.length} prompts, ` +
+        `${outcomes.size} commands (${JSON.stringify(countsOf(outcomes.values()))}); ` +
         `equal again after at most ${Math.round(slowestMs)} ms`,
     );
   });
 });
+
+/** How often each occurs. */
+const countsOf = (values: Iterable<string>): Record<string, number> =>
+  Object.fromEntries([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
