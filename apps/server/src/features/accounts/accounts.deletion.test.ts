@@ -81,6 +81,7 @@ describe('svc accounts delete', () => {
     const events = [{ type: 'message', turn_id: 't', text: 'x' }];
     await ok('POST', `/v1/sessions/${session}/events`, { expected_seq: 0, events }, asDevice);
     await ok('POST', `/v1/sessions/${session}/controls`, { type: 'stop' });
+    await ok('POST', `/v1/hosts/${asDevice['x-svc-device']}/exec`, { op: 'info', if_offline: 'wait' });
     const [v1, v2] = [await t.create({ backend: 'v1' }), await t.create()];
     const paused = await t.create();
     await t.exec(v1, 'mkdir -p out; echo kept > out/kept');

@@ -68,17 +68,13 @@ async function giveTo(
   const { op } = body;
   await checkDevice(context, deviceId);
   const frame = { ...body, from_device_id: fromDeviceId };
-  const { id, state } = await execs.give(
-    { actor, deviceId, fromDeviceId, op, frame, expiresInS },
-    (tx, { id: reqId }) =>
-      writeAct(tx, {
-        accountId: actor.accountId,
-        by,
-        action: 'hosts.exec',
-        subject: deviceId,
-        details: { op, outcome: 'given', req_id: reqId },
-      }),
-  );
+  const sealed = await execs.seal({ actor, deviceId, fromDeviceId, op, frame, expiresInS });
+  const { id, state } = await context.transaction(async (tx) => {
+    const row = await execs.give(tx, sealed);
+    const act = { action: 'hosts.exec', subject: deviceId, details: { op, outcome: 'given', req_id: row.id } };
+    await writeAct(tx, { accountId: actor.accountId, by, ...act });
+    return row;
+  });
   return new Answer({ req_id: id, state }, { status: 202 });
 }
 

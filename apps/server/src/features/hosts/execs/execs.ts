@@ -53,6 +53,9 @@ interface NewCommand {
   expiresInS: number;
 }
 
+/** The same, fit to be stored. */
+type SealedCommand = Omit<NewCommand, 'frame'> & { frame: Buffer };
+
 /** A command, as its machine names it. */
 interface OfMachine {
   id: string;
@@ -80,36 +83,38 @@ export class Execs {
     this.changes = new ExecChanges(kernel);
   }
 
-  /** Stores a command; `alongside` writes in its transaction. Throws 413 for a long one and 429 past a quota. */
-  async give(command: NewCommand, alongside: (tx: Db, row: ExecRow) => Promise<void>): Promise<ExecRow> {
-    const { config, clock, gateways, keyring, sql } = this.#kernel;
-    const { accountId, keyId, expiresAt } = command.actor;
+  /** Throws 413 for a command that is too long to wait. */
+  async seal(command: NewCommand): Promise<SealedCommand> {
+    const { gateways, keyring } = this.#kernel;
     const plain = Buffer.from(JSON.stringify(command.frame));
     if (plain.length > mostFrameBytes) {
       throw new ApiError('payload_too_large', 'a command that nobody waits for has at most 2 MiB; write a file first');
     }
     await gateways.prove();
-    const frame = keyring.seal(sealedFrames, plain);
-    return inTransaction(sql, async (tx) => {
-      const now = await readNow(tx, clock);
-      const asked = plus(now, command.expiresInS * 1_000);
-      await checkQuota(config, tx, execsQuota, accountId);
-      await checkQuota(config, tx, execBytesQuota, accountId, frame.length);
-      const row = await insertExec(tx, {
-        account_id: accountId,
-        device_id: command.deviceId,
-        key_id: keyId,
-        from_device_id: command.fromDeviceId ?? null,
-        op: command.op,
-        state: firstState,
-        frame,
-        created_at: now.iso,
-        expires_at: expiresAt !== undefined && Date.parse(expiresAt) < asked.ms ? expiresAt : asked.iso,
-      });
-      await alongside(tx, row);
-      await this.changes.record(tx, 'created', row, { next: true });
-      return row;
+    return { ...command, frame: keyring.seal(sealedFrames, plain) };
+  }
+
+  /** Stores a command. Throws 429 past a quota. */
+  async give(tx: Db, { actor, frame, ...command }: SealedCommand): Promise<ExecRow> {
+    const { config, clock } = this.#kernel;
+    const { accountId, keyId, expiresAt } = actor;
+    const now = await readNow(tx, clock);
+    const asked = plus(now, command.expiresInS * 1_000);
+    await checkQuota(config, tx, execsQuota, accountId);
+    await checkQuota(config, tx, execBytesQuota, accountId, frame.length);
+    const row = await insertExec(tx, {
+      account_id: accountId,
+      device_id: command.deviceId,
+      key_id: keyId,
+      from_device_id: command.fromDeviceId ?? null,
+      op: command.op,
+      state: firstState,
+      frame,
+      created_at: now.iso,
+      expires_at: expiresAt !== undefined && Date.parse(expiresAt) < asked.ms ? expiresAt : asked.iso,
     });
+    await this.changes.record(tx, 'created', row, { next: true });
+    return row;
   }
 
   /** A person ends it; undefined when the reader has no such command. `alongside` writes in its transaction, if that changes it. */
