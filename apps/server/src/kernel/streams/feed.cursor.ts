@@ -22,6 +22,9 @@ export const partsOf = (position: Position): { xid: string; seq: string } => ({
 
 const tagBytes = 8;
 
+/** Numbers of changes are signed in the database: no change has a higher one. */
+const mostSeq = digits(2n ** 63n - 1n);
+
 /**
  * Cursors of one account: a place behind a tag of account and installation, 24 bytes in base64url. Another account's cursor, and
  * one from before a restore, has another tag. It is no secret: it opens nothing.
@@ -42,6 +45,7 @@ export class Cursors {
   decode(cursor: string): Position | undefined {
     const bytes = Buffer.from(cursor, 'base64url');
     if (!bytes.subarray(0, tagBytes).equals(this.#tag)) return undefined;
-    return bytes.subarray(tagBytes).toString('hex');
+    const position = bytes.subarray(tagBytes).toString('hex');
+    return position.slice(16) > mostSeq ? undefined : position;
   }
 }

@@ -116,8 +116,8 @@ export class LiveFeed {
       return first === undefined ? [] : [{ accountId, followers, after: first }];
     });
     if (asked.length === 0) return;
-    const limit = Math.max(10, Math.floor(changesAtOnce / asked.length));
-    const pages = await readChanges(this.#parts.sql, asked, limit);
+    const most = Math.max(10, Math.floor(changesAtOnce / asked.length));
+    const pages = await readChanges(this.#parts.sql, asked, { most });
     for (const { accountId, followers } of asked) {
       const page = pages.get(accountId);
       if (!page) continue;
@@ -129,7 +129,7 @@ export class LiveFeed {
 }
 
 /** Gives followers what they lack of a page. */
-export function tell(followers: readonly Follower[], { changes, isCut }: Page): void {
+export function tell(followers: readonly Follower[], { changes, end, isCut }: Page): void {
   if (isCut) for (const follower of followers) follower.cut();
   for (const change of changes) {
     for (const follower of followers) {
@@ -138,4 +138,5 @@ export function tell(followers: readonly Follower[], { changes, isCut }: Page): 
       follower.take(change);
     }
   }
+  if (end !== undefined) for (const follower of followers) if (follower.at < end) follower.at = end;
 }

@@ -4,7 +4,7 @@ import type { Sql } from '../db/db.ts';
 import { Share } from '../share/share.ts';
 import { beginning, Cursors, type Position } from './feed.cursor.ts';
 import { type Follower, type LiveFeed, tell } from './feed.live.ts';
-import { findEnds, type Page, readChanges, type StoredChange } from './feed.store.ts';
+import { findEnds, type Page, readChanges, type Reading, type StoredChange } from './feed.store.ts';
 import type { EventStream } from './sse.ts';
 
 /** A change as clients are told of it. */
@@ -38,8 +38,9 @@ export interface FeedPage {
   missed: boolean;
 }
 
-/** Changes in one page of a replay. */
+/** Changes in one page of a replay, and changes that are looked at in the next one when none was asked for. */
 const changesAtOnce = 1_000;
+const lookAtOnce = 10_000;
 const failedMs = 500;
 /** A client that takes nothing of its replay for so long is gone. */
 const stalledMs = 60_000;
@@ -83,7 +84,7 @@ export class FeedReader {
       cut: () => stream.end(),
     };
     // A replay is written while its request goes on: its end is that of the stream.
-    void this.#replay(accountId, follower, stream);
+    void this.#replay({ accountId, topics: view.topics }, follower, stream);
   }
 
   /** Changes of some topics after a cursor; waits up to `waitMs` for one when there is none. */
@@ -98,19 +99,19 @@ export class FeedReader {
     const cursors = new Cursors(this.#parts.epoch, accountId);
     const { at: from, missed } = await this.#start(asked, cursors);
     const until = systemClock.monotonic() + waitMs;
-    for (let at = from; ; ) {
-      const page = await this.#read(accountId, at, limit);
-      if (page.isCut) return { changes: [], cursor: cursors.encode(await this.#end(accountId)), missed: true };
-      at = page.changes.at(-1)?.position ?? at;
-      const changes = page.changes.filter(({ topic }) => topics.has(topic));
+    let at = from;
+    for (let lookAt = changesAtOnce; ; lookAt = lookAtOnce) {
+      const { changes, end, isFull, isCut } = await this.#read(accountId, at, { topics, most: limit, lookAt });
+      if (isCut) return { changes: [], cursor: cursors.encode(await this.#end(accountId)), missed: true };
+      at = end ?? at;
       const left = until - systemClock.monotonic();
-      const isOver = left <= 0 || signal.aborted || this.#closing.signal.aborted;
+      const isGone = signal.aborted || this.#closing.signal.aborted;
       // Of a page without what is asked for the next one is read at once.
-      if (changes.length > 0 || missed || (isOver && !page.isFull)) {
+      if (changes.length > 0 || missed || isGone || (left <= 0 && !isFull)) {
         const told = changes.map((change) => changeOf(change, cursors));
         return { changes: told, cursor: cursors.encode(at), missed };
       }
-      if (!page.isFull) await this.#next({ accountId, at, topics }, left, signal);
+      if (!isFull) await this.#next({ accountId, at, topics }, left, signal);
     }
   }
 
@@ -135,19 +136,25 @@ export class FeedReader {
     return last;
   }
 
-  async #read(accountId: string, after: Position, limit: number): Promise<Page> {
-    const read = () => readChanges(this.#parts.sql, [{ accountId, after }], limit);
+  async #read(accountId: string, after: Position, reading: Reading): Promise<Page> {
+    const read = () => readChanges(this.#parts.sql, [{ accountId, after }], reading);
     const pages = await this.#pages.run(accountId, read);
-    return pages.get(accountId) ?? { changes: [], isFull: false, isHeld: false, isCut: false };
+    return pages.get(accountId) ?? { changes: [], end: undefined, isFull: false, isHeld: false, isCut: false };
   }
 
   /** Sends what a follower lacks, as fast as its client reads, until it is told with the others. */
-  async #replay(accountId: string, follower: Follower, stream: EventStream): Promise<void> {
+  async #replay(
+    { accountId, topics }: { accountId: string; topics: ReadonlySet<string> },
+    follower: Follower,
+    stream: EventStream,
+  ): Promise<void> {
+    let lookAt = changesAtOnce;
     while (!stream.closed) {
       try {
-        const page = await this.#read(accountId, follower.at, changesAtOnce);
+        const page = await this.#read(accountId, follower.at, { topics, most: changesAtOnce, lookAt });
         tell([follower], page);
         if (!page.isFull) break;
+        lookAt = page.changes.length > 0 ? changesAtOnce : lookAtOnce;
         const giveUp = systemClock.after(stalledMs, () => stream.destroy());
         await stream.drained();
         giveUp();

@@ -71,12 +71,24 @@ interface Wanted {
 /** The next changes of an account. */
 export interface Page {
   changes: StoredChange[];
+  /** The last change that was looked at, whether it was asked for or not: where to go on; undefined: there is none. */
+  end: Position | undefined;
   /** There are more that can be read now. */
   isFull: boolean;
   /** There are more that wait until transactions before them are over. */
   isHeld: boolean;
   /** The place to go on from is not kept any more: changes are missing. */
   isCut: boolean;
+}
+
+/** What to read of each account. */
+export interface Reading {
+  /** Of all topics when it is left out. */
+  topics?: ReadonlySet<string> | undefined;
+  /** Changes in a page. */
+  most: number;
+  /** Changes that are looked at for them; as many as `most` when it is left out. */
+  lookAt?: number | undefined;
 }
 
 /** Bytes of records in a page; its first change counts whatever its length. */
@@ -86,36 +98,59 @@ interface PageRow extends Omit<StoredChange, 'position'> {
   xid: string;
   seq: number;
   settled: boolean;
-  room: boolean;
+  fits: boolean;
+  asked: boolean;
+  isLast: boolean;
   cut: boolean;
 }
 
-/** Reads the next changes of several accounts, at most `limit` of each; what is missing in the answer has none. */
-export async function readChanges(db: Db, wanted: readonly Wanted[], limit: number): Promise<Map<string, Page>> {
+/** Reads the next changes of several accounts; what is missing in the answer has none. */
+export async function readChanges(
+  db: Db,
+  wanted: readonly Wanted[],
+  { topics, most, lookAt = most }: Reading,
+): Promise<Map<string, Page>> {
   const parts = wanted.map(({ after }) => partsOf(after));
+  // Of what is looked at come the changes that were asked for, the last one, and the first that does not fit.
   const rows = await db<PageRow[]>`
-    select w.account_id as "accountId", c.xid::text as xid, c.seq, c.topic, c.op, c.subject as id, c.at, c.settled, c.room,
+    select w.account_id as "accountId", c.xid::text as xid, c.seq, c.topic, c.op, c.subject as id, c.at, c.settled, c.fits,
+      c.asked, c.looked = ${lookAt} and c.next_fits is null as "isLast",
       coalesce((f.xid, f.seq) > (w.xid::xid8, w.seq::bigint), false) as cut,
-      case when c.settled and c.room then c.body::text end as record
+      case when c.fits and c.asked then c.body::text end as record
     from unnest(${wanted.map(({ accountId }) => accountId)}::uuid[], ${parts.map(({ xid }) => xid)}::text[],
       ${parts.map(({ seq }) => seq)}::text[]) as w (account_id, xid, seq)
     left join kernel.change_floors f on f.account_id = w.account_id
     cross join lateral (
-      select n.*, n.xid < (select kernel.feed_horizon()) as settled,
-        coalesce(sum(octet_length(n.body::text)) over before, 0) < ${pageBytes} as room
-      from kernel.next_changes(w.account_id, w.xid::xid8, w.seq::bigint, ${limit}) n
-      window before as (order by n.xid, n.seq rows between unbounded preceding and 1 preceding)
+      select s.*, lag(s.fits) over (order by s.xid, s.seq) as last_fits, lead(s.fits) over (order by s.xid, s.seq) as next_fits
+      from (
+        select r.*, count(*) over () as looked, r.settled
+          and coalesce(sum(r.bytes) over before, 0) < ${pageBytes}
+          and coalesce(sum(r.asked::int) over before, 0) < ${most} as fits
+        from (
+          select n.*, n.xid < (select kernel.feed_horizon()) as settled,
+            a.asked, case when a.asked then octet_length(n.body::text) else 0 end as bytes
+          from kernel.next_changes(w.account_id, w.xid::xid8, w.seq::bigint, ${lookAt}) n,
+            lateral (select ${topics ? db`n.topic = any(${[...topics]})` : db`true`} as asked) a
+        ) r
+        window before as (order by r.xid, r.seq rows between unbounded preceding and 1 preceding)
+      ) s
     ) c
+    where case when c.fits then c.asked or c.next_fits is distinct from true else c.last_fits is distinct from false end
     order by w.account_id, c.xid, c.seq`;
   const pages = new Map<string, Page>();
-  for (const { xid, seq, settled, room, cut, record, ...row } of rows) {
-    const page = pages.get(row.accountId) ?? { changes: [], isFull: false, isHeld: false, isCut: cut };
+  for (const { xid, seq, settled, fits, asked, isLast, cut, record, ...row } of rows) {
+    const page = pages.get(row.accountId) ?? { changes: [], end: undefined, isFull: false, isHeld: false, isCut: cut };
     pages.set(row.accountId, page);
     if (cut) continue;
-    if (!settled) page.isHeld = true;
-    else if (!room) page.isFull = true;
-    else page.changes.push({ ...row, position: positionOf(xid, seq), record: record ?? undefined });
-    if (page.changes.length === limit) page.isFull = true;
+    if (!fits) {
+      if (settled) page.isFull = true;
+      else page.isHeld = true;
+      continue;
+    }
+    const position = positionOf(xid, seq);
+    page.end = position;
+    if (asked) page.changes.push({ ...row, position, record: record ?? undefined });
+    if (isLast) page.isFull = true;
   }
   return pages;
 }

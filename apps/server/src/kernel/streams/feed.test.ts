@@ -26,7 +26,11 @@ describe('feed', () => {
         ids.map((id) => change(accountId, id)),
       ),
     );
-  const list = (accountId: string, after?: string, more: { limit?: number; waitMs?: number } = {}) =>
+  const list = (
+    accountId: string,
+    after?: string,
+    more: { limit?: number; waitMs?: number; signal?: AbortSignal } = {},
+  ) =>
     b.kernel.feed.list({
       accountId,
       after,
@@ -105,6 +109,39 @@ describe('feed', () => {
     assert.deepEqual([idsOf(back.changes), all], [expected, expected]);
   });
 
+  test('a rare topic behind thousands of changes comes at once, and what was looked at is not looked at again', async () => {
+    const account = randomUUID();
+    const { cursor } = await list(account);
+    const busy = (of: string, count: number) => a.kernel.sql`
+      insert into kernel.changes (account_id, topic, op, subject, body)
+      select ${account}, 'sessions', 'updated', ${of} || n, '{"text": "long"}' from generate_series(1, ${count}) n`;
+    await busy('before', 24_000);
+    await record(account, 'rare');
+    await busy('between', 3_000);
+    await record(account, 'rarer');
+    await busy('after', 500);
+    const follower = await followAccount(b.kernel, account, cursor, ['prompts']);
+    const page = await list(account, cursor, { limit: 1 });
+    const next = await list(account, page.cursor, { limit: 1 });
+    assert.deepEqual([idsOf(page.changes), idsOf(next.changes)], [['rare'], ['rarer']]);
+    const end = await list(account, next.cursor, { limit: 1 });
+    assert.deepEqual([end.changes, end.cursor], [[], (await list(account)).cursor]);
+    await until(() => follower.changes.length === 2);
+    assert.deepEqual(idsOf(follower.changes), ['rare', 'rarer']);
+  });
+
+  test('a reader that is gone is not read for', async () => {
+    const account = randomUUID();
+    const { cursor } = await list(account);
+    await a.kernel.sql`
+      insert into kernel.changes (account_id, topic, op, subject)
+      select ${account}, 'sessions', 'updated', n from generate_series(1, 2000) n`;
+    const page = await list(account, cursor, { signal: AbortSignal.abort(), waitMs: 60_000 });
+    const rest = await list(account, page.cursor);
+    assert.deepEqual([page.changes, rest.changes], [[], []]);
+    assert.equal(new Set([cursor, page.cursor, rest.cursor]).size, 3);
+  });
+
   test('a change behind an older open transaction is told when that one is over, and the transaction is named', async () => {
     const account = randomUUID();
     const follower = await followAccount(b.kernel, account);
@@ -171,8 +208,12 @@ describe('feed', () => {
     const now = (await followAccount(a.kernel, account)).ready.cursor;
     const bytes = Buffer.from(now, 'base64url');
     bytes.writeBigUInt64BE(1n << 62n, 8);
+    const future = bytes.toString('base64url');
+    bytes.writeBigUInt64BE(0n, 8);
+    bytes.writeBigUInt64BE(1n << 63n, 16);
+    const tooHigh = bytes.toString('base64url');
     await trimChanges(a.kernel.sql, account, 1);
-    for (const cursor of [theirs, bytes.toString('base64url'), start]) {
+    for (const cursor of [theirs, future, tooHigh, start]) {
       const follower = await followAccount(b.kernel, account, cursor);
       assert.deepEqual(follower.ready, { cursor: now, missed: true });
       assert.deepEqual(await list(account, cursor), { changes: [], cursor: now, missed: true });
@@ -250,7 +291,10 @@ describe('feed', () => {
         await tx`insert into kernel.changes (account_id, topic, op, subject) values (${account}, 'prompts', 'created', ${`${name}.0`})`;
         begun.resolve();
         if (!(await ending.promise)) throw new Error('rolled back');
-        await a.kernel.feed.record(tx, [change(account, `${name}.1`)]);
+        await a.kernel.feed.record(tx, [
+          change(account, `${name}.1`),
+          change(account, `${name}.2`, { topic: 'sessions' }),
+        ]);
       }).catch((error: Error) => assert.equal(error.message, 'rolled back'));
       await begun.promise;
       open.push({
@@ -278,9 +322,11 @@ describe('feed', () => {
     }
     await record(account, 'end');
     await until(() => followers.every(({ changes }) => changes.at(-1)?.id === 'end'));
-    const all = [paged, ...followers.map(({ changes }) => idsOf(changes).slice(0, -1))];
+    const told = followers.map(({ changes }) => idsOf(changes).slice(0, -1));
     for (const follower of followers) follower.end();
     await sql.end();
-    return all.filter((ids) => ids.join() !== stored.join()).map((ids) => `${ids.join()} in place of ${stored.join()}`);
+    const prompts = stored.filter((id) => !id.endsWith('.2'));
+    const pairs = [[paged, prompts], ...told.map((ids) => [ids, stored])].map((pair) => pair.map(String));
+    return pairs.filter(([got, due]) => got !== due).map(([got, due]) => `${got} in place of ${due}`);
   }
 });

@@ -31,16 +31,16 @@ export function fakeStream() {
   return { stream, sent };
 }
 
-/** Every change, as it is. */
-const whole: View = {
-  topics: new Set<string>(topics),
-  frame: (change) => ({ event: 'change', json: JSON.stringify(change) }),
-};
-
-/** Somebody who follows an account's feed; `changes` are those that came. */
-export async function followAccount({ feed }: Kernel, accountId: string, after?: string) {
+/** Somebody who follows an account's feed, of all topics or some; `changes` are those that came. */
+export async function followAccount(
+  { feed }: Kernel,
+  accountId: string,
+  after?: string,
+  of: readonly string[] = topics,
+) {
   const { stream, sent } = fakeStream();
-  await feed.follow({ accountId, after, view: whole }, () => stream);
+  const view: View = { topics: new Set(of), frame: (change) => ({ event: 'change', json: JSON.stringify(change) }) };
+  await feed.follow({ accountId, after, view }, () => stream);
   const [first] = sent;
   return {
     ready: first?.data as { cursor: string; missed: boolean },
