@@ -21,6 +21,7 @@ import type { Log } from './kernel/base/log.ts';
 import { createMetrics } from './kernel/base/metrics.ts';
 import { migrate, requireSchema } from './kernel/db/migrate.ts';
 import { createOutbound } from './kernel/outside/outbound.ts';
+import { DeviceStreams } from './kernel/streams/device-streams.ts';
 import { openFeed } from './kernel/streams/feed.ts';
 import { createEventStreams } from './kernel/streams/sse.ts';
 import { createUpstream } from './kernel/outside/upstream.ts';
@@ -83,6 +84,9 @@ export async function openKernel(
   const jobs = opening.adopt(openJobs({ sql: background, clock, log }), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const { bus, gateways } = base;
+  const deviceStreams = opening.adopt(new DeviceStreams({ sql: background, gatewayId: gateways.id, log }), (open) =>
+    open.close(),
+  );
   const feed = opening.adopt(await openFeed({ sql, background, bus, gateways, log, metrics }), (open) => open.close());
   const kernel: Kernel = {
     config,
@@ -91,6 +95,7 @@ export async function openKernel(
     usage,
     audit,
     streams,
+    deviceStreams,
     feed,
     metrics,
     jobs,

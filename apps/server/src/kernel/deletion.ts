@@ -68,6 +68,7 @@ const data: AccountData = {
     'kernel.quotas',
     'kernel.changes',
     'kernel.change_floors',
+    'kernel.device_streams',
   ],
   keeps: {
     'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',

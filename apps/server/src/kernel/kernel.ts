@@ -5,6 +5,7 @@ import type { Bus } from './peers/bus.ts';
 import type { Clock } from './base/clock.ts';
 import type { Keyring } from './base/crypto.ts';
 import type { Sql } from './db/db.ts';
+import type { DeviceStreams } from './streams/device-streams.ts';
 import type { Feed } from './streams/feed.ts';
 import type { Gateways } from './peers/gateways.ts';
 import type { Jobs } from './work/jobs.ts';
@@ -39,6 +40,7 @@ export interface Kernel {
   readonly usage: UsageRecorder;
   readonly audit: AuditRecorder;
   readonly streams: EventStreams;
+  readonly deviceStreams: DeviceStreams;
   /** What happened to each account, in order. */
   readonly feed: Feed;
   readonly metrics: Metrics;

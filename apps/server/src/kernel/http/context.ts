@@ -209,7 +209,12 @@ export class Context {
    * client that falls more than `mostBytes` behind (1 MiB) is closed.
    */
   openEvents(mostBytes?: number): EventStream {
-    this.#events ??= this.kernel.streams.open(this.#reply, this.#request.actor, mostBytes);
+    if (!this.#events) {
+      const { actor, deviceId } = this.#request;
+      this.#events = this.kernel.streams.open(this.#reply, actor, mostBytes);
+      if (actor && deviceId !== undefined)
+        this.kernel.deviceStreams.add({ accountId: actor.accountId, deviceId }, this.#events);
+    }
     return this.#events;
   }
 

@@ -247,14 +247,11 @@ export async function noteSeen(db: Db, time: Time, id: string): Promise<void> {
 
 const watchedSeconds = 30;
 
-/** Whether who asked hears of its end without a notification: its output is followed, or the device that asked is there. */
+/** Whether somebody follows its output. */
 export async function isWatched(db: Db, time: Time, id: string): Promise<boolean> {
   const rows = await db`
-    select 1 from hosts.execs e where id = ${id} and (
-      seen_at > ${nowOf(db, time)} - make_interval(secs => ${watchedSeconds})
-      or exists (
-        select 1 from hosts.presence p
-        where p.account_id = e.account_id and p.device_id = e.from_device_id and p.expires_at > now()))`;
+    select 1 from hosts.execs
+    where id = ${id} and seen_at > ${nowOf(db, time)} - make_interval(secs => ${watchedSeconds})`;
   return rows.length > 0;
 }
 

@@ -462,17 +462,55 @@ describe('hosts: commands that hosts do by themselves', () => {
     host.leave();
   });
 
-  test('who asked from a device that is present as a host is not notified', async () => {
-    const asking = await openHost(gateway, account);
-    const host = await present();
-    const body = { op: 'info', detach: true };
-    const { req_id: id } = await asking.client.hosts.exec({ params: { device_id: deviceId }, body });
-    await host.next();
-    await start(id);
+  test('more output of a command that is over is refused; a repeat of what is here is not', async () => {
+    const { id, host } = await started();
+    const piece = (offset: number) =>
+      fetch(`${gateway.url}/v1/hosts/exec/${id}/output?offset=${offset}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          'x-svc-device': deviceId,
+          'content-type': 'application/octet-stream',
+        },
+        body: 'abcd',
+      });
+    assert.equal((await piece(0)).status, 200);
     await report(id, { ok: true });
-    assert.deepEqual(await told(), []);
-    asking.leave();
+    assert.deepEqual(await (await piece(0)).json(), { bytes: 4, full: false });
+    const more = await piece(4);
+    assert.deepEqual(
+      [more.status, ((await more.json()) as { error: { code: string } }).error.code],
+      [409, 'exec_over'],
+    );
     host.leave();
+  });
+
+  test('who asked from a device with a stream open is not notified, whichever gateway and stream; once it is gone it is', async () => {
+    const asking = randomUUID();
+    const rows = () => gateway.kernel.sql`select 1 from kernel.device_streams where device_id = ${asking}`;
+    const done = async (): Promise<string> => {
+      const host = await present();
+      const { body } = await give({ op: 'info' }, account.key, { 'x-svc-device': asking });
+      await host.next();
+      await start(body.req_id);
+      await report(body.req_id, { ok: true });
+      host.leave();
+      return body.req_id;
+    };
+    const leave = new AbortController();
+    for (const path of ['/v1/events/stream', '/v1/prompts/stream']) {
+      await fetch(`${second.url}${path}`, {
+        headers: { authorization: `Bearer ${account.key}`, 'x-svc-device': asking },
+        signal: leave.signal,
+      });
+    }
+    await until(async () => (await rows()).length > 0);
+    await done();
+    assert.deepEqual(await told(), []);
+    leave.abort();
+    await until(async () => (await rows()).length === 0);
+    const id = await done();
+    assert.deepEqual(await told(), [id]);
   });
 
   test('commands and their bytes are a quota, and are forgotten after 30 days', async () => {

@@ -165,16 +165,16 @@ export class Execs {
     return reported ?? false;
   }
 
-  /** Adds to its output from byte `offset` on; `over` before it has started. */
+  /** Adds to its output from byte `offset` on; `over` before it has started, and for more once it is over. */
   append(
     which: OfMachine,
     offset: number,
     piece: Uint8Array,
   ): Promise<{ bytes: number; full: boolean } | 'over' | undefined> {
     return this.#locked(which, async (tx, row) => {
-      if (row.token_hash === null) return 'over';
       const here = row.output_bytes;
       const { added, cut } = freshOf(here, offset, piece);
+      if (row.token_hash === null || (added.length > 0 && execStates.isFinal(row.state))) return 'over';
       const bytes = here + added.length;
       if (added.length > 0) {
         const isNext = Math.floor(here / checkEveryBytes) !== Math.floor(bytes / checkEveryBytes);
@@ -227,12 +227,14 @@ export class Execs {
 
   /** A notification, unless a person ended it, or who asked hears of it anyway. */
   async #tellEnd(tx: Db, row: ExecRow): Promise<void> {
-    const { clock, config } = this.#kernel;
+    const { clock, config, deviceStreams } = this.#kernel;
+    const { account_id: accountId, from_device_id: deviceId } = row;
     if (row.error === byPerson || (await isWatched(tx, clock, row.id))) return;
+    if (deviceId !== null && (await deviceStreams.hasOne(tx, { accountId, deviceId }))) return;
     const isFine = row.ok === true && (row.exit_code ?? 0) === 0;
     const exit = row.exit_code === null ? 'it went well' : `exit code ${row.exit_code}`;
     await notify(this.#kernel, tx, {
-      accountId: row.account_id,
+      accountId,
       dedupeKey: `exec.done:${row.id}`,
       type: 'exec.done',
       title: `Command ${row.state}: ${row.op}`,
