@@ -228,7 +228,8 @@ class SseStream implements EventStream {
   }
 
   get #isOver(): boolean {
-    return this.#closed || this.#raw.writableEnded;
+    // Destroyed: its `close` comes later in this turn, and it takes no more until then.
+    return this.#closed || this.#raw.destroyed || this.#raw.writableEnded;
   }
 
   /** Bytes that its client has not taken. */
