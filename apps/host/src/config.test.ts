@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { loadConfig } from './config.ts';
 import { temporaryDirectory } from './testing.ts';
 
-test('the key comes from --key, else SVC_API_KEY, else the key file', async (t) => {
+test('the key comes from --key, else the key file, else SVC_API_KEY', async (t) => {
   const keyFile = join(await temporaryDirectory(t), 'key');
   await writeFile(keyFile, 'from-file\n', { mode: 0o600 });
   assert.equal(loadConfig({ key: 'given', keyFile }, { SVC_API_KEY: 'env' }).key, 'given');
-  assert.equal(loadConfig({ keyFile }, { SVC_API_KEY: 'env' }).key, 'env');
-  assert.equal(loadConfig({ keyFile }, { SVC_API_KEY: '' }).key, 'from-file');
-  assert.throws(() => loadConfig({}, {}), { message: /no API key/ });
+  assert.equal(loadConfig({ keyFile }, { SVC_API_KEY: 'env' }).key, 'from-file');
+  assert.equal(loadConfig({}, { SVC_API_KEY: 'env' }).key, 'env');
+  assert.throws(() => loadConfig({}, { SVC_API_KEY: '' }), { message: /no API key/ });
   assert.throws(() => loadConfig({ keyFile: '/absent' }, {}), { message: 'cannot read the key file /absent: ENOENT' });
 });
 

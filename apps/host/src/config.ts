@@ -44,7 +44,7 @@ export function loadConfig(
 ): Config {
   const warnings: string[] = [];
   const keyFile = options.keyFile === undefined ? undefined : resolve(options.keyFile);
-  const given = options.key ?? (environment['SVC_API_KEY'] || undefined) ?? keyFromFile(keyFile, warnings);
+  const given = options.key ?? keyFromFile(keyFile, warnings) ?? (environment['SVC_API_KEY'] || undefined);
   const key = given === undefined && keyOptional ? '' : checkKey(given);
   const url = readUrl(
     options.url ?? (environment['SVC_BASE_URL'] || environment[localUrlName] || defaultUrl),

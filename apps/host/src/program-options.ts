@@ -10,7 +10,10 @@ export const onePrefix = {
 /** Options that every command takes: whose key, which gateway, where its files are. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--key <key>', 'API key (default: SVC_API_KEY, else --key-file); visible to other users, prefer a file')
+    .option(
+      '--key <key>',
+      'API key (default: that of --key-file, else SVC_API_KEY); visible to other users, prefer a file',
+    )
     .option('--key-file <file>', 'file that holds the API key')
     .option(
       '--url <url>',
