@@ -144,7 +144,7 @@ test('a machine that lost its journal starts nothing again, and its caller hears
   process.kill(pid, 'SIGKILL');
 });
 
-test('a command that cannot be written down is not started, and its caller hears why', async (test) => {
+test('a command that cannot be written down is not started, and its caller hears why; the next one is', async (test) => {
   const s = await setUp(test);
   await s.start();
   // In the place of the journal stands a file.
@@ -155,6 +155,8 @@ test('a command that cannot be written down is not started, and its caller hears
   assert.equal(done.ok, false);
   assert.match(done.error ?? '', /^host_journal_failed: /);
   await assert.rejects(readFile(s.path('started')));
+  await rm(join(s.stateDir, 'execs'));
+  assert.equal((await s.reached(await s.give('true'), 'done')).exit_code, 0);
 });
 
 test('of 100 MiB the first 10 are kept, and it is said', async (test) => {

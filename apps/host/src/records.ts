@@ -62,6 +62,8 @@ export async function openRecords<R>(
   return {
     async begin(record) {
       const path = pathOf(nameOf(record));
+      // Somebody may have removed it under a living daemon.
+      await mkdir(directory, { recursive: true, mode: 0o700 });
       if (!(await writePrivate(path, JSON.stringify(record), true))) return undefined;
       if (await isThere(doneOf(path))) {
         await rm(path, { force: true });

@@ -196,7 +196,7 @@ function parseTimeout(text: string | undefined): number | undefined {
 function parseHours(text: string): number {
   const hours = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!(hours >= 1 / 60 && hours <= 168))
-    throw new CommandError(`--expires must be at most 168 hours, not "${text}"`, relayFailedCode);
+    throw new CommandError(`--expires must be 1/60 (a minute) to 168 hours, not "${text}"`, relayFailedCode);
   return Math.round(hours * 3600);
 }
 
