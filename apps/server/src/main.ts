@@ -105,7 +105,7 @@ program
   });
 program
   .command('status')
-  .description('what runs on the data dir: exit code 0 all ready, 1 not ready, 3 nothing runs')
+  .description('what runs (exit code 0 ready, 1 not, 3 nothing)')
   .action(async () => {
     const found = await status(config());
     const { running, data_dir, processes } = found;
@@ -216,7 +216,7 @@ program
   });
 program
   .command('images [words...]')
-  .description('what sandboxes start from: images list | build | import | export | prune')
+  .description('of sandboxes: images list | build | import | export | prune')
   .helpOption(false)
   .allowUnknownOption()
   .action(async (words: string[]) => {

@@ -137,7 +137,9 @@ export const hosts = {
         detach: z
           .boolean()
           .default(false)
-          .describe('Do not wait for the result: 202, and the host does it by itself. Additive'),
+          .describe(
+            'Do not wait for the result: 202, and the host does it by itself; at most 2 MiB, and 409 `host_outdated` by a daemon that cannot. Additive',
+          ),
         expires_in_s: z
           .int()
           .min(60)

@@ -56,10 +56,11 @@ export const heartbeatsDocs = {
   },
   stream: {
     description:
-      'Each change comes with the whole monitor, a deletion with its `id` alone. Pings that leave `status` as it is ' +
-      'are told at most once in 10 s. Begin without `after` and read the list; after a connection that broke send ' +
-      'the last `cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
+      'Each change comes with the whole monitor, a deletion with its `id` alone; pings that leave `status` as it is are ' +
+      'told at most once in 10 s. Begin without `after` and read the list; after a connection that broke send the last ' +
+      '`cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
     example: {
+      query: { after: samples.cursor },
       response: { event: 'heartbeat', data: { op: 'created', heartbeat: fresh, cursor: samples.cursor } },
     },
   },

@@ -27,10 +27,10 @@ export const execDocs = {
   },
   getExec: {
     description:
-      '`waiting`: its host is away, or has 16 to do. `sent`: the host was told, and has not started it. `running`: it has. ' +
-      '`done`: it is over, and `ok`, `result` and `error` are what the host says; a refusal by its policy is one. `expired`: ' +
-      'it did not start in time. `cancelled`: it never started, or was ended; `error` says why. `unknown`: nobody can know ' +
-      'how it ended, and `error` says why, such as `host_restarted` or `journal_lost`.',
+      '`waiting`: its host is away, or has 16 to do; `sent`: the host was told; `running`: it has started; `done`: `ok`, ' +
+      '`result` and `error` are what the host says; `expired`: it did not start in time; `cancelled`: it never started, or ' +
+      'was ended; `unknown`: nobody can know how it ended. `error` says why it is one of the last two, such as ' +
+      '`host_restarted` or `journal_lost`.',
     example: { params: { req_id: samples.exec }, response: sent },
   },
   execOutput: {
@@ -60,9 +60,9 @@ export const execDocs = {
   },
   startExec: {
     description:
-      'The host writes command and token down, asks, and starts it only after a 200; the same token gets the same answer. 409 ' +
-      '`exec_over`: it was cancelled or has expired, the host forgets it. 409 `exec_taken`: this device has asked with ' +
-      'another token, and lost what it wrote down; the command is `unknown` from then on.',
+      'The host writes command and token down, asks, and starts it only after a 200; the same token gets the same answer. ' +
+      '409 `exec_over` means that it was cancelled or has expired. 409 `exec_taken` means that this device has asked with ' +
+      'another token and lost what it wrote down; the command is `unknown` from then on.',
     example: { ...asHost, body: { token: 'EXAMPLE-token-EXAMPLE-token' }, response: { state: 'running' } },
   },
   appendOutput: {

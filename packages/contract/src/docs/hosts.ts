@@ -37,8 +37,8 @@ export const hostsDocs = {
     description:
       'The first frame is `ready`; then every operation comes as `exec`, to be answered through the result route before ' +
       '`deadline`, and `exec_cancel` says that nobody waits any more. An `exec` with `detached` comes again with each new ' +
-      'stream until it is over: the host asks `startExec` before it starts. A newer stream of the same device replaces the ' +
-      'older one. 403 `forbidden` means that the device already serves with another key.',
+      'stream until it is over: the host asks `startExec` before it starts. A newer stream of the device replaces the older ' +
+      'one; 403 `forbidden` means that the device already serves with another key.',
     example: {
       headers: { 'x-svc-device': samples.host },
       query: { os: 'linux', hostname: 'build-1', roots: '/srv/www,/home/build' },
@@ -57,14 +57,10 @@ export const hostsDocs = {
   },
   exec: {
     description:
-      'An operation is sent at most once and never queued: a host that is away answers 409 `host_offline` at once. After ' +
-      '`timeout_ms` the answer is 504 `host_timeout`; 502 `host_disconnected` means that the host went away and that the ' +
-      'operation may have run. `ok` and `error` are what the host says: a command that fails is no failure of the call.\n\n' +
-      'With `if_offline: "wait"` and a host that is away, or with `detach`, the answer is 202 with a `req_id` and a `state`: ' +
-      'the host does the command by itself, at most once, in the order in which commands were given, and at most 16 of them ' +
-      'at once. Its record tells what became of it. It runs with the rights of the key that asked: when that key ends, or ' +
-      'its account is suspended, what waits is cancelled and what runs is ended. Such a command may have 2 MiB. 409 ' +
-      '`host_outdated` means that the daemon of the host has to be updated first.',
+      'A host that is away answers 409 `host_offline`, unless `if_offline` is `wait`; 504 `host_timeout` comes after ' +
+      '`timeout_ms`, and 502 `host_disconnected` when the host went away and may have done it. With a 202 the host does the ' +
+      'command by itself, at most once and in order, as long as the key that asked may: `getExec` says what became of it. ' +
+      '`ok` and `error` are what the host says: a command that fails is no failure of the call.',
     example: {
       params: { device_id: samples.host },
       body: { op: 'shell', args: { command: 'uptime' }, timeout_ms: 30000 },

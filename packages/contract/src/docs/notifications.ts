@@ -80,10 +80,13 @@ export const notificationsDocs = {
   },
   stream: {
     description:
-      'A `notification` with `op: created` or `updated` carries the whole record. Begin without `after` and read ' +
-      'the list; after a connection that broke send the last `cursor` as `after`, and nothing is missing. With ' +
-      '`missed: true` read the list anew. A client that falls behind by 1 MiB or 1,000 frames is disconnected.',
-    example: { response: { event: 'notification', data: { op: 'created', ...testSent, cursor: samples.cursor } } },
+      'A `notification` with `op: created` or `updated` carries the whole record. Begin without `after` and read the list; ' +
+      'after a connection that broke send the last `cursor` as `after`, and nothing is missing, or `missed` is true: read ' +
+      'the list anew. A client that falls behind by 1 MiB or 1,000 frames is disconnected.',
+    example: {
+      query: { after: samples.cursor },
+      response: { event: 'notification', data: { op: 'created', ...testSent, cursor: samples.cursor } },
+    },
   },
   vapidKey: {
     description:

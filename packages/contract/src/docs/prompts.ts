@@ -54,7 +54,10 @@ export const promptsDocs = {
       'Each creation, change and deletion comes with the whole prompt, a deletion with its `id` alone, as does a ' +
       'prompt of over 8,000 bytes. Begin without `after` and read the list; after a connection that broke send the ' +
       'last `cursor` as `after`, and nothing is missing. With `missed: true` read the list anew.',
-    example: { response: { event: 'prompt', data: { op: 'create', prompt: openPrompt, cursor: samples.cursor } } },
+    example: {
+      query: { after: samples.cursor },
+      response: { event: 'prompt', data: { op: 'create', prompt: openPrompt, cursor: samples.cursor } },
+    },
   },
   verifyAll: {
     description:

@@ -23,7 +23,10 @@ export const sandboxesDocs = {
       'Each creation, pause, resume, change and end comes with the sandbox as it is then; commands that run in it ' +
       'are not told. Begin without `after` and read the list; after a connection that broke send the last `cursor` ' +
       'as `after`, and nothing is missing. With `missed: true` read the list anew.',
-    example: { response: { event: 'sandbox', data: { op: 'created', sandbox: running, cursor: samples.cursor } } },
+    example: {
+      query: { after: samples.cursor },
+      response: { event: 'sandbox', data: { op: 'created', sandbox: running, cursor: samples.cursor } },
+    },
   },
   create: {
     description:

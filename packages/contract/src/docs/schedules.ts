@@ -245,6 +245,7 @@ export const schedulesDocs = {
       'list; after a connection that broke send the last `cursor` as `after`, and nothing is missing. With `missed: ' +
       'true` read the list anew.',
     example: {
+      query: { after: samples.cursor },
       response: {
         event: 'schedule',
         data: { op: 'created', state: 'enabled', schedule_id: samples.schedule, cursor: samples.cursor },

@@ -68,6 +68,8 @@ describe('quotas of an account', () => {
       schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
       slots_per_minute: '0 of 1200',
       heartbeats: '0 of 3',
+      execs: '0 of 10000',
+      exec_bytes: `0 of ${512 * 2 ** 20}`,
       webhooks: '0 of 3',
       run_log_bytes: `0 of ${512 * 2 ** 20}`,
       sandbox_memory_mb: '0 of 10240',

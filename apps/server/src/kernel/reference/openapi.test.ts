@@ -97,16 +97,14 @@ describe('the published document', () => {
   test('every operation says what it does, and shows an answer', () => {
     for (const { operationId, description, responses } of operations) {
       assert.ok(description.replace(/\n\nNeeds a key with [^\n]*$/, '').length > 40, operationId);
-      // The usual status is the only one with an example.
-      const status =
-        Object.keys(responses).find((each) => each === '201' || each === '202') ?? Object.keys(responses)[0] ?? '';
-      const shown = Object.values((responses[status]?.['content'] ?? {}) as Record<string, JsonSchema>);
       const isShown = ({ schema, example }: JsonSchema): boolean =>
         example !== undefined || (schema as JsonSchema)['format'] === 'binary';
-      assert.ok(
-        ['101', '204'].includes(status) || (shown.length > 0 && shown.every(isShown)),
-        `${operationId}: ${status}`,
-      );
+      // The usual status is the only one with an example.
+      const usual = Object.entries(responses).find(([status, { content }]) => {
+        const shown = Object.values((content ?? {}) as Record<string, JsonSchema>);
+        return ['101', '204'].includes(status) || (status.startsWith('2') && shown.length > 0 && shown.every(isShown));
+      });
+      assert.ok(usual, operationId);
     }
   });
 
