@@ -7,7 +7,7 @@ import type { Presence } from './hosts.presence.ts';
 import { serveResults } from './result.ts';
 import { notStarted } from './startExec.ts';
 
-/** Takes what a command wrote from its host, also after its end: the last of it may come late. */
+/** Takes what a command writes from its host, until that says how it ended. */
 export const appendOutput = (execs: Execs, presence: Presence): Operation =>
   operation(contract.hosts.appendOutput, async (context, { params, query, headers }) => {
     const deviceId = headers['x-svc-device'];
