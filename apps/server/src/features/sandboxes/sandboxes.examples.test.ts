@@ -15,6 +15,7 @@ const leaveFile = async (scene: Scene): Promise<unknown> =>
   scene.call('POST', `/v1/sandboxes/${await scene.id('sandbox')}/exec`, exec.example.body);
 
 const makers: Makers = {
+  cursor: async (scene) => (await scene.call('GET', '/v1/events')).cursor,
   sandbox: (scene) => createSandbox(scene),
   async pausedSandbox(scene) {
     const id = await createSandbox(scene);
