@@ -14,51 +14,6 @@ const waitMs = 5_000;
 const lanes = 64;
 const flags = { changes: 500, followers: 200, rate: 1_000, seconds: 10, replay: 10_000 };
 
-await bench('feed', flags, async ({ changes, followers, rate, seconds, replay }, say) => {
-  using dataDir = temporaryDataDir();
-  const settings = { SVC_RATE_REQUESTS: '100000000', SVC_QUOTA_SESSIONS: '1000000' };
-  await using platform = await startPlatform(dataDir.path, settings);
-  const embedded = findRunning(dataDir.path);
-  if (!embedded) throw new Error('the database does not run');
-  const sql = openDatabase({ embedded, database: 'svc' }, 1);
-  const account = await Account.open(platform.port, platform.key);
-
-  say(`${changes} changes one after the other: 1 follower, then ${followers}`);
-  await latency(account, 1, changes);
-  const [one, many] = [await latency(account, 1, changes), await latency(account, followers, changes)];
-  say(`${rate} changes a second for ${seconds} s`);
-  const steady = await stream(account, rate, seconds);
-  say(`a replay of ${replay} changes`);
-  const replays = await replayed(account, sql, replay);
-  say('what a change costs');
-  const cost = await costOf(account, sql, 1_000);
-  await sql.end();
-  account.close();
-  return {
-    rows: [
-      rowOf('answer of a change', one.toAnswer, 0),
-      rowOf('frame, 1 follower', one.toFrame, one.failed),
-      rowOf(`last frame, ${followers} followers`, many.toFrame, many.failed),
-      rowOf(`frame at ${Math.round(steady.rate)} changes/s`, steady.lags, steady.lost),
-      rowOf(`replay of ${replay}`, replays, 0),
-      { what: 'a change costs', ...cost },
-    ],
-    targets: [
-      atMost('p50 ms from a change to its frame', percentile(one.toFrame, 0.5), 15),
-      atLeast('changes/s of one account', steady.rate, 0.95 * rate),
-      atMost('changes that were not told', steady.lost + one.failed + many.failed, 0),
-      atMost('ms of a replay of 10,000', (percentile(replays, 0.5) * 10_000) / replay, 1_000),
-    ],
-  };
-});
-
-const rowOf = (what: string, values: number[], failed: number): Row => ({
-  what,
-  'p50 ms': percentile(values, 0.5),
-  'p99 ms': percentile(values, 0.99),
-  failed,
-});
-
 /** An account whose changes are new titles of sessions. */
 class Account {
   readonly port: number;
@@ -107,6 +62,48 @@ class Account {
   close(): void {
     this.#connection.close();
   }
+}
+
+await bench('feed', flags, async ({ changes, followers, rate, seconds, replay }, say) => {
+  using dataDir = temporaryDataDir();
+  const settings = { SVC_RATE_REQUESTS: '100000000', SVC_QUOTA_SESSIONS: '1000000' };
+  await using platform = await startPlatform(dataDir.path, settings);
+  const embedded = findRunning(dataDir.path);
+  if (!embedded) throw new Error('the database does not run');
+  const sql = openDatabase({ embedded, database: 'svc' }, 1);
+  const account = await Account.open(platform.port, platform.key);
+
+  say(`${changes} changes one after the other: 1 follower, then ${followers}`);
+  await latency(account, 1, changes);
+  const [one, many] = [await latency(account, 1, changes), await latency(account, followers, changes)];
+  say(`${rate} changes a second for ${seconds} s`);
+  const steady = await stream(account, rate, seconds);
+  say(`a replay of ${replay} changes`);
+  const replays = await replayed(account, sql, replay);
+  say('what a change costs');
+  const cost = await costOf(account, sql, 1_000);
+  await sql.end();
+  account.close();
+  return {
+    rows: [
+      rowOf('answer of a change', one.toAnswer, 0),
+      rowOf('frame, 1 follower', one.toFrame, one.failed),
+      rowOf(`last frame, ${followers} followers`, many.toFrame, many.failed),
+      rowOf(`frame at ${Math.round(steady.rate)} changes/s`, steady.lags, steady.lost),
+      rowOf(`replay of ${replay}`, replays, 0),
+      { what: 'a change costs', ...cost },
+    ],
+    targets: [
+      atMost('p50 ms from a change to its frame', percentile(one.toFrame, 0.5), 15),
+      atLeast('changes/s of one account', steady.rate, 0.95 * rate),
+      atMost('changes that were not told', steady.lost + one.failed + many.failed, 0),
+      atMost('ms of a replay of 10,000', (percentile(replays, 0.5) * 10_000) / replay, 1_000),
+    ],
+  };
+});
+
+function rowOf(what: string, values: number[], failed: number): Row {
+  return { what, 'p50 ms': percentile(values, 0.5), 'p99 ms': percentile(values, 0.99), failed };
 }
 
 /** One change after the other; how long until the last follower has its frame. */
