@@ -287,6 +287,19 @@ export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs
   }
 }
 
+/**
+ * What an account is told for a query, once it is `count` changes. Asked once it may be fewer: the feed ends before the
+ * oldest transaction that is still open, and a ticker of the gateway may have one for some milliseconds.
+ */
+export async function changesOf(url: string, key: string, query: string, count: number) {
+  let { body } = await http(url, `/v1/events${query}`, { key });
+  await until(async () => {
+    if (body.events.length < count) ({ body } = await http(url, `/v1/events${query}`, { key }));
+    return body.events.length >= count;
+  });
+  return body;
+}
+
 /** Resolves when the emitter emits the event; fails after `ms`. */
 export async function eventOf(emitter: NodeJS.EventEmitter, event: string, ms = hangMs): Promise<unknown[]> {
   return once(emitter, event, { signal: AbortSignal.timeout(ms) });

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { topics } from '@svc/contract';
-import { clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
+import { changesOf, clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { Frames } from '../sessions/sessions.testing.ts';
 
 describe('events', () => {
   const { database, gateway, second } = shared(() => openTest({ gateways: 2 }));
   const events = async (key: string, query = '') => http(second.url, `/v1/events${query}`, { key });
+  const told = (key: string, query: string, count: number) => changesOf(second.url, key, query, count);
   const keep = (key: string, prompt: string) => http(gateway.url, '/v1/prompts', { key, body: { prompt } });
   const follow = (key: string, query: { topics?: string; after?: string } = {}, one = second) => {
     const abort = new AbortController();
@@ -23,11 +24,11 @@ describe('events', () => {
     await http(gateway.url, '/v1/notifications/test', { method: 'POST', key });
     await http(gateway.url, `/v1/prompts/${id}`, { method: 'DELETE', key });
     await frames.find(({ data }) => 'op' in data && data.op === 'deleted');
-    const told = frames.all.flatMap((frame) => (frame.event === 'change' ? [frame.data] : []));
-    const list = (await events(key, `?after=${ready.data.cursor}`)).body;
-    assert.deepEqual([list.events, list.cursor, list.missed], [told, told.at(-1)?.cursor, false]);
+    const changes = frames.all.flatMap((frame) => (frame.event === 'change' ? [frame.data] : []));
+    const list = await told(key, `?after=${ready.data.cursor}`, 3);
+    assert.deepEqual([list.events, list.cursor, list.missed], [changes, changes.at(-1)?.cursor, false]);
     assert.deepEqual(
-      told.map(({ topic, op, record }) => [topic, op, record?.['prompt'] ?? record?.['title']]),
+      changes.map(({ topic, op, record }) => [topic, op, record?.['prompt'] ?? record?.['title']]),
       [
         ['prompts', 'created', 'One'],
         ['notifications', 'created', 'Test notification'],
@@ -35,7 +36,7 @@ describe('events', () => {
       ],
     );
     const [inbox] = (await http(gateway.url, '/v1/notifications', { key })).body.notifications;
-    assert.deepEqual(told[1]?.record, inbox);
+    assert.deepEqual(changes[1]?.record, inbox);
   });
 
   test('a cursor of one stream is good on every other, and each begins with what came since', async () => {
@@ -107,8 +108,9 @@ describe('events', () => {
     const [mine, theirs] = [await createAccount(gateway), await createAccount(gateway)];
     const { cursor } = (await events(theirs.key)).body;
     await keep(theirs.key, 'Secret');
+    const before = (await events(mine.key)).body.cursor;
     await keep(mine.key, 'Mine');
-    const own = (await events(mine.key)).body.cursor;
+    const own = (await told(mine.key, `?after=${before}`, 1)).cursor;
     assert.deepEqual((await events(mine.key, `?after=${cursor}`)).body, { events: [], cursor: own, missed: true });
   });
 
@@ -145,9 +147,9 @@ describe('events', () => {
     for (const path of ['', '', '', '/fail', '/log', '']) await http(gateway.url, pathname + path);
     await http(gateway.url, `/v1/heartbeats/${id}`, { key, method: 'PATCH', body: { paused: true } });
     await http(gateway.url, `/v1/heartbeats/${id}`, { key, method: 'DELETE' });
-    const told = (await events(key, `?after=${cursor}&topics=heartbeats`)).body.events;
+    const changes = (await told(key, `?after=${cursor}&topics=heartbeats`, 6)).events;
     assert.deepEqual(
-      told.map(({ op, record }: { op: string; record?: { status: string } }) => [op, record?.status]),
+      changes.map(({ op, record }: { op: string; record?: { status: string } }) => [op, record?.status]),
       [
         ['created', 'new'],
         ['updated', 'up'],
@@ -158,7 +160,7 @@ describe('events', () => {
       ],
     );
     assert.ok(
-      !JSON.stringify(told).includes(pathname.split('/')[2] ?? randomUUID()),
+      !JSON.stringify(changes).includes(pathname.split('/')[2] ?? randomUUID()),
       'the address of a ping is a secret',
     );
   });
@@ -176,9 +178,9 @@ describe('events', () => {
     for (const [at, type] of ['turn_start', 'delta', 'turn_end'].entries())
       await http(gateway.url, `/v1/sessions/${id}/events`, { key, headers: device, body: turn(type, at) });
     await http(gateway.url, `/v1/sessions/${id}`, { key, method: 'DELETE' });
-    const told = (await events(key, `?after=${cursor}&topics=sessions`)).body.events;
+    const changes = (await told(key, `?after=${cursor}&topics=sessions`, 5)).events;
     assert.deepEqual(
-      told.map(({ op, record }: { op: string; record?: { title: string; seq: number } }) => [
+      changes.map(({ op, record }: { op: string; record?: { title: string; seq: number } }) => [
         op,
         record?.title,
         record?.seq,

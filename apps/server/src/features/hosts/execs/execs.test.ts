@@ -4,6 +4,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { testClock } from '../../../kernel/base/clock.ts';
 import { shared } from '../../../testing.shared.ts';
 import {
+  changesOf,
   clientOf,
   createAccount,
   http,
@@ -162,7 +163,7 @@ describe('hosts: commands that hosts do by themselves', () => {
       [done.state, done.ok, done.exit_code, done.truncated, done.output_bytes, done.result],
       ['done', true, 3, true, 7, result],
     );
-    const { events } = (await ask('GET', `/v1/events?topics=hosts&after=${cursor}`)).body;
+    const { events } = await changesOf(gateway.url, account.key, `?topics=hosts&after=${cursor}`, 4);
     const states = events.flatMap((change: { id: string; op: string; record: { state: string } }) =>
       change.id === id ? [`${change.op} ${change.record.state}`] : [],
     );
