@@ -37,7 +37,8 @@ export async function findHost(client: Client, target: string, signal: AbortSign
   const { hosts } = await client.hosts.list({}, { signal });
   const matching = hosts.filter((host) => host.name === target || host.hostname === target);
   const ids = matching.map((host) => host.device_id);
-  return onlyOf(ids, target) ?? missing(`no present host is called "${target}": see svc host list`);
+  const otherwise = 'see svc host list, or give --wait for one that is away';
+  return onlyOf(ids, target) ?? missing(`no present host is called "${target}": ${otherwise}`);
 }
 
 /** The same for one that may be away: it is looked for among all devices too. */
