@@ -72,7 +72,8 @@ export class LiveFeed {
   wake(accountIds: readonly string[] | null): void {
     const before = this.#woken.size;
     for (const id of accountIds ?? this.#followers.keys()) if (this.#followers.has(id)) this.#woken.add(id);
-    if (this.#woken.size > before) this.#loop.wake();
+    // Not at once: a transaction may record several times, and the answer of its request goes out first.
+    if (this.#woken.size > before) setImmediate(() => this.#loop.wake());
   }
 
   /** Age of the oldest transaction that holds changes back, as of the last look. */

@@ -111,32 +111,10 @@ export async function readChanges(
   { topics, most, lookAt = most }: Reading,
 ): Promise<Map<string, Page>> {
   const parts = wanted.map(({ after }) => partsOf(after));
-  // Of what is looked at come the changes that were asked for, the last one, and the first that does not fit.
   const rows = await db<PageRow[]>`
-    select w.account_id as "accountId", c.xid::text as xid, c.seq, c.topic, c.op, c.subject as id, c.at, c.settled, c.fits,
-      c.asked, c.looked = ${lookAt} and c.next_fits is null as "isLast",
-      coalesce((f.xid, f.seq) > (w.xid::xid8, w.seq::bigint), false) as cut,
-      case when c.fits and c.asked then c.body::text end as record
-    from unnest(${wanted.map(({ accountId }) => accountId)}::uuid[], ${parts.map(({ xid }) => xid)}::text[],
-      ${parts.map(({ seq }) => seq)}::text[]) as w (account_id, xid, seq)
-    left join kernel.change_floors f on f.account_id = w.account_id
-    cross join lateral (
-      select s.*, lag(s.fits) over (order by s.xid, s.seq) as last_fits, lead(s.fits) over (order by s.xid, s.seq) as next_fits
-      from (
-        select r.*, count(*) over () as looked, r.settled
-          and coalesce(sum(r.bytes) over before, 0) < ${pageBytes}
-          and coalesce(sum(r.asked::int) over before, 0) < ${most} as fits
-        from (
-          select n.*, n.xid < (select kernel.feed_horizon()) as settled,
-            a.asked, case when a.asked then octet_length(n.body::text) else 0 end as bytes
-          from kernel.next_changes(w.account_id, w.xid::xid8, w.seq::bigint, ${lookAt}) n,
-            lateral (select ${topics ? db`n.topic = any(${[...topics]})` : db`true`} as asked) a
-        ) r
-        window before as (order by r.xid, r.seq rows between unbounded preceding and 1 preceding)
-      ) s
-    ) c
-    where case when c.fits then c.asked or c.next_fits is distinct from true else c.last_fits is distinct from false end
-    order by w.account_id, c.xid, c.seq`;
+    select account_id as "accountId", xid, seq, topic, op, subject as id, at, settled, fits, asked, is_last as "isLast", cut, record
+    from kernel.read_changes(${wanted.map(({ accountId }) => accountId)}, ${parts.map(({ xid }) => xid)},
+      ${parts.map(({ seq }) => seq)}, ${topics ? [...topics] : null}, ${pageBytes}, ${most}, ${lookAt})`;
   const pages = new Map<string, Page>();
   for (const { xid, seq, settled, fits, asked, isLast, cut, record, ...row } of rows) {
     const page = pages.get(row.accountId) ?? { changes: [], end: undefined, isFull: false, isHeld: false, isCut: cut };
