@@ -190,17 +190,19 @@ export class PreviewListener {
     });
     if (!giveBack) return tooMany;
     const { clock } = this.#kernel;
+    // Its node may be starting anew: it is answered, whatever that takes.
+    this.#waiting.delete(client);
     const inside = await this.#dial(row).catch(() => undefined);
     inside?.on('error', () => {});
     if (!inside || inside.destroyed || client.destroyed) {
       inside?.destroy();
       giveBack();
+      this.#wait(client);
       return unreachable;
     }
     const passage: Passage = { preview, client, inside, isUploading, bytes: 0, since: clock.monotonic() };
     const cancel = clock.after(leftMs, () => end(passage));
     const over = (): void => void inside.destroy();
-    this.#waiting.delete(client);
     this.#passages.add(passage);
     client.once('close', over);
     inside.once('close', () => {
