@@ -105,6 +105,7 @@ describe('servers of Debian as they are shipped, by preview in a browser', { ski
       }
       await page.click('#logout-form button');
       await page.waitForURL(`${url}admin/logout/`);
+      assert.match(await page.locator('#content').innerText(), /^Logged out/);
       await page.goto(`${url}admin/auth/group/`);
       assert.match(page.url(), /\/admin\/login\/\?next=/);
       assert.deepEqual(
