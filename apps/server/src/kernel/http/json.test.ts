@@ -11,11 +11,19 @@ async function read(text: string, { chunk = 1_000, slice = 64 }: { chunk?: numbe
   return scanner.parse(bytes);
 }
 
+const hasBackslashKey = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).some(([key, one]) => key.includes('\\') || hasBackslashKey(one));
+
 /** Values as people send them, with white space anywhere, nested far enough to be cut at several levels. */
 const json = fc
   .tuple(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, '\t'))
   // Refused, see below.
   .filter(([value]) => !/__proto__|constructor/.test(JSON.stringify(value)))
+  // After an object with the key "\\", Node.js 26.10 takes a key "\"" for it, since that one begins like it; whether a
+  // text is cut or not then decides what is read.
+  .filter(([value]) => !hasBackslashKey(value))
   .map(([value, space]) => {
     const wide = { a: value, b: [value, value, 'x'.repeat(80), value], c: { d: value, e: { f: value } } };
     return JSON.stringify(wide, undefined, space);
