@@ -1,8 +1,8 @@
 -- The next changes of several accounts (`feed.store.ts`). A function: its plan is made once a session and kept, where the
 -- statement by itself was planned at each read, 0.38 ms of 0.55.
 --
--- Each account is read after its place (`xids`, `seqs`). Of the `look_at` changes there come those of the `topics` (null: all),
--- the last one, and the first that does not fit: `most` changes and `page_bytes` of records do.
+-- Reads `look_at` changes at most of each account, after its place (`xids`, `seqs`). Answers the changes of the `topics` (null: all)
+-- that fit into `most` changes and `page_bytes` of records, the last change that was looked at, and the first that did not fit.
 create function kernel.read_changes(
   accounts uuid[], xids text[], seqs text[], topics text[], page_bytes bigint, most int, look_at int)
   returns table (account_id uuid, xid text, seq bigint, topic text, op text, subject text, at timestamptz,

@@ -288,8 +288,8 @@ export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs
 }
 
 /**
- * What an account is told for a query, once it is `count` changes. Asked once it may be fewer: the feed ends before the
- * oldest transaction that is still open, and a ticker of the gateway may have one for some milliseconds.
+ * Waits until a query of the feed answers `count` changes, and gives the answer. The first answer may have fewer: the feed ends
+ * before the oldest open transaction, and a ticker of the gateway may hold one open for some milliseconds.
  */
 export async function changesOf(url: string, key: string, query: string, count: number) {
   let { body } = await http(url, `/v1/events${query}`, { key });

@@ -7,7 +7,7 @@ import type { Presence } from './hosts.presence.ts';
 import { serveResults } from './result.ts';
 import { notStarted } from './startExec.ts';
 
-/** Takes what a command writes from its host, until that says how it ended. */
+/** Takes the output of a command from its host, until the host reports how the command ended. */
 export const appendOutput = (execs: Execs, presence: Presence): Operation =>
   operation(contract.hosts.appendOutput, async (context, { params, query, headers }) => {
     const deviceId = headers['x-svc-device'];

@@ -11,6 +11,7 @@ async function read(text: string, { chunk = 1_000, slice = 64 }: { chunk?: numbe
   return scanner.parse(bytes);
 }
 
+/** Whether an object inside has a key with a backslash. */
 const hasBackslashKey = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -21,8 +22,8 @@ const json = fc
   .tuple(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, '\t'))
   // Refused, see below.
   .filter(([value]) => !/__proto__|constructor/.test(JSON.stringify(value)))
-  // After an object with the key "\\", Node.js 26.10 takes a key "\"" for it, since that one begins like it; whether a
-  // text is cut or not then decides what is read.
+  // Node.js 26.10 has a fault: after an object with the key "\\" it may read the key "\"" of the next object as "\\". A text that
+  // is parsed in slices is then read differently from one that is parsed whole.
   .filter(([value]) => !hasBackslashKey(value))
   .map(([value, space]) => {
     const wide = { a: value, b: [value, value, 'x'.repeat(80), value], c: { d: value, e: { f: value } } };

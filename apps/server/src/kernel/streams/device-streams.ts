@@ -4,7 +4,7 @@ import type { Db, Sql } from '../db/db.ts';
 import { type Loop, startLoop } from '../work/loop.ts';
 import type { EventStream } from './sse.ts';
 
-/** All rows are written again this often: a crash of the database takes them. */
+/** All rows are written again this often: the table is unlogged, so a crash of the database empties it. */
 const allEveryMs = 60_000;
 const atOnce = 1_000;
 
@@ -18,7 +18,7 @@ interface DeviceOf {
 export class DeviceStreams {
   readonly #parts: { sql: Sql; gatewayId: string };
   readonly #open = new Map<string, DeviceOf & { streams: number }>();
-  /** Devices whose first stream opened, or whose last one ended, since their row was written. */
+  /** Devices whose row is to be written or deleted: their first stream opened, or their last one ended. */
   readonly #changed = new Map<string, DeviceOf>();
   readonly #loop: Loop;
   #allAt = systemClock.monotonic() + allEveryMs;
@@ -54,7 +54,7 @@ export class DeviceStreams {
     return rows.length > 0;
   }
 
-  /** Writes no more; the rows go with the lease of the gateway. */
+  /** Stops writing. The rows are deleted with the lease of this gateway. */
   close(): Promise<void> {
     return this.#loop.stop();
   }

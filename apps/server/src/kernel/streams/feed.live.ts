@@ -72,7 +72,7 @@ export class LiveFeed {
   wake(accountIds: readonly string[] | null): void {
     const before = this.#woken.size;
     for (const id of accountIds ?? this.#followers.keys()) if (this.#followers.has(id)) this.#woken.add(id);
-    // Not at once: a transaction may record several times, and the answer of its request goes out first.
+    // In the next turn: a transaction may record several times, and the answer to its request is sent first.
     if (this.#woken.size > before) setImmediate(() => this.#loop.wake());
   }
 

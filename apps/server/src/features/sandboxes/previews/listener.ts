@@ -190,7 +190,7 @@ export class PreviewListener {
     });
     if (!giveBack) return tooMany;
     const { clock } = this.#kernel;
-    // Its node may be starting anew: it is answered, whatever that takes.
+    // Its node may be starting again, which takes longer than a connection without a request may wait.
     this.#waiting.delete(client);
     const inside = await this.#dial(row).catch(() => undefined);
     inside?.on('error', () => {});
