@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../base/clock.ts';
+import { createLog } from '../base/log.ts';
+import { WorkFailed, Workers } from './workers.ts';
+import type { TestWork } from './workers.testing.ts';
+
+const options = {
+  program: fileURLToPath(new URL('./workers.testing.ts', import.meta.url)),
+  atOnce: 2,
+  mostOfOne: 1,
+  workMs: 20_000,
+  mostHeapMiB: 256,
+  mostResidentBytes: 400 * 1024 * 1024,
+  mostHeldBytes: 64 * 1024 * 1024,
+};
+
+function open(more: Partial<typeof options> = {}) {
+  const workers = new Workers<TestWork, Record<TestWork['kind'], string>>(
+    { clock: systemClock, log: createLog('silent') },
+    { ...options, ...more },
+  );
+  return Object.assign(workers, { [Symbol.asyncDispose]: () => workers.stop() });
+}
+
+const failedAs = (kind: string) => (error: unknown) => error instanceof WorkFailed && error.kind === kind;
+
+describe('workers', () => {
+  it('answer work, and go on after work that failed', async () => {
+    await using workers = open();
+    assert.equal(await workers.do('a', { kind: 'echo', text: 'one' }), 'one');
+    await assert.rejects(workers.do('a', { kind: 'throw', text: 'RangeError' }), failedAs('RangeError'));
+    assert.equal(await workers.do('a', { kind: 'echo', text: 'two' }), 'two');
+    assert.equal(workers.count, 1);
+  });
+
+  it('end work that takes too long, too much memory, or kills its process', async () => {
+    await using workers = open({ workMs: 2_000 });
+    await assert.rejects(workers.do('a', { kind: 'spin', text: '' }), failedAs('too_hard'));
+    await assert.rejects(workers.do('a', { kind: 'exit', text: '' }), failedAs('too_hard'));
+    await assert.rejects(workers.do('a', { kind: 'grow', text: '' }), failedAs('too_hard'));
+    assert.equal(workers.count, 0);
+  });
+
+  it('give an account its place while another one holds what it borrowed', async () => {
+    await using workers = open();
+    const gone = new AbortController();
+    const spins = Promise.allSettled([0, 1, 2].map(() => workers.do('a', { kind: 'spin', text: '' }, gone.signal)));
+    assert.equal(await workers.do('b', { kind: 'echo', text: 'b' }), 'b');
+    gone.abort(new Error('gone'));
+    for (const spin of await spins) assert.match(String(spin.status === 'rejected' && spin.reason), /gone/);
+  });
+
+  it('see nothing of the environment of their owner', async () => {
+    await using workers = open();
+    assert.equal(await workers.do('a', { kind: 'environment', text: '' }), '');
+  });
+});
