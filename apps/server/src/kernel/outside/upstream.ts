@@ -7,11 +7,18 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 interface UpstreamRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer | string | LongBody;
+  readonly body?: Buffer | string | LongBody | StreamedBody;
   /** Ends the request, and the answer's body with it. */
   readonly signal: AbortSignal;
   /** Milliseconds until the connection is there. */
   readonly connectMs: number;
+}
+
+/** A body that is read while it is sent: a recording of 25 MB as a buffer would cost as much memory for each request. */
+interface StreamedBody {
+  readonly stream: Readable;
+  /** Bytes; the request fails when the stream has more or fewer. */
+  readonly length: number;
 }
 
 const pieceBytes = 64 * 1024;
@@ -87,13 +94,14 @@ export function createUpstream(): Upstream {
     async ask(url, { method, headers, body, signal, connectMs }) {
       const { origin, pathname, search } = new URL(url);
       const pool = await poolOf(origin, connectMs);
+      const isStreamed = body !== undefined && typeof body === 'object' && 'stream' in body;
       const isLong = body instanceof LongBody;
-      const length = isLong && { 'content-length': String(body.length) };
+      const length = (isLong || isStreamed) && { 'content-length': String(body.length) };
       const answer = await pool.request({
         path: pathname + search,
         method: method,
         headers: { ...headers, 'accept-encoding': 'identity', ...length },
-        body: isLong ? Readable.from(body.pieces(), { objectMode: false }) : (body ?? null),
+        body: isLong ? Readable.from(body.pieces(), { objectMode: false }) : isStreamed ? body.stream : (body ?? null),
         signal,
       });
       // A reader that stops destroys the body, which then reports an error again.
