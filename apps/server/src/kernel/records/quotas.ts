@@ -11,6 +11,8 @@ export interface Quota {
   /** In the words of a refusal: what to do about it. */
   readonly remedy: string;
   readonly count: (db: Db, accountId: string) => Promise<number>;
+  /** `month`: counted anew from the first of each month (UTC); a refusal says when that is. If unset: never. */
+  readonly resets?: 'month';
 }
 
 /** How much of a quota an account uses. */
@@ -29,7 +31,21 @@ export async function checkQuota(config: Config, db: Db, quota: Quota, accountId
   const { used, limit } = await useOf(config, db, quota, accountId);
   if (used + more <= limit) return;
   const message = `this account may have ${limit} ${quota.what ?? quota.name}, and has ${used}; ${quota.remedy}`;
-  throw new ApiError('quota_exceeded', message, { headers: { 'x-should-retry': 'false', 'retry-after': '3600' } });
+  const retryAfter = quota.resets === undefined ? untilLooked : await secondsOfMonth(db);
+  throw new ApiError('quota_exceeded', message, {
+    headers: { 'x-should-retry': 'false', 'retry-after': String(retryAfter) },
+  });
+}
+
+/** Seconds after which a quota without a period may be tried again: somebody has to delete something first. */
+const untilLooked = 3_600;
+
+/** Seconds until the month ends (UTC), at least 1; of the database's clock, the only one that all gateways share. */
+async function secondsOfMonth(db: Db): Promise<number> {
+  const [row] = await db<{ seconds: number }[]>`
+    select greatest(1, ceil(extract(epoch from
+      (date_trunc('month', now(), 'UTC') + interval '1 month' - now()))))::int as seconds`;
+  return row?.seconds ?? untilLooked;
 }
 
 /** Holds until the transaction ends: nothing is added to what the quota counts. */
