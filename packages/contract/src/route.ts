@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Scope } from './scopes.ts';
 
 /** HTTP methods that a route may have. Wherever there is GET, HEAD answers the same without the body. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
 /** Tool levels, weakest first. A key without a level of its own has its account's (design: kernel, accounts and keys). */
 export const toolLevels = ['l0', 'l1', 'l2', 'l3_sandbox'] as const;
@@ -146,7 +146,7 @@ export interface Route<Code extends string = string> {
 }
 
 /** Every method that a route is registered for. */
-export function methodsOf({ method, also, cors }: Route): (Method | 'HEAD' | 'OPTIONS')[] {
+export function methodsOf({ method, also, cors }: Route): (Method | 'HEAD')[] {
   return [
     method,
     ...(method === 'GET' ? (['HEAD'] as const) : []),

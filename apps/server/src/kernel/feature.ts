@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Route, RouteParsed, RouteResult } from '@svc/contract';
 import type { Actor } from './base/actor.ts';
@@ -72,11 +73,33 @@ export interface Manifest {
   readonly commands?: Commands;
 }
 
+/** One request outside of the contract, and the parts of the process that it needs. */
+interface RawExchange {
+  readonly request: IncomingMessage;
+  /** Has the trace id, the version and what a page of another origin needs among its headers. */
+  readonly response: ServerResponse;
+  /** The part of the path after the prefix, as it came: still encoded, without the query. */
+  readonly rest: string;
+  readonly traceId: string;
+  /** The address that the request came from. */
+  readonly address: string;
+  readonly kernel: Kernel;
+}
+
+/** Everything below a prefix, answered by a feature itself: for what is no JSON API. A failure before the head is a 500. */
+export interface RawRoute {
+  /** Begins and ends with `/`, and is not below `/v1`: what stands there is in the contract. */
+  readonly prefix: string;
+  readonly open: (exchange: RawExchange) => Promise<void>;
+}
+
 /** A feature as `app.ts` lists it: its operations by verb and its work outside requests. */
 export interface Feature extends Manifest {
   readonly operations: Readonly<Record<string, Operation>>;
   /** On every answer of its routes, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What it answers outside of the contract, such as pages. */
+  readonly raw?: readonly RawRoute[];
   /** Fields beside `error` in every failure of its routes. */
   readonly errorsBeside?: Readonly<Record<string, unknown>>;
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */

@@ -73,6 +73,13 @@ const routes = {
     params: z.object({ word: z.string() }),
     answers: plain(z.string()),
   }),
+  options: route({
+    method: 'OPTIONS',
+    path: '/v1/fixture/echo',
+    summary: 'Says by headers what it takes',
+    auth: 'open',
+    answers: nothing,
+  }),
   forget: route({
     method: 'DELETE',
     path: '/v1/fixture/echo',
@@ -98,6 +105,8 @@ interface Fixture extends AsyncDisposable {
   readonly calls: () => number;
   /** Streams of bytes that were handed out and not destroyed or read to their end. */
   readonly openSources: () => number;
+  /** From now on new requests are refused. */
+  readonly drain: () => void;
   /** Turns a switch of the caller's account on or off. */
   readonly turn: (name: string, on: boolean) => void;
 }
@@ -127,6 +136,18 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
   return {
     name: 'fixture',
     headers: { 'x-fixture': 'yes' },
+    raw: [
+      {
+        prefix: '/fixture-pages/',
+        async open({ request, response, rest, address }) {
+          count();
+          if (rest === 'broken') throw new Error('broken on purpose');
+          let bytes = 0;
+          for await (const chunk of request) bytes += (chunk as Buffer).length;
+          response.writeHead(203, { 'content-type': 'text/html' }).end(`${request.method} ${rest} ${bytes} ${address}`);
+        },
+      },
+    ],
     gate({ features }) {
       if (features['fixture'] === false) throw new ApiError('forbidden', 'the fixture is off for this account');
     },
@@ -151,6 +172,9 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
         count();
         return Promise.resolve(`${params.word} ${context.anything.toString()}`);
       }),
+      options: operation(routes.options, () =>
+        Promise.resolve(new Answer(undefined, { headers: { 'x-takes': 'text' } })),
+      ),
       forget: operation(routes.forget, () => Promise.resolve(undefined)),
       watch: operation(routes.watch, (context, { query }) => {
         count();
@@ -176,7 +200,8 @@ export async function openFixture(): Promise<Fixture> {
   const sources = new Set<Readable>();
   const switches: Record<string, boolean> = {};
   const http = createHttp(kernel);
-  const gate = { authenticate: () => actor(switches), touchDevice: () => {}, isDraining: () => false };
+  let isDraining = false;
+  const gate = { authenticate: () => actor(switches), touchDevice: () => {}, isDraining: () => isDraining };
   mount(http, kernel, gate, [feature(() => ++calls, sources)]);
   await http.listen({ port: 0, host: '127.0.0.1' });
   opening.defer(async () => {
@@ -191,6 +216,9 @@ export async function openFixture(): Promise<Fixture> {
     kernel,
     turn(name, on) {
       switches[name] = on;
+    },
+    drain() {
+      isDraining = true;
     },
     calls: () => calls,
     openSources: () => sources.size,

@@ -183,6 +183,11 @@ export class Context {
     return this.#socket;
   }
 
+  /** The caller wants the head of the answer only. */
+  get isHead(): boolean {
+    return this.#request.method === 'HEAD';
+  }
+
   /** `operationId` of the route. */
   get operationId(): string {
     return this.#request.routeOptions.config.operationId ?? '';

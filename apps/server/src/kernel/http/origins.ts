@@ -27,7 +27,7 @@ export class NamedOrigins {
   /** Sets them, also of an answer that will be a refusal; answers whether the request is a preflight that is to be answered. */
   admit(request: FastifyRequest, reply: FastifyReply): boolean {
     // A route that is open to every page says so itself.
-    if (this.#origins.size === 0 || [request.routeOptions.method].flat().includes('OPTIONS')) return false;
+    if (this.#origins.size === 0 || request.routeOptions.config?.isOpenToPages === true) return false;
     const { origin, ...headers } = request.headers;
     reply.headers(this.headersFor(origin));
     const asked = headers['access-control-request-method'];

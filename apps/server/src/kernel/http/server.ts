@@ -267,6 +267,8 @@ declare module 'fastify' {
     errorsBeside?: Readonly<Record<string, unknown>>;
     /** The operation needs the bytes of its body. */
     keepsBody?: boolean;
+    /** Any page may call it, and it answers preflights by itself. */
+    isOpenToPages?: boolean;
     /** With a body that is refused; as for most routes if undefined. */
     patience?: Patience;
   }

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { http, until } from '../../testing.ts';
 import { openFixture } from '../testing.fixture.ts';
+import { mountRaw } from './raw.ts';
 
 const key = 'any';
 
@@ -71,6 +72,12 @@ describe('a route that is mounted', () => {
     assert.deepEqual([status, body], [204, '']);
   });
 
+  test('answers OPTIONS as its contract says, without a key', async () => {
+    const answer = await fetch(`${url()}/v1/fixture/echo`, { method: 'OPTIONS' });
+    assert.deepEqual([answer.status, answer.headers.get('x-takes'), await answer.text()], [204, 'text', '']);
+    assert.equal(answer.headers.get('x-fixture'), 'yes');
+  });
+
   test('wherever there is GET, HEAD answers the same head without a body, and leaves nothing open', async () => {
     const head = (path: string) => fetch(url() + path, { method: 'HEAD', headers: { authorization: 'Bearer any' } });
     const bytes = await head('/v1/fixture/files/abc');
@@ -106,5 +113,33 @@ describe('a route that is mounted', () => {
     } finally {
       t.turn('fixture', true);
     }
+  });
+});
+
+describe('what a feature answers outside of the contract', () => {
+  const t = shared(() => openFixture());
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${t.server.url}/fixture-pages/${path}`, init);
+
+  test('gets every method below its prefix, its body unread, behind the checks that all requests share', async () => {
+    for (const method of ['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const body = method === 'POST' || method === 'PATCH' ? 'x'.repeat(100_000) : undefined;
+      const answer = await ask('a/%2Fb?c=d', { method, headers: { 'x-request-id': 'mine' }, ...(body && { body }) });
+      assert.equal(await answer.text(), `${method} a/%2Fb ${body?.length ?? 0} 127.0.0.1`);
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [203, 'text/html']);
+      assert.equal(answer.headers.get('x-svc-trace-id'), 'mine');
+    }
+    assert.equal((await ask('', { method: 'HEAD' })).status, 203);
+  });
+
+  test('is a 500 without a word of why when it fails, and 503 once the gateway drains', async () => {
+    const broken = await ask('broken');
+    assert.deepEqual([broken.status, await broken.text()], [500, 'unexpected fault; try again\n']);
+    t.drain();
+    assert.equal((await ask('a')).status, 503);
+  });
+
+  test('is never below /v1, where the contract stands', () => {
+    const mounted = (prefix: string) => mountRaw({} as never, t.kernel, () => false, { prefix, open: async () => {} });
+    for (const prefix of ['/v1/', '/v1/x/', 'x/', '/x']) assert.throws(() => mounted(prefix), /raw route/, prefix);
   });
 });

@@ -9,6 +9,7 @@ import type { Feature, Operation } from '../feature.ts';
 import { patienceForFiles } from '../http/leftover.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from '../http/server.ts';
 import { keyInProtocols, mountSockets } from '../http/sockets.ts';
+import { mountRaw } from './raw.ts';
 import { Strangers } from './strangers.ts';
 import { type RateState, rateHeaders, rateLimitExceeded, requestsOf, requestsOfAccount } from '../share/limits.ts';
 
@@ -31,6 +32,7 @@ export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features
   app.decorate('strangers', new Strangers(kernel));
   mountSockets(app);
   for (const feature of features) {
+    for (const raw of feature.raw ?? []) mountRaw(app, kernel, () => gate.isDraining(), raw);
     for (const [verb, operation] of Object.entries(feature.operations)) {
       const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
       const { takes } = operation.route;
@@ -66,6 +68,7 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
     config: {
       operationId: mounted.id,
       keepsBody: route.verbatim ?? false,
+      isOpenToPages: route.cors ?? false,
       ...(mounted.feature.errorsBeside && { errorsBeside: mounted.feature.errorsBeside }),
       ...(route.takes?.kind === 'bytes' && { patience: patienceForFiles }),
     },
@@ -148,7 +151,7 @@ async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  if (request.method === 'OPTIONS') return reply.code(204).send();
+  if (request.method === 'OPTIONS' && mounted.operation.route.cors) return reply.code(204).send();
   if (mounted.operation.route.auth === 'key') {
     checkRequestId(request);
     if (!kernel.gateways.isProven()) await kernel.gateways.prove();
