@@ -12,8 +12,9 @@ if (process.send)
       if (kind === 'throw') throw new RangeError('thrown');
       if (kind === 'exit') process.exit(3);
       if (kind === 'environment') return Object.keys(process.env).join(' ');
+      if (kind === 'spin') for (;;);
       const kept: Buffer[] = [];
-      while (kind === 'spin' || kind === 'grow') if (kind === 'grow') kept.push(Buffer.alloc(8 * 1024 * 1024, 1));
+      if (kind === 'grow') for (;;) kept.push(Buffer.alloc(8 * 1024 * 1024, 1));
       return text;
     },
     (error) => (error instanceof Error ? error.name : 'unknown'),
