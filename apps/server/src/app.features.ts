@@ -39,6 +39,8 @@ import { Rights } from './features/schedules/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
 import { sessionsFeature } from './features/sessions/feature.ts';
 import { Sessions } from './features/sessions/index.ts';
+import { uploadsFeature } from './features/uploads/feature.ts';
+import { Uploads } from './features/uploads/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
 
@@ -71,6 +73,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     auditFeature,
     ...models,
     ...webFeatures(kernel),
+    uploadsFeature(new Uploads(kernel)),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];

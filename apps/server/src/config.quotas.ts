@@ -1,6 +1,7 @@
 import { integer } from './config.fields.ts';
 
 const quota = integer(0, 1_000_000_000);
+const byteQuota = integer(0, 2 ** 50);
 
 /** The things of which an account has a bounded number: a setting `SVC_QUOTA_<NAME>` each, with the limit of the installation. */
 const quotas = {
@@ -30,6 +31,10 @@ const quotas = {
     .describe("bytes that events and controls of an account's sessions may take, each session in blocks of 16 KiB"),
   prompts: quota.default(20_000).describe('prompts an account may keep, closed ones among them'),
   prompt_bytes: quota.default(512 * 2 ** 20).describe("bytes that the texts of an account's prompts may take"),
+  uploads: quota.default(100).describe('uploads an account may have that no transcript has taken'),
+  upload_bytes: byteQuota
+    .default(8 * 2 ** 30)
+    .describe('bytes that such uploads may have together, by the lengths that they were begun with'),
   sandbox_memory_mb: quota
     .optional()
     .describe(

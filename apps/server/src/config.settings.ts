@@ -179,6 +179,9 @@ export const settings = {
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
   ...quotaSettings,
   SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
+  SVC_UPLOAD_MAX_BYTES: integer(1, 2 ** 40)
+    .default(2 * 2 ** 30)
+    .describe('bytes of one upload at most; 3 hours of 48 kHz stereo PCM are 2.07 GB'),
   SVC_RUN_DAYS: integer(1, 36_500).default(90).describe('days that runs of schedules are kept once they are over'),
   SVC_NOTIFICATION_DAYS: integer(1, 36_500).default(90).describe('days that notifications are kept'),
   SVC_USAGE_DAYS: integer(1, 36_500).default(90).describe('days that records of requests are kept; by whole months'),

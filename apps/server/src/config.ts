@@ -164,10 +164,8 @@ function complete(values: z.output<typeof schema>) {
     bodies: bodiesOf(values),
     rates: ratesOf(values),
     quotas: quotasOf(values, { sandbox_memory_mb: values.SVC_SANDBOX_MEMORY_MB * runningSandboxes }),
-    auditDays: values.SVC_AUDIT_DAYS,
-    runDays: values.SVC_RUN_DAYS,
-    notificationDays: values.SVC_NOTIFICATION_DAYS,
-    usageDays: values.SVC_USAGE_DAYS,
+    ...keptDays(values),
+    uploadMaxBytes: values.SVC_UPLOAD_MAX_BYTES,
     dataRegion: values.SVC_DATA_REGION,
     tls:
       values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined
@@ -181,6 +179,14 @@ function complete(values: z.output<typeof schema>) {
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+/** For how long what happened is kept. */
+const keptDays = (values: z.output<typeof schema>) => ({
+  auditDays: values.SVC_AUDIT_DAYS,
+  runDays: values.SVC_RUN_DAYS,
+  notificationDays: values.SVC_NOTIFICATION_DAYS,
+  usageDays: values.SVC_USAGE_DAYS,
+});
 
 /** Undefined: no e-mail is sent. */
 const mailOf = ({ SVC_SMTP_URL: smtpUrl, SVC_MAIL_FROM: from }: z.output<typeof schema>) =>

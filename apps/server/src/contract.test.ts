@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { withoutStreams } from './features/mcp/index.ts';
 import { notify } from './features/notifications/index.ts';
 import { shared } from './testing.shared.ts';
+import { beginUpload } from './features/uploads/uploads.testing.ts';
 import { clientOf, createAccount, http, openHost, openTest, type TestAccount, type TestGateway } from './testing.ts';
 
 /** Every route of the contract with its operationId; streams answer without end and are read elsewhere. */
@@ -201,6 +202,7 @@ describe('contract', () => {
       '/v1/sessions/': (await host.client.sessions.create({ body: {} })).id,
       '/v1/prompts/': (await host.client.prompts.create({ body: { prompt: 'Mine' } })).id,
       '/v1/sandboxes/': await sandboxOf(gateway, account),
+      '/v1/uploads/': (await beginUpload(gateway, account, 5)).id,
       '/v1/notifications/': await notificationOf(gateway, account),
       '/v1/notifications/webhooks/': await webhookOf(gateway, account),
     };
@@ -237,6 +239,12 @@ describe('contract', () => {
       'hosts.startExec': away,
       'hosts.appendOutput': away,
     };
+    const tus = { 'tus-resumable': '1.0.0' };
+    const headers: Record<string, Record<string, string>> = {
+      'uploads.append': { ...tus, 'upload-offset': '0' },
+      'uploads.remove': tus,
+      'uploads.override': { ...tus, 'x-http-method-override': 'DELETE' },
+    };
     assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
       const ask = (ids: string[]) =>
@@ -244,7 +252,7 @@ describe('contract', () => {
           method: route.method,
           key: stranger.key,
           // Posing as the device helps nobody: its id means something only within its account.
-          headers: { 'x-svc-device': devices[id] ?? randomUUID() },
+          headers: { 'x-svc-device': devices[id] ?? randomUUID(), ...headers[id] },
           ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
         });
       const prefix = route.path.slice(0, route.path.indexOf('{'));

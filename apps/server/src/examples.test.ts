@@ -10,6 +10,7 @@ import { bodyIds, exampleIds, type Makers, notSent, type Preparation, Scene, sen
 import { replies, streams, TestProvider } from './features/inference/inference.testing.ts';
 import { TestPushService } from './features/notifications/notifications.testing.ts';
 import { article, openWeb, type Web } from './features/tools/tools.testing.ts';
+import { beginUpload } from './features/uploads/uploads.testing.ts';
 import { shared } from './testing.shared.ts';
 import { trustCertificate } from './testing.tls.ts';
 import { createAccount, http, openHost, openTest, until } from './testing.ts';
@@ -130,6 +131,9 @@ const makers: Makers = {
     await scene.call('POST', '/v1/scheduler/claim', { ...body, wait_s: 0 }, await scene.id('host'));
     return (await scene.call('GET', '/v1/scheduler/hosts')).hosts[0].id;
   },
+  upload: async ({ gateway, account }) =>
+    (await beginUpload(gateway, account, Buffer.from('audio'), { filename: 'standup.m4a' })).id,
+  otherUpload: async ({ gateway, account }) => (await beginUpload(gateway, account, 9)).id,
   async notification(scene) {
     await ping(scene, 'fail');
     return (await scene.call('GET', '/v1/notifications')).notifications[0].id;

@@ -167,7 +167,9 @@ function send(scene: Scene, route: Route, request: Request, accept?: string, sig
     ? 'application/json'
     : isForm
       ? 'multipart/form-data; boundary=EXAMPLE'
-      : 'application/octet-stream';
+      : route.takes?.kind === 'bytes'
+        ? route.takes.type
+        : 'application/octet-stream';
   return fetch(`${scene.gateway.url}${path}${search && `?${search}`}`, {
     method: body !== undefined && route.also ? route.also : route.method,
     headers: {

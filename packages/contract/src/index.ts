@@ -28,6 +28,7 @@ import { inferenceErrors } from './inference.ts';
 import { mcp } from './mcp.ts';
 import { tokens } from './tokens.ts';
 import { toolErrors, tools } from './tools.ts';
+import { uploadErrors, uploads } from './uploads.ts';
 import { usage } from './usage.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
@@ -45,6 +46,7 @@ export const errorCodes = {
   ...sessionErrors,
   ...promptErrors,
   ...toolErrors,
+  ...uploadErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -74,6 +76,7 @@ export const contract = {
   sessions,
   prompts,
   tools,
+  uploads,
   mcp,
   events,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events', Record<string, Route<ErrorCode>>>;
@@ -151,5 +154,6 @@ export {
   searchIntents,
   searchResult,
 } from './tools.ts';
+export { upload } from './uploads.ts';
 export { wordsFor } from './words.ts';
 export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';

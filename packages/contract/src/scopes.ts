@@ -22,6 +22,7 @@ export const scopedFeatures = [
   'sessions',
   'prompts',
   'tools',
+  'uploads',
   'mcp',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];

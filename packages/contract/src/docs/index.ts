@@ -25,6 +25,7 @@ import { mcpDocs } from './mcp.ts';
 import { sessionsDocs } from './sessions.ts';
 import { tokensDocs } from './tokens.ts';
 import { toolsDocs } from './tools.ts';
+import { uploadsDocs } from './uploads.ts';
 import { usageDocs } from './usage.ts';
 
 /** The docs of every operation, by feature and verb. Apart from the contract: a client needs none of this text. */
@@ -53,6 +54,7 @@ export const docs = {
   sessions: sessionsDocs,
   prompts: promptsDocs,
   tools: toolsDocs,
+  uploads: uploadsDocs,
   mcp: mcpDocs,
   events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };

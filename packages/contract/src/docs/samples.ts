@@ -61,6 +61,10 @@ export const samples = {
   control: 'e6a0b1c4-7c57-4f0b-9a51-6f6a1c0d2b7e',
   /** A prompt that is open. */
   prompt: '4b8f7c52-1d3e-4c0a-b7d9-0a5e6f3c2d18',
+  /** An upload that is complete. */
+  upload: 'b0a7c1de-6f4d-4a39-8d0c-1f2e3d4c5b6a',
+  /** Another one, that nobody needs. */
+  otherUpload: '5c4b3a29-1807-4f6e-9d5c-4b3a29180716',
   /** A page that can be fetched. */
   page: 'https://widgets.example.com/about',
 } as const;

@@ -824,6 +824,34 @@ class Tools(Feature):
         return self._transport.json("POST", "/v1/tools/fetch", body=body, options=options)
 
 
+class Uploads(Feature):
+    """Operations of `uploads`."""
+
+    def options(self, *, options: Optional[CallOptions] = None) -> None:
+        """What this server knows of tus: version, extensions, largest upload, checksums."""
+        return self._transport.nothing("OPTIONS", "/v1/uploads", options=options)
+
+    def create(self, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> types.Upload:
+        """Begins an upload; with a body its first piece."""
+        return self._transport.json("POST", "/v1/uploads", data=body, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Upload:
+        """How far an upload is; HEAD answers the same in headers, and never waits for a request that brings bytes."""
+        return self._transport.json("GET", f"/v1/uploads/{quote(id, safe='')}", options=options)
+
+    def append(self, id: str, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> None:
+        """Adds a piece of at most 8 MiB at the offset where the upload is."""
+        return self._transport.nothing("PATCH", f"/v1/uploads/{quote(id, safe='')}", data=body, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> None:
+        """Deletes an upload and its bytes."""
+        return self._transport.nothing("DELETE", f"/v1/uploads/{quote(id, safe='')}", options=options)
+
+    def override(self, id: str, body: Union[bytes, str], *, options: Optional[CallOptions] = None) -> None:
+        """PATCH, DELETE or HEAD, for clients that can send POST only."""
+        return self._transport.nothing("POST", f"/v1/uploads/{quote(id, safe='')}", data=body, options=options)
+
+
 class Mcp(Feature):
     """Operations of `mcp`."""
 
@@ -875,5 +903,6 @@ class Operations:
         self.sessions = Sessions(transport)
         self.prompts = Prompts(transport)
         self.tools = Tools(transport)
+        self.uploads = Uploads(transport)
         self.mcp = Mcp(transport)
         self.events = Events(transport)

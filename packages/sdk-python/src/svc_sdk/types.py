@@ -264,6 +264,8 @@ TriggerInputOf1 = TypedDict("TriggerInputOf1", {"type": "Literal[\"cron\"]", "ex
 
 TriggerInputOf5 = TypedDict("TriggerInputOf5", {"type": "Literal[\"after\"]", "schedule_id": "str", "on": "NotRequired[Union[Literal[\"success\", \"failure\", \"always\"], None]]"})
 
+Upload = TypedDict("Upload", {"id": "str", "offset": "int", "length": "int", "metadata": "Dict[str, str]", "sha256": "NotRequired[str]", "created_at": "str", "completed_at": "NotRequired[str]", "expires_at": "NotRequired[str]", "transcript_id": "NotRequired[str]"})
+
 Usage = TypedDict("Usage", {"quotas": "List[UsageQuotasItem]"})
 
 UsageQuotasItem = TypedDict("UsageQuotasItem", {"name": "str", "used": "int", "limit": "int"})
@@ -564,7 +566,7 @@ EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cur
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "mcp", "mcp:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

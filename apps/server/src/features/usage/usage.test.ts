@@ -76,6 +76,8 @@ describe('quotas of an account', () => {
       sessions: '0 of 10000',
       session_bytes: `0 of ${512 * 2 ** 20}`,
       prompts: '0 of 20000',
+      uploads: '0 of 100',
+      upload_bytes: `0 of ${8 * 2 ** 30}`,
       prompt_bytes: `0 of ${512 * 2 ** 20}`,
     });
     await setQuota(gateway.kernel.sql, account.id, 'schedules', null);

@@ -1,0 +1,180 @@
+import { createHash, type Hash, randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Db } from '../../kernel/db/db.ts';
+import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
+import { conflict, mismatch, pieceOf, tooLong } from './uploads.piece.ts';
+import {
+  allParts,
+  commitPart,
+  countParts,
+  deleteParts,
+  deleteUpload,
+  dropPart,
+  expireUpload,
+  findUpload,
+  insertUpload,
+  type PartRow,
+  storedParts,
+  takeUpload,
+  uploadBytesQuota,
+  type UploadRow,
+  uploadsQuota,
+  type Write,
+} from './uploads.sql.ts';
+import type { Checksum } from './uploads.tus.ts';
+import { Writers } from './uploads.writers.ts';
+
+/** A 2 GiB upload in pieces of 210 kB. */
+const mostParts = 10_000;
+const fullDisk = new Set(['ENOSPC', 'EDQUOT']);
+
+/** A piece that a request brings. */
+interface Piece {
+  /** Where it begins. */
+  readonly start: number;
+  readonly body: Readable;
+  /** Bytes that the request says it has; 0 where it does not say. */
+  readonly length: number;
+  readonly checksum: Checksum | undefined;
+  /** Of the whole upload, as the client gives it now. */
+  readonly sha256: Buffer | undefined;
+}
+
+/** Where the blob of a piece is. */
+const blobOf = (accountId: string, id: string, { start, token }: Pick<PartRow, 'start' | 'token'>): string =>
+  `uploads/${accountId}/${id}/${start}-${token}`;
+
+/** Uploads of all accounts, as the routes and other features use them. */
+export class Uploads {
+  readonly #kernel: Kernel;
+  readonly #writers: Writers;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.#writers = new Writers(kernel);
+  }
+
+  /** Hears of what happens at other gateways. */
+  start(): Promise<void> {
+    return this.#writers.start();
+  }
+
+  /** Begins an upload. Throws 429 when the account has too many that nobody took. */
+  async create(
+    tx: Db,
+    accountId: string,
+    { length, metadata, sha256 }: { length: number; metadata: string; sha256: Buffer | undefined },
+  ): Promise<UploadRow> {
+    const { config, clock } = this.#kernel;
+    await checkQuota(config, tx, uploadsQuota, accountId);
+    await checkQuota(config, tx, uploadBytesQuota, accountId, length);
+    return insertUpload(tx, clock, { id: randomUUID(), accountId, length, metadata, sha256: sha256 ?? null });
+  }
+
+  /** Throws 404, and 410 for one that expired. */
+  async get(db: Db, accountId: string, id: string): Promise<UploadRow> {
+    const row = await findUpload(db, this.#kernel.clock, accountId, id);
+    if (!row) throw notFound('upload');
+    if (row.is_gone) throw new ApiError('upload_gone', 'this upload expired; begin another one');
+    return row;
+  }
+
+  /**
+   * Stores a piece: its blob is on disk before the offset counts it. Throws 409 when the upload stands elsewhere or a newer
+   * request takes over, 400 past its end, 460 for another checksum, 503 when there is no room.
+   */
+  async append(row: UploadRow, piece: Piece): Promise<UploadRow> {
+    const { sql, clock } = this.#kernel;
+    if (piece.start !== row.at) throw conflict(`the upload is at ${row.at}`, row.at);
+    if (piece.length > row.length - row.at) throw tooLong();
+    // Nothing comes, and nothing is to be taken.
+    if (row.completed_at !== null) return row;
+    const write: Write = { id: row.id, start: piece.start, token: randomUUID() };
+    const taken = await takeUpload(sql, clock, write, mostParts);
+    if (!taken) throw await this.#refusal(row);
+    if (taken.was_written) this.#writers.tell({ id: row.id, no: taken.no });
+    return this.#writers.run({ id: row.id, no: taken.no }, (replaced) =>
+      this.#write(row, { ...write, no: taken.no }, piece, replaced),
+    );
+  }
+
+  async #refusal(row: UploadRow): Promise<ApiError> {
+    const { sql } = this.#kernel;
+    const now = await this.get(sql, row.account_id, row.id);
+    if (now.at !== row.at) return conflict(`the upload is at ${now.at}`, now.at);
+    if ((await countParts(sql, row.id)) < mostParts)
+      return conflict('the upload changed meanwhile; ask for its offset');
+    return badRequest(`an upload has at most ${mostParts} pieces; begin again and use larger chunks`);
+  }
+
+  async #write(row: UploadRow, write: Write & { no: number }, piece: Piece, replaced: AbortSignal): Promise<UploadRow> {
+    const { sql, clock, blobs } = this.#kernel;
+    const blob = blobOf(row.account_id, row.id, write);
+    const sha256 = piece.sha256 ?? row.sha256 ?? undefined;
+    let counted: UploadRow | undefined;
+    try {
+      const whole = sha256 && (await this.#digestBefore(row, piece, replaced));
+      const most = row.length - row.at;
+      const bytes = await blobs.put(blob, pieceOf(piece.body, { most, checksum: piece.checksum, whole, replaced }));
+      if (bytes === 0) return row;
+      if (whole && bytes === most && !whole.digest().equals(sha256)) throw mismatch();
+      counted = await commitPart(sql, clock, { ...write, bytes, sha256: piece.sha256 ?? null });
+      if (!counted) throw conflict('another request wrote to this upload meanwhile; ask for its offset');
+      return counted;
+    } catch (error) {
+      if (fullDisk.has(String((error as { code?: unknown }).code)))
+        throw new ApiError('unavailable', 'there is no room for this piece; try again later');
+      throw error;
+    } finally {
+      if (!counted) {
+        await blobs.delete(blob);
+        await dropPart(sql, write);
+      }
+    }
+  }
+
+  /** The digest of what is stored, to go on with; undefined when this piece cannot be the last. */
+  async #digestBefore(row: UploadRow, piece: Piece, signal: AbortSignal): Promise<Hash | undefined> {
+    if (piece.length > 0 && piece.start + piece.length < row.length) return undefined;
+    const hash = createHash('sha256');
+    for await (const chunk of this.read(row)) {
+      signal.throwIfAborted();
+      hash.update(chunk);
+    }
+    return hash;
+  }
+
+  /** The stored bytes of an upload, in order. */
+  async *read(row: Pick<UploadRow, 'id' | 'account_id'>): AsyncGenerator<Buffer> {
+    const { sql, blobs } = this.#kernel;
+    for (const part of await storedParts(sql, row.id)) {
+      const blob = await blobs.get(blobOf(row.account_id, row.id, part));
+      if (!blob || blob.bytes !== part.bytes) throw new Error(`a part of upload ${row.id} is missing or cut`);
+      try {
+        yield* blob.body as AsyncIterable<Buffer>;
+      } finally {
+        blob.body.destroy();
+      }
+    }
+  }
+
+  /** Deletes an upload. Throws 404, 410, and 423 when a transcript has it. */
+  async remove(accountId: string, id: string): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    await this.get(sql, accountId, id);
+    // First nobody can take it or go on with it: what is written meanwhile is not counted.
+    if (!(await expireUpload(sql, clock, id)))
+      throw new ApiError('upload_locked', 'a transcript has this upload; delete the transcript');
+    await this.dropBytes(accountId, id);
+    await deleteUpload(sql, id);
+  }
+
+  /** Deletes the bytes of an upload, counted or not. */
+  async dropBytes(accountId: string, id: string): Promise<void> {
+    const { sql, blobs } = this.#kernel;
+    for (const part of await allParts(sql, id)) await blobs.delete(blobOf(accountId, id, part));
+    await deleteParts(sql, id);
+  }
+}
