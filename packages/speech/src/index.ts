@@ -1,6 +1,18 @@
 /** Windows of a recording, and its transcript from what providers of speech heard in them (design: transcripts). Pure. */
+export { assemble } from './assemble.ts';
 export { type Cue, cuesOf } from './cues.ts';
 export { languageCode, languageOf } from './language.ts';
-export type { Heard, HeardWord, Silence, TrackHeard, VocabularyEntry, Window } from './types.ts';
+export type {
+  Assembled,
+  AssembledSpeaker,
+  AssembledUtterance,
+  AssembledWord,
+  Heard,
+  HeardWord,
+  Silence,
+  TrackHeard,
+  VocabularyEntry,
+  Window,
+} from './types.ts';
 export { planWindows } from './windows.ts';
 export { estimateWords } from './words.ts';
