@@ -3,4 +3,5 @@ export { entryOf, parseRegistry } from './providers.file.ts';
 export { writeWhole } from './providers.files.ts';
 export { findLanesOff, Lanes, readRegistry } from './providers.lanes.ts';
 export { describePrices, updatePrices } from './providers.prices.commands.ts';
+export { LaneKey } from './providers.secrets.ts';
 export { costOf, type Most, mostCostOf, PriceList } from './providers.prices.ts';
