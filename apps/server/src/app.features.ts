@@ -30,6 +30,8 @@ import { realtimeFeature } from './features/realtime/feature.ts';
 import { pagesFeature } from './features/pages/feature.ts';
 import { Pages } from './features/pages/index.ts';
 import { Rules } from './features/rules/index.ts';
+import { speechFeature } from './features/speech/feature.ts';
+import { SpeechProviders } from './features/speech/index.ts';
 import { toolsFeature } from './features/tools/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
@@ -74,6 +76,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     ...models,
     ...webFeatures(kernel),
     uploadsFeature(new Uploads(kernel)),
+    speechFeature(new SpeechProviders(kernel)),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];

@@ -7,6 +7,7 @@ import { type App, buildApp } from './app.ts';
 import { isAdopted } from './config.foreign.ts';
 import { type Config, ConfigError, systemEnvironment } from './config.ts';
 import { readRegistry } from './features/providers/index.ts';
+import { checkSpeechFile } from './features/speech/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
 import { createOwner } from './features/keys/index.ts';
@@ -146,6 +147,7 @@ function checkProvidersFile(config: Config): void {
   checkProviders(place);
   readRegistry(place);
   checkSources(place);
+  checkSpeechFile(place);
 }
 
 /**

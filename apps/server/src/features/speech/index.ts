@@ -1,0 +1,3 @@
+export type { SpeechWindow } from './kinds/kind.ts';
+export { NoProvider, SpeechFailed } from './speech.errors.ts';
+export { checkSpeechFile, type SpeechHeard, SpeechProviders } from './speech.providers.ts';
