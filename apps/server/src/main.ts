@@ -17,6 +17,14 @@ import {
   removeProvider,
 } from './features/inference/index.ts';
 import { describePrices, updatePrices } from './features/providers/index.ts';
+import {
+  addSpeech,
+  checkSpeech,
+  isSpeechKind,
+  listSpeech,
+  type NewSpeech,
+  removeSpeech,
+} from './features/speech/index.ts';
 import { format, oneOf, type Run } from './kernel/commands.ts';
 import { CommandError } from './kernel/base/errors.ts';
 import { printable } from './kernel/base/text.ts';
@@ -139,38 +147,45 @@ const place = () => {
 };
 providers
   .command('list')
-  .description('every lane, its models and aliases')
-  .action(() => print(listProviders(place())));
+  .description('every lane, its models and aliases, and every provider of speech')
+  .action(() => print([...listProviders(place()), ...listSpeech(place())]));
 providers
   .command('check')
-  .description('ask every lane for a word; exit code 1 when one does not answer')
+  .description('ask every lane for a word, and every provider of speech; exit code 1 when one does not answer')
   .action(async () => {
     const where = place();
     // A program that prints a key runs as it does for the platform.
     becomePlatform(where.dataDir, namedKeyFiles(providersPath(where)));
-    const { ok, lanes } = await checkProviders(where);
-    print(json() ? { ok, lanes } : lanes);
-    if (!ok) process.exitCode = 1;
+    const speech = await checkSpeech(where);
+    const isAlone = speech.providers.length > 0 && listProviders(where).length === 0;
+    const { ok, lanes } = isAlone ? { ok: true, lanes: [] } : await checkProviders(where);
+    print(json() ? { ok: ok && speech.ok, lanes, speech: speech.providers } : [...lanes, ...speech.providers]);
+    if (!ok || !speech.ok) process.exitCode = 1;
   });
 providers
   .command('add [kind]')
   .description(
-    'add a lane: openai, anthropic, responses, ollama, lmstudio, llamacpp, vllm; without a kind: what listens here',
+    'add a lane: openai, anthropic, responses, ollama, lmstudio, llamacpp, vllm; or a provider of speech: deepgram, assemblyai, whispercpp, sherpa, openai --speech; without a kind: what listens here',
   )
   .option('--id <name>', 'what the lane is called; default: its kind')
   .option('--url <url>', 'where it is, when that is not the usual place')
   .option('--key-env <name>', "variable of the platform's environment that holds its key")
   .option('--key-file <path>', 'file that holds its key')
   .option('--model <name...>', 'its models; default: all that it lists')
-  .action(async (kind: string | undefined, options: NewProvider) => {
+  .option('--speech', 'a provider of speech, where its kind may be both')
+  .option('--model-dir <path>', 'folder of models of sherpa')
+  .option('--diarizes', 'its model of speech tells speakers apart')
+  .action(async (kind: string | undefined, options: NewProvider & NewSpeech & { speech?: boolean }) => {
+    if (kind !== undefined && isSpeechKind(kind, options.speech === true))
+      return print(addSpeech(place(), kind, options));
     if (kind !== undefined) return print(await addProvider(place(), oneOf(providerKinds)(kind), options));
     const found = await findLocalProviders();
     print(found.length > 0 ? found : 'nothing listens here; add one by its kind: svc providers add --help');
   });
 providers
   .command('remove <lane>')
-  .description('take a lane out of the file and its aliases')
-  .action((id: string) => print(removeProvider(place(), id)));
+  .description('take a lane out of the file and its aliases, or a provider of speech out of the file')
+  .action((id: string) => print(removeSpeech(place(), id) ?? removeProvider(place(), id)));
 providers
   .command('alias <name> [lanes...]')
   .description(

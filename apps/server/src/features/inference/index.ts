@@ -12,6 +12,7 @@ export { Inference } from './inference.dispatch.ts';
 export {
   addProvider,
   aliasProvider,
+  copyForPlatform,
   moveProvider,
   type NewProvider,
   removeProvider,

@@ -72,7 +72,7 @@ function laneOf(id: string, kind: string, given: NewProvider): Value {
 }
 
 /** Copies a key that only root can read for a platform that runs as another user; undefined where that is not needed. */
-function copyForPlatform(dataDir: string, id: string, file: string): string | undefined {
+export function copyForPlatform(dataDir: string, id: string, file: string): string | undefined {
   const user = platformUser();
   const folder = statSync(dataDir, { throwIfNoEntry: false });
   if (!user || !folder || !isAdopted(folder) || mayRead(user, file)) return undefined;
