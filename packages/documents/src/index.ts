@@ -1,0 +1,16 @@
+export type {
+  DocumentCue,
+  DocumentInsights,
+  DocumentSpeaker,
+  DocumentUtterance,
+  SharedDocument,
+  TranscriptDocument,
+} from './document.ts';
+export { toSrt, toVtt } from './cues.ts';
+export { contentDisposition } from './disposition.ts';
+export { toMarkdown } from './markdown.ts';
+export { toDocx } from './docx.ts';
+export { toPdf } from './pdf.ts';
+export { toText } from './plain.ts';
+export { sharePageNotFound, toSharePage } from './share.ts';
+export { SHARE_PAGE_POLICY } from './share.style.ts';
