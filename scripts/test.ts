@@ -57,7 +57,13 @@ if (files.length === 0) {
 }
 
 const missing = installSystemPackages(
-  { 'nats-server': 'nats-server', chromium: 'chromium' },
+  {
+    'nats-server': 'nats-server',
+    chromium: 'chromium',
+    ffmpeg: 'ffmpeg',
+    pdftotext: 'poppler-utils',
+    cmark: 'cmark',
+  },
   options['system-packages'],
 );
 const temporary = mkdtempSync(join(tmpdir(), 'svc-tests-'));
