@@ -10,6 +10,9 @@ export interface SystemPackages {
   ensure(wanted: Readonly<Record<string, string>>): Promise<string | undefined>;
 }
 
+/** One apt at a time on this machine: of two, one fails at the lock of the package lists. */
+const aptTurn = ['-w', '300', '/run/svc-apt.lock'];
+
 /** `allowed` false (`--no-system-packages`) only ever answers the command; so does a machine without apt, or no root. */
 export function createSystemPackages(allowed: boolean, log: (line: string) => void = () => {}): SystemPackages {
   // One apt at a time: two would meet at dpkg's lock.
@@ -34,9 +37,22 @@ async function ensure(
   if (allowed && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
     log(`installing system packages: ${before.join(' ')}`);
     const apt = (...args: string[]) =>
-      run('env', ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-        timeoutMs: 600_000,
-      });
+      run(
+        'flock',
+        [
+          ...aptTurn,
+          'env',
+          'DEBIAN_FRONTEND=noninteractive',
+          'apt-get',
+          '-qq',
+          '-o',
+          'DPkg::Lock::Timeout=120',
+          ...args,
+        ],
+        {
+          timeoutMs: 600_000,
+        },
+      );
     await apt('update');
     const { code, stderr } = await apt('install', '-y', '--no-install-recommends', ...before);
     if (code !== 0) reason = ` (${lastLine(stderr)})`;
