@@ -16,6 +16,8 @@ import { chatFeature } from './features/chat/feature.ts';
 import { agentFeature } from './features/agent/feature.ts';
 import { Agent } from './features/agent/index.ts';
 import { mcpFeature } from './features/mcp/feature.ts';
+import { mediaFeature } from './features/media/feature.ts';
+import { MediaFiles } from './features/media/index.ts';
 import { messagesFeature } from './features/messages/feature.ts';
 import { responsesFeature } from './features/responses/feature.ts';
 import { embeddingsFeature } from './features/embeddings/feature.ts';
@@ -77,6 +79,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     ...webFeatures(kernel),
     uploadsFeature(new Uploads(kernel)),
     speechFeature(new SpeechProviders(kernel)),
+    mediaFeature(new MediaFiles({ ...kernel, scratchBytes: kernel.config.mediaScratchBytes })),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];

@@ -139,6 +139,9 @@ export const settings = {
   SVC_SANDBOX_NPM_HOSTS: list
     .optional()
     .describe("what the egress preset `npm` reaches; default: the registry of npm's configuration on this machine"),
+  SVC_MEDIA_SCRATCH_BYTES: integer(1_048_576, 1_099_511_627_776)
+    .default(8_589_934_592)
+    .describe('files of recordings that are under work, in the data dir, bytes; past it a step waits'),
   SVC_AGENT_SECONDS: integer(1, 86_400)
     .default(900)
     .describe(

@@ -87,6 +87,9 @@ export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = p
   return Object.freeze({ ...complete(values), portIsSet: given['SVC_PORT'] !== undefined });
 }
 
+const tlsOf = ({ SVC_TLS_CERT: certFile, SVC_TLS_KEY: keyFile }: z.output<typeof schema>) =>
+  certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+
 const s3Of = (values: z.output<typeof schema>) =>
   values.SVC_S3_BUCKET === undefined
     ? undefined
@@ -157,6 +160,7 @@ function complete(values: z.output<typeof schema>) {
       pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
       npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
     },
+    mediaScratchBytes: values.SVC_MEDIA_SCRATCH_BYTES,
     billing: values.SVC_BILLING,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
@@ -167,10 +171,7 @@ function complete(values: z.output<typeof schema>) {
     ...keptDays(values),
     uploadMaxBytes: values.SVC_UPLOAD_MAX_BYTES,
     dataRegion: values.SVC_DATA_REGION,
-    tls:
-      values.SVC_TLS_CERT === undefined || values.SVC_TLS_KEY === undefined
-        ? undefined
-        : { certFile: values.SVC_TLS_CERT, keyFile: values.SVC_TLS_KEY },
+    tls: tlsOf(values),
     appScheme: values.SVC_APP_SCHEME,
     providersFile: values.SVC_PROVIDERS,
     mailFrom: values.SVC_MAIL_FROM,

@@ -6,7 +6,7 @@ import type { PlatformUser } from './user.ts';
 
 /** Names that the platform keeps in its data dir. Not `sandboxd`: that stays root's, as the node agent does. */
 const ofThePlatform =
-  /^(?:blobs|spool|run|postgres|postgres\.new|postgres\.log|(?:owner|master)\.key.*|lane-.*\.key|running\..*json.*|start\.lock.*)$/;
+  /^(?:blobs|spool|media|run|postgres|postgres\.new|postgres\.log|(?:owner|master)\.key.*|lane-.*\.key|running\..*json.*|start\.lock.*)$/;
 
 /**
  * Gives the files of a data dir to the user that the platform becomes. The folder itself stays root's, sticky and writable for

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Clock } from '../../kernel/base/clock.ts';
+import { bareEnvironment } from './media.cage.ts';
+
+const keptErrors = 4 * 1024;
+const mostOutput = 8 * 1024 * 1024;
+
+/** How a program ended; `code` is null for one that a signal ended. */
+export interface Ended {
+  code: number | null;
+  /** The first 4 KiB of what it said on standard error. */
+  said: string;
+}
+
+/** A program did not end by itself in its time. */
+export class OutOfTime extends Error {
+  override name = 'OutOfTime';
+}
+
+/** Runs programs and sees to it that none is left. */
+export class Programs {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #running = new Set<ChildProcess>();
+  readonly #stop = new AbortController();
+
+  constructor(clock: Pick<Clock, 'after'>) {
+    this.#clock = clock;
+  }
+
+  /** Programs that run now. */
+  get count(): number {
+    return this.#running.size;
+  }
+
+  /** Ends all; what waits for one throws, and no other starts. */
+  stop(): void {
+    this.#stop.abort(new Error('the platform stops'));
+  }
+
+  /**
+   * Runs a program without input to its end and hands over the lines of its output; `onLine` answers false to end it early.
+   * Throws `OutOfTime` after `ms`, the signal's reason when that comes first, an error past 8 MiB of output. By then the
+   * program and all that it started are gone.
+   */
+  async run(
+    [program = '', ...args]: readonly string[],
+    { ms, signal, onLine }: { ms: number; signal: AbortSignal; onLine: (line: string) => boolean | void },
+  ): Promise<Ended> {
+    const ending = AbortSignal.any([signal, this.#stop.signal]);
+    ending.throwIfAborted();
+    // A group of its own: what it starts ends with it.
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      cwd: '/',
+      env: bareEnvironment,
+    });
+    const closed = Promise.withResolvers<number | null>();
+    child.once('error', closed.reject).once('close', closed.resolve);
+    this.#running.add(child);
+    let failure: unknown;
+    const end = (reason: unknown): void => {
+      failure ??= reason;
+      killGroup(child);
+    };
+    const onAbort = (): void => end(ending.reason);
+    ending.addEventListener('abort', onAbort);
+    const cancel = this.#clock.after(ms, () => end(new OutOfTime('a program that reads recordings took too long')));
+    try {
+      const said = keepErrors(child);
+      let isEnough = false;
+      const enough = (): void => {
+        isEnough = true;
+        killGroup(child);
+      };
+      readLines(child, { onLine, enough, end });
+      const code = await closed.promise;
+      if (failure !== undefined) throw failure;
+      return { code: isEnough ? 0 : code, said: said() };
+    } finally {
+      cancel();
+      ending.removeEventListener('abort', onAbort);
+      killGroup(child);
+      this.#running.delete(child);
+    }
+  }
+}
+
+function readLines(
+  child: ChildProcess,
+  to: { onLine: (line: string) => boolean | void; enough: () => void; end: (reason: unknown) => void },
+): void {
+  if (!child.stdout) return;
+  let bytes = 0;
+  let isOver = false;
+  child.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostOutput && !isOver) {
+      isOver = true;
+      to.end(new Error('a program that reads recordings says too much'));
+    }
+  });
+  createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', (line) => {
+    if (isOver || to.onLine(line) !== false) return;
+    isOver = true;
+    to.enough();
+  });
+}
+
+function keepErrors(child: ChildProcess): () => string {
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    if (said.length < keptErrors) said = (said + chunk).slice(0, keptErrors);
+  });
+  return () => said;
+}
+
+/** Ends the group that the program leads; nothing when it never started or is gone. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Gone already.
+  }
+}
