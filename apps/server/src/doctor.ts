@@ -7,9 +7,11 @@ import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { readProviders } from './features/health/index.ts';
+import { mediaCommand, MediaFiles } from './features/media/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
+import { systemClock } from './kernel/base/clock.ts';
 import type { Blobs } from './kernel/outside/blobs.ts';
 import type { Log } from './kernel/base/log.ts';
 import { findHolder } from './kernel/streams/feed.ts';
@@ -48,6 +50,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     ...users(running),
     await gatewayPort(config, running),
     providers(config),
+    await recordings(config, log),
     ...(await sandboxes(config, running)),
   );
   return checks;
@@ -72,6 +75,23 @@ function runtime(): Check {
   const found = `Node.js ${process.version}, ${process.platform}-${process.arch}, kernel ${release()}`;
   const ok = Number(process.versions.node.split('.')[0]) >= 26;
   return { name: 'runtime', ok, found, ...(!ok && { fix: 'start through ./svc, which runs the pinned Node.js' }) };
+}
+
+/** Which ffmpeg reads recordings, and whether a cage keeps strangers' files from the machine. */
+async function recordings(config: Config, log: Log): Promise<Check> {
+  const name = 'recordings';
+  const { mediaScratchBytes: scratchBytes } = config;
+  const { ffmpeg, cage } = await new MediaFiles({
+    dataDir: findDataDir(config),
+    scratchBytes,
+    clock: systemClock,
+    log,
+  }).ready();
+  if (ffmpeg === null) return { name, ok: false, found: 'no ffmpeg: transcripts cannot read them', fix: mediaCommand };
+  const found = `ffmpeg ${ffmpeg}, cage: ${cage}`;
+  if (cage === 'bwrap' || process.platform !== 'linux') return { name, ok: true, found };
+  const fix = `without bubblewrap a fault of ffmpeg is one of this machine; ${mediaCommand}, and allow user namespaces`;
+  return { name, ok: true, found, fix };
 }
 
 /** Asks the node agent beside the gateway what it can run, and how far its images are. */

@@ -23,6 +23,7 @@ import { openKernel } from './resources.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
 import { prepareSandboxd } from './sandboxd.ts';
+import { installMediaPackages } from './media-packages.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.supervise.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
@@ -61,7 +62,7 @@ export async function up(
   };
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
-  const helper = await connectHelper(ended);
+  const helper = await findHelper(ended, options, log);
   const opened = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
   running.defer(opened.close);
   const kernel = opened.value;
@@ -102,6 +103,17 @@ export async function up(
   flushCompileCache();
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
+}
+
+/** The process that stayed root; without one, this one sees to what reads recordings: gateways look at them, workers decode them. */
+async function findHelper(
+  ended: (reason: string) => void,
+  { systemPackages }: { systemPackages: boolean },
+  log: Log,
+): ReturnType<typeof connectHelper> {
+  const helper = await connectHelper(ended);
+  if (!helper && process.platform === 'linux') void installMediaPackages(systemPackages, log);
+  return helper;
 }
 
 /** Runs the node agent alone until it is stopped. */

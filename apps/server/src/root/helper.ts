@@ -1,10 +1,11 @@
-// The process of a platform that stays root (`start.ts` begins it). It does two things, when the platform asks: it runs the node
-// agent, and opens the data dir again when somebody closed it. It ends with the platform.
+// The process of a platform that stays root (`start.ts` begins it). It installs what reads recordings, and does two things when
+// the platform asks: it runs the node agent, and opens the data dir again when somebody closed it. It ends with the platform.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { systemClock } from '../kernel/base/clock.ts';
 import { createLog } from '../kernel/base/log.ts';
 import { repairFolders } from '../postgres/embedded.ts';
+import { installMediaPackages } from '../media-packages.ts';
 import { type Supervised, superviseSandboxd } from '../sandboxd.supervise.ts';
 import { dataDirMode } from './adopt.ts';
 
@@ -19,6 +20,8 @@ export interface Duties {
   logLevel: string;
   /** Arguments of the node agent; undefined: it runs elsewhere. */
   sandboxd: readonly string[] | undefined;
+  /** Whether it may install packages. */
+  systemPackages: boolean;
 }
 
 /** Requests of the platform, a line each. */
@@ -68,6 +71,7 @@ function follow(connection: Socket): void {
 }
 
 if (process.ppid !== duties.platform) process.exit(0);
+void installMediaPackages(duties.systemPackages, log);
 const server = createServer(follow);
 server.listen(duties.socket, () => {
   chownSync(duties.socket, 0, duties.gid);

@@ -34,6 +34,11 @@ function startsPlatform(given: readonly string[]): boolean {
   return command === 'up' && partOf(given) !== 'sandboxd';
 }
 
+/** Whether packages may be installed. */
+function maySystemPackages(): boolean {
+  return !words.includes('--no-system-packages');
+}
+
 /** The last one counts, as for the command itself. */
 function partOf(given: readonly string[]): string | undefined {
   const at = given.findLastIndex((word) => word === '--only' || word.startsWith('--only='));
@@ -88,7 +93,8 @@ async function becomeUser({ config, dataDir }: ReturnType<typeof readConfig>): P
   const name = `helper.${randomUUID().slice(0, 8)}.sock`;
   const inside = join(dataDir, name);
   const socket = Buffer.byteLength(inside) <= longestSocket ? inside : join('/run', `svc-${name}`);
-  const duties: Duties = { platform: process.pid, dataDir, socket, gid: user.gid, logLevel: config.logLevel, sandboxd };
+  const about = { platform: process.pid, dataDir, socket, gid: user.gid, logLevel: config.logLevel };
+  const duties: Duties = { ...about, sandboxd, systemPackages: maySystemPackages() };
   const args = [...smallHeap, join(import.meta.dirname, 'helper.ts'), JSON.stringify(duties)];
   // In a session of its own: a Ctrl-C in the terminal is for the platform, which ends it in order.
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit'];
@@ -110,8 +116,7 @@ async function prepare(config: Config, dataDir: string, user: PlatformUser): Pro
     return undefined;
   }
   noteImagesDir(dataDir, config.sandboxes.imagesDir);
-  const systemPackages = !words.includes('--no-system-packages');
-  return prepareSandboxd(config, dataDir, { systemPackages });
+  return prepareSandboxd(config, dataDir, { systemPackages: maySystemPackages() });
 }
 
 /**
