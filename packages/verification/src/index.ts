@@ -2,5 +2,6 @@
 export type { Answer } from './answers.ts';
 export { indexPage, type Outline, type PageIndex, type Span } from './page.ts';
 export { bestPassage, bm25, type Relevance, relevanceOf } from './passages.ts';
+export { sentenceEnds } from './sentences.ts';
 export { standsOn, verifySnippet } from './verify.ts';
 export { queryWords, rootOf } from './words.ts';

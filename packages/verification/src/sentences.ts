@@ -1,5 +1,8 @@
-/** A stop that ends a sentence: before white space, with the quotes and brackets that close it. */
-const stop = /[.!?…]+["”’»)\]]*(?=\s|$)/gu;
+/**
+ * A stop that ends a sentence: before white space, with the quotes and brackets that close it. The match begins where a run of
+ * stops does: else 40,000 dots would take seconds.
+ */
+const stop = /(?<![.!?…])[.!?…]+["”’»)\]]*(?=\s|$)/gu;
 
 /** Words whose stop ends no sentence, in English and Romanian; lower case. */
 const abbreviations = new Set(
