@@ -1,0 +1,14 @@
+/** What a recording comes to, and answers from recordings, with every sentence carried by what was said (design: transcripts). Pure. */
+export { namesOf } from './names.ts';
+export type {
+  Answered,
+  ChatMessage,
+  Citation,
+  Cited,
+  HeardSpeaker,
+  HeardUtterance,
+  Insights,
+  Passage,
+  Recording,
+} from './types.ts';
+export { contentWords } from './words.ts';
