@@ -1,5 +1,8 @@
 /** What a recording comes to, and answers from recordings, with every sentence carried by what was said (design: transcripts). Pure. */
 export { namesOf } from './names.ts';
+export { partsOf } from './parts.ts';
+export { insightsQuestion, mergeQuestion } from './question.ts';
+export { readInsights } from './read.ts';
 export type {
   Answered,
   ChatMessage,
