@@ -1,4 +1,5 @@
 /** What a recording comes to, and answers from recordings, with every sentence carried by what was said (design: transcripts). Pure. */
+export { extractInsights } from './extract.ts';
 export { namesOf } from './names.ts';
 export { partsOf } from './parts.ts';
 export { insightsQuestion, mergeQuestion } from './question.ts';
