@@ -11,6 +11,7 @@ import {
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import { askVectors, type Vectors } from './inference.vectors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Share } from '../../kernel/share/share.ts';
 import type { Spending } from '../keys/index.ts';
@@ -228,6 +229,12 @@ export class Inference {
       () => most,
       (choice, timers, bill) => exchangeVectors({ kernel: this.#kernel, context, choice, timers, bill }),
     );
+  }
+
+  /** Vectors of texts for a feature. Throws as `choicesFor` does, and 502 when no lane gives them. */
+  vectors(asker: Asker, model: string, texts: readonly string[]): Promise<Vectors> {
+    const choices = this.choicesFor(asker, model).filter(({ lane }) => lane.protocol !== 'messages');
+    return askVectors({ kernel: this.#kernel, failover: this.#failover, meter: this.meter }, asker, choices, texts);
   }
 
   /** Counts what a request of messages sends: the lane's own count, else a guess. Nothing is charged. */
