@@ -96,6 +96,14 @@ function checkMigrations(sources: readonly Source[], features: ReadonlySet<strin
 
 /** Operations whose URL does not begin with their feature's name, as the documents say them. */
 const otherUrls: Readonly<Record<string, string>> = {
+  'transcripts.publicTranscript': 'document 1: the public route of share links',
+  'transcripts.listFolders': 'document 1: folders of transcripts have a path of their own',
+  'transcripts.createFolder': 'document 1: see transcripts.listFolders',
+  'transcripts.getFolder': 'additive; see transcripts.listFolders',
+  'transcripts.updateFolder': 'document 1: see transcripts.listFolders',
+  'transcripts.removeFolder': 'document 1: see transcripts.listFolders',
+  'transcripts.vocabulary': 'document 1: the vocabulary has a path of its own',
+  'transcripts.setVocabulary': 'document 1: see transcripts.vocabulary',
   'mcp.call': 'document 3: {base_url}/mcp',
   'health.live': 'probes stand at the root',
   'health.ready': 'probes stand at the root',

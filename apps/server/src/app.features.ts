@@ -16,8 +16,6 @@ import { chatFeature } from './features/chat/feature.ts';
 import { agentFeature } from './features/agent/feature.ts';
 import { Agent } from './features/agent/index.ts';
 import { mcpFeature } from './features/mcp/feature.ts';
-import { mediaFeature } from './features/media/feature.ts';
-import { MediaFiles } from './features/media/index.ts';
 import { messagesFeature } from './features/messages/feature.ts';
 import { responsesFeature } from './features/responses/feature.ts';
 import { embeddingsFeature } from './features/embeddings/feature.ts';
@@ -43,6 +41,10 @@ import { Rights } from './features/schedules/index.ts';
 import { schedulesFeature } from './features/schedules/feature.ts';
 import { sessionsFeature } from './features/sessions/feature.ts';
 import { Sessions } from './features/sessions/index.ts';
+import { mediaFeature } from './features/media/feature.ts';
+import { MediaFiles } from './features/media/index.ts';
+import { transcriptsFeature } from './features/transcripts/feature.ts';
+import { type TranscriptHooks, Transcripts } from './features/transcripts/index.ts';
 import { uploadsFeature } from './features/uploads/feature.ts';
 import { Uploads } from './features/uploads/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -55,7 +57,9 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const sandboxes = new Sandboxes(kernel);
   const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
-  const { agent, prompts, features: models } = modelFeatures(kernel, keys, sandboxes);
+  const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, sandboxes);
+  const onOver: TranscriptHooks['onOver'] = async (db, { accountId, event }) =>
+    void (await scheduler.fire(db, accountId, event));
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
@@ -77,9 +81,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     auditFeature,
     ...models,
     ...webFeatures(kernel),
-    uploadsFeature(new Uploads(kernel)),
-    speechFeature(new SpeechProviders(kernel)),
-    mediaFeature(new MediaFiles({ ...kernel, scratchBytes: kernel.config.mediaScratchBytes })),
+    ...recordingFeatures(kernel, { inference, lookup: keys.lookup, prompts: book, hooks: { onOver } }),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
@@ -97,7 +99,7 @@ function sessionFeatures(
   kernel: Kernel,
   inference: Inference,
   lookup: KeyLookup,
-): { sessions: Feature; prompts: Feature } {
+): { sessions: Feature; prompts: Feature; book: Prompts } {
   const sessions = new Sessions(kernel);
   const prompts = new Prompts(kernel, sessions);
   return {
@@ -107,6 +109,7 @@ function sessionFeatures(
       gone: (tx, sessionId) => prompts.onGone(tx, sessionId),
     }),
     prompts: promptsFeature(kernel, prompts, { sessions, inference, lookup }),
+    book: prompts,
   };
 }
 
@@ -118,7 +121,7 @@ function modelFeatures(
 ) {
   const inference = new Inference(kernel, spending);
   const agent = new Agent(kernel, inference, sandboxes);
-  const { sessions, prompts } = sessionFeatures(kernel, inference, lookup);
+  const { sessions, prompts, book } = sessionFeatures(kernel, inference, lookup);
   const features: Feature[] = [
     inferenceFeature(inference),
     modelsFeature(inference),
@@ -134,7 +137,24 @@ function modelFeatures(
     sessions,
     prompts,
   ];
-  return { agent, prompts, features };
+  return { agent, prompts, inference, book, features };
+}
+
+/** Recordings: how they come, are read, heard and kept. */
+function recordingFeatures(
+  kernel: Kernel,
+  parts: { inference: Inference; lookup: KeyLookup; prompts: Prompts; hooks: TranscriptHooks },
+): Feature[] {
+  const uploads = new Uploads(kernel);
+  const media = new MediaFiles({ ...kernel, scratchBytes: kernel.config.mediaScratchBytes });
+  const speech = new SpeechProviders(kernel);
+  const transcripts = new Transcripts(kernel);
+  return [
+    uploadsFeature(uploads),
+    mediaFeature(media),
+    speechFeature(speech),
+    transcriptsFeature(kernel, { transcripts, uploads, media, speech, ...parts }),
+  ];
 }
 
 /** Search and fetch, the pages behind them, and the rules that both obey. */

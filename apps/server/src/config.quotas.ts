@@ -35,6 +35,14 @@ const quotas = {
   upload_bytes: byteQuota
     .default(8 * 2 ** 30)
     .describe('bytes that such uploads may have together, by the lengths that they were begun with'),
+  transcripts: quota.default(20_000).describe('transcripts an account may have'),
+  transcript_bytes: byteQuota.default(2 ** 30).describe("bytes that the texts of an account's transcripts may take"),
+  audio_bytes: byteQuota.default(50 * 2 ** 30).describe('bytes of audio an account may have'),
+  transcript_shares: quota.default(1_000).describe('active share links an account may have'),
+  transcript_folders: quota.default(1_000).describe('folders of transcripts an account may have'),
+  recording_ms: quota
+    .default(72_000_000)
+    .describe('milliseconds of recordings an account may have transcribed in a calendar month (UTC)'),
   sandbox_memory_mb: quota
     .optional()
     .describe(

@@ -185,6 +185,9 @@ export const settings = {
   SVC_UPLOAD_MAX_BYTES: integer(1, 2 ** 40)
     .default(2 * 2 ** 30)
     .describe('bytes of one upload at most; 3 hours of 48 kHz stereo PCM are 2.07 GB'),
+  SVC_TRANSCRIPT_COST_MICRO_USD: integer(0, 1_000_000_000_000)
+    .default(2_000_000)
+    .describe('what models may cost for one recording, micro-USD; past it its insights are marked as degraded'),
   SVC_RUN_DAYS: integer(1, 36_500).default(90).describe('days that runs of schedules are kept once they are over'),
   SVC_NOTIFICATION_DAYS: integer(1, 36_500).default(90).describe('days that notifications are kept'),
   SVC_USAGE_DAYS: integer(1, 36_500).default(90).describe('days that records of requests are kept; by whole months'),

@@ -170,6 +170,7 @@ function complete(values: z.output<typeof schema>) {
     quotas: quotasOf(values, { sandbox_memory_mb: values.SVC_SANDBOX_MEMORY_MB * runningSandboxes }),
     ...keptDays(values),
     uploadMaxBytes: values.SVC_UPLOAD_MAX_BYTES,
+    transcriptCostMicroUsd: values.SVC_TRANSCRIPT_COST_MICRO_USD,
     dataRegion: values.SVC_DATA_REGION,
     tls: tlsOf(values),
     appScheme: values.SVC_APP_SCHEME,

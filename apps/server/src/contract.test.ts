@@ -106,7 +106,9 @@ describe('contract', () => {
     ];
     const methods = routes.flatMap(({ route }) => methodsOf(route));
     const refused = withoutStreams.methods.length;
-    assert.equal(countRoutes(gateway), methods.length + 2 * pages.length + refused);
+    // Outside of the contract each of seven methods reaches the feature.
+    const raw = 7 * gateway.app.features.flatMap((feature) => feature.raw ?? []).length;
+    assert.equal(countRoutes(gateway), methods.length + 2 * pages.length + refused + raw);
     for (const path of [...pages, '/health', '/health/ready', '/status']) {
       const [got, head] = await Promise.all(['GET', 'HEAD'].map((method) => fetch(gateway.url + path, { method })));
       assert.deepEqual([got?.status, head?.status], [200, 200], path);
@@ -203,6 +205,8 @@ describe('contract', () => {
       '/v1/prompts/': (await host.client.prompts.create({ body: { prompt: 'Mine' } })).id,
       '/v1/sandboxes/': await sandboxOf(gateway, account),
       '/v1/uploads/': (await beginUpload(gateway, account, 5)).id,
+      '/v1/transcripts/': (await host.client.transcripts.create({ body: {} })).transcript.id,
+      '/v1/transcript-folders/': (await host.client.transcripts.createFolder({ body: { name: 'mine' } })).folder.id,
       '/v1/notifications/': await notificationOf(gateway, account),
       '/v1/notifications/webhooks/': await webhookOf(gateway, account),
     };
@@ -229,6 +233,14 @@ describe('contract', () => {
       'prompts.update': { status: 'done' },
       'prompts.match': { match_ref: 'x', match_turn_id: 'x' },
       'notifications.updateWebhook': { name: 'mine now' },
+      'transcripts.update': { title: 'mine now' },
+      'transcripts.finalize': { duration_ms: 1, uploads: [{ track: 'mic', upload_id: randomUUID() }] },
+      'transcripts.live': { partial: 'mine' },
+      'transcripts.bookmark': { at_ms: 1 },
+      'transcripts.updateSpeaker': { name: 'Me' },
+      'transcripts.updateUtterance': { text: 'mine' },
+      'transcripts.share': {},
+      'transcripts.updateFolder': { name: 'mine now' },
     };
     const queries: Record<string, string> = {
       'scheduler.appendLog': '?attempt=1&offset=0',
@@ -239,6 +251,12 @@ describe('contract', () => {
       'hosts.startExec': away,
       'hosts.appendOutput': away,
     };
+    /** What an id holds is asked for by a number of its own. */
+    const inside: Record<string, string[]> = {
+      'transcripts.updateSpeaker': ['S1'],
+      'transcripts.updateUtterance': ['0'],
+      'transcripts.acceptPrompt': ['0'],
+    };
     const tus = { 'tus-resumable': '1.0.0' };
     const headers: Record<string, Record<string, string>> = {
       'uploads.append': { ...tus, 'upload-offset': '0' },
@@ -248,7 +266,7 @@ describe('contract', () => {
     assert.ok(withIds.length >= 20);
     for (const { id, route } of withIds) {
       const ask = (ids: string[]) =>
-        http(gateway.url, pathOf(route, ids) + (queries[id] ?? ''), {
+        http(gateway.url, pathOf(route, [...ids, ...(inside[id] ?? [])]) + (queries[id] ?? ''), {
           method: route.method,
           key: stranger.key,
           // Posing as the device helps nobody: its id means something only within its account.

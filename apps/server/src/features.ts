@@ -17,6 +17,7 @@ import { sandboxesManifest } from './features/sandboxes/index.ts';
 import { schedulerManifest } from './features/scheduler/index.ts';
 import { schedulesManifest } from './features/schedules/index.ts';
 import { sessionsManifest } from './features/sessions/index.ts';
+import { transcriptsManifest } from './features/transcripts/index.ts';
 import { uploadsManifest } from './features/uploads/index.ts';
 import { walletManifest } from './features/wallet/index.ts';
 import { kernelManifest } from './kernel/deletion.ts';
@@ -44,6 +45,7 @@ export const manifests: readonly Manifest[] = [
   sessionsManifest,
   promptsManifest,
   uploadsManifest,
+  transcriptsManifest,
   heartbeatsManifest,
   schedulerManifest,
   schedulesManifest,

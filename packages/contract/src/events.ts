@@ -13,6 +13,7 @@ export const topics = [
   'sandboxes',
   'sessions',
   'prompts',
+  'transcripts',
 ] as const;
 const topic = z.enum(topics);
 

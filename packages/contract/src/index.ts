@@ -28,6 +28,8 @@ import { inferenceErrors } from './inference.ts';
 import { mcp } from './mcp.ts';
 import { tokens } from './tokens.ts';
 import { toolErrors, tools } from './tools.ts';
+import { transcriptErrors } from './transcripts.shapes.ts';
+import { transcripts } from './transcripts.ts';
 import { uploadErrors, uploads } from './uploads.ts';
 import { usage } from './usage.ts';
 
@@ -47,6 +49,7 @@ export const errorCodes = {
   ...promptErrors,
   ...toolErrors,
   ...uploadErrors,
+  ...transcriptErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -77,6 +80,7 @@ export const contract = {
   prompts,
   tools,
   uploads,
+  transcripts,
   mcp,
   events,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events', Record<string, Route<ErrorCode>>>;
@@ -154,6 +158,23 @@ export {
   searchIntents,
   searchResult,
 } from './tools.ts';
+export {
+  bookmark,
+  exportFormats,
+  folder,
+  insights,
+  mostRecordingMs,
+  publicTranscript,
+  share,
+  speaker,
+  tracks,
+  transcript,
+  transcriptStates,
+  transcriptSteps,
+  transcriptSummary,
+  utterance,
+  vocabularyEntry,
+} from './transcripts.shapes.ts';
 export { upload } from './uploads.ts';
 export { wordsFor } from './words.ts';
 export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';

@@ -23,6 +23,7 @@ export const scopedFeatures = [
   'prompts',
   'tools',
   'uploads',
+  'transcripts',
   'mcp',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];

@@ -25,6 +25,7 @@ import { mcpDocs } from './mcp.ts';
 import { sessionsDocs } from './sessions.ts';
 import { tokensDocs } from './tokens.ts';
 import { toolsDocs } from './tools.ts';
+import { transcriptsDocs } from './transcripts.ts';
 import { uploadsDocs } from './uploads.ts';
 import { usageDocs } from './usage.ts';
 
@@ -55,6 +56,7 @@ export const docs = {
   prompts: promptsDocs,
   tools: toolsDocs,
   uploads: uploadsDocs,
+  transcripts: transcriptsDocs,
   mcp: mcpDocs,
   events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };

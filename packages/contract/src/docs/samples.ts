@@ -65,6 +65,19 @@ export const samples = {
   upload: 'b0a7c1de-6f4d-4a39-8d0c-1f2e3d4c5b6a',
   /** Another one, that nobody needs. */
   otherUpload: '5c4b3a29-1807-4f6e-9d5c-4b3a29180716',
+  /** A recording whose transcript is ready. */
+  transcript: '6f1c2b3a-4d5e-4f60-8a71-92b3c4d5e6f7',
+  /** One that is under way. */
+  recording: '0a1b2c3d-4e5f-4061-8273-94a5b6c7d8e9',
+  /** An upload that holds sound. */
+  soundUpload: '7e6d5c4b-3a29-4817-9605-f4e3d2c1b0a9',
+  /** A mark in the recording. */
+  bookmark: 'd4c3b2a1-9f8e-4d7c-8b6a-5f4e3d2c1b0a',
+  /** A folder of transcripts. */
+  folder: '1f2e3d4c-5b6a-4798-8697-a5b4c3d2e1f0',
+  /** A link to the transcript, and the token of one. */
+  share: '9b8a7f6e-5d4c-4b3a-8291-807f6e5d4c3b',
+  shareToken: 'EXAMPLE-share-token-EXAMPLE-share-token-000',
   /** A page that can be fetched. */
   page: 'https://widgets.example.com/about',
 } as const;

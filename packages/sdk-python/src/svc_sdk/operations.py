@@ -852,6 +852,158 @@ class Uploads(Feature):
         return self._transport.nothing("POST", f"/v1/uploads/{quote(id, safe='')}", data=body, options=options)
 
 
+class Transcripts(Feature):
+    """Operations of `transcripts`."""
+
+    def list(self, *, folder_id: Optional[str] = None, tag: Optional[str] = None, status: Optional[Literal["recording", "queued", "transcribing", "analyzing", "ready", "failed"]] = None, pinned: Optional[Literal["true", "false"]] = None, q: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsListAnswer:
+        """The account's recordings, newest first, without what was said."""
+        return self._transport.json("GET", "/v1/transcripts", query={"folder_id": folder_id, "tag": tag, "status": status, "pinned": pinned, "q": q, "limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, folder_id: Optional[str] = None, tag: Optional[str] = None, status: Optional[Literal["recording", "queued", "transcribing", "analyzing", "ready", "failed"]] = None, pinned: Optional[Literal["true", "false"]] = None, q: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.TranscriptSummary]:
+        """The account's recordings, newest first, without what was said. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/transcripts", query={"folder_id": folder_id, "tag": tag, "status": status, "pinned": pinned, "q": q, "limit": limit, "cursor": cursor}, items="transcripts", options=options)
+
+    def create(self, body: Optional[types.TranscriptsCreateBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsCreateAnswer:
+        """Begin a recording; the same `client_id` answers the same transcript with 200."""
+        return self._transport.json("POST", "/v1/transcripts", body=body or {}, idempotent=True, options=options)
+
+    def usage(self, *, options: Optional[CallOptions] = None) -> types.TranscriptsUsageAnswer:
+        """How much of the allowance of the month is used."""
+        return self._transport.json("GET", "/v1/transcripts/usage", options=options)
+
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+        """Changes of the account's transcripts, and live captions. Yields until the stream is closed."""
+        return self._transport.events("GET", "/v1/transcripts/stream", query={"after": after}, options=options)
+
+    def search(self, *, q: str, mode: Optional[Literal["hybrid", "text", "semantic"]] = None, folder_id: Optional[str] = None, tag: Optional[str] = None, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsSearchAnswer:
+        """Utterances that have the words, a name like it, or the meaning."""
+        return self._transport.json("GET", "/v1/transcripts/search", query={"q": q, "mode": mode, "folder_id": folder_id, "tag": tag, "from": from_, "to": to, "limit": limit, "cursor": cursor}, options=options)
+
+    def search_all(self, *, q: str, mode: Optional[Literal["hybrid", "text", "semantic"]] = None, folder_id: Optional[str] = None, tag: Optional[str] = None, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.TranscriptsSearchAnswerResultsItem]:
+        """Utterances that have the words, a name like it, or the meaning. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/transcripts/search", query={"q": q, "mode": mode, "folder_id": folder_id, "tag": tag, "from": from_, "to": to, "limit": limit, "cursor": cursor}, items="results", options=options)
+
+    def ask(self, body: types.TranscriptsAskBody, *, options: Optional[CallOptions] = None) -> types.TranscriptsAskAnswer:
+        """Ask a question across recordings."""
+        return self._transport.json("POST", "/v1/transcripts/ask", body=body, idempotent=True, options=options)
+
+    def words(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
+        """Utterances of a span of time, with their words (additive)."""
+        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms}, options=options)
+
+    def export(self, id: str, *, format: Optional[Literal["md", "txt", "srt", "vtt", "json", "pdf", "docx"]] = None, options: Optional[CallOptions] = None) -> bytes:
+        """The transcript as a file."""
+        return self._transport.bytes("GET", f"/v1/transcripts/{quote(id, safe='')}/export", query={"format": format}, options=options)
+
+    def get(self, id: str, *, words: Optional[Literal["full", "none"]] = None, options: Optional[CallOptions] = None) -> types.TranscriptsGetAnswer:
+        """One recording with what was said in it."""
+        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}", query={"words": words}, options=options)
+
+    def update(self, id: str, body: Optional[types.TranscriptsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateAnswer:
+        """Change title, language, folder, tags, pin or consent."""
+        return self._transport.json("PATCH", f"/v1/transcripts/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRemoveAnswer:
+        """Delete a recording: text, insights, links and audio; what is under way ends."""
+        return self._transport.json("DELETE", f"/v1/transcripts/{quote(id, safe='')}", options=options)
+
+    def finalize(self, id: str, body: types.TranscriptsFinalizeBody, *, options: Optional[CallOptions] = None) -> types.TranscriptsFinalizeAnswer:
+        """The recording is over: hand its uploads in to be transcribed."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/finalize", body=body, idempotent=True, options=options)
+
+    def retranscribe(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRetranscribeAnswer:
+        """Transcribe the audio anew; after a failure only what failed."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/retranscribe", idempotent=True, options=options)
+
+    def reanalyze(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsReanalyzeAnswer:
+        """Write the insights anew."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/reanalyze", idempotent=True, options=options)
+
+    def live(self, id: str, body: Optional[types.TranscriptsLiveBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsLiveAnswer:
+        """A frame of rolling captions, for those who follow."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/live", body=body or {}, options=options)
+
+    def bookmark(self, id: str, body: types.TranscriptsBookmarkBody, *, options: Optional[CallOptions] = None) -> types.TranscriptsBookmarkAnswer:
+        """Mark a moment."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/bookmarks", body=body, idempotent=True, options=options)
+
+    def remove_bookmark(self, id: str, bookmark_id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRemoveBookmarkAnswer:
+        """Take a mark away (additive)."""
+        return self._transport.json("DELETE", f"/v1/transcripts/{quote(id, safe='')}/bookmarks/{quote(bookmark_id, safe='')}", options=options)
+
+    def update_speaker(self, id: str, label: str, body: Optional[types.TranscriptsUpdateSpeakerBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateSpeakerAnswer:
+        """Name a speaker, or mark the one who is the user; an existing name merges the two."""
+        return self._transport.json("PATCH", f"/v1/transcripts/{quote(id, safe='')}/speakers/{quote(label, safe='')}", body=body or {}, options=options)
+
+    def update_utterance(self, id: str, seq: str, body: Optional[types.TranscriptsUpdateUtteranceBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateUtteranceAnswer:
+        """Correct what was said, or who said it."""
+        return self._transport.json("PATCH", f"/v1/transcripts/{quote(id, safe='')}/utterances/{quote(seq, safe='')}", body=body or {}, options=options)
+
+    def accept_prompt(self, id: str, index: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsAcceptPromptAnswer:
+        """Keep a suggested prompt for later."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/prompts/{quote(index, safe='')}/accept", idempotent=True, options=options)
+
+    def audio(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsAudioAnswer:
+        """Signed addresses of the tracks, valid for an hour."""
+        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/audio", options=options)
+
+    def play_audio(self, id: str, track: str, *, expires: Optional[str] = None, signature: Optional[str] = None, options: Optional[CallOptions] = None) -> bytes:
+        """The sound behind a signed address, to be played in place (additive)."""
+        return self._transport.bytes("GET", f"/v1/transcripts/{quote(id, safe='')}/audio/{quote(track, safe='')}", query={"expires": expires, "signature": signature}, options=options)
+
+    def share(self, id: str, body: Optional[types.TranscriptsShareBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsShareAnswer:
+        """Make a link by which anybody can read the transcript; its token is shown once."""
+        return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/shares", body=body or {}, idempotent=True, options=options)
+
+    def list_shares(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsListSharesAnswer:
+        """Links that are active, newest first."""
+        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/shares", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_shares_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.TranscriptShare]:
+        """Links that are active, newest first. Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/transcripts/{quote(id, safe='')}/shares", query={"limit": limit, "cursor": cursor}, items="shares", options=options)
+
+    def revoke_share(self, id: str, share_id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRevokeShareAnswer:
+        """Revoke a link at once."""
+        return self._transport.json("DELETE", f"/v1/transcripts/{quote(id, safe='')}/shares/{quote(share_id, safe='')}", options=options)
+
+    def public_transcript(self, token: str, *, options: Optional[CallOptions] = None) -> types.PublicTranscript:
+        """A shared transcript, for anybody who has the link."""
+        return self._transport.json("GET", f"/v1/public/transcripts/{quote(token, safe='')}", options=options)
+
+    def list_folders(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsListFoldersAnswer:
+        """Folders, by parent and position."""
+        return self._transport.json("GET", "/v1/transcript-folders", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_folders_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.TranscriptFolder]:
+        """Folders, by parent and position. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/transcript-folders", query={"limit": limit, "cursor": cursor}, items="folders", options=options)
+
+    def create_folder(self, body: types.TranscriptsCreateFolderBody, *, options: Optional[CallOptions] = None) -> types.TranscriptsCreateFolderAnswer:
+        """Make a folder."""
+        return self._transport.json("POST", "/v1/transcript-folders", body=body, idempotent=True, options=options)
+
+    def get_folder(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsGetFolderAnswer:
+        """One folder (additive)."""
+        return self._transport.json("GET", f"/v1/transcript-folders/{quote(id, safe='')}", options=options)
+
+    def update_folder(self, id: str, body: Optional[types.TranscriptsUpdateFolderBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateFolderAnswer:
+        """Rename, colour or move a folder."""
+        return self._transport.json("PATCH", f"/v1/transcript-folders/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove_folder(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRemoveFolderAnswer:
+        """Delete a folder; its transcripts and its folders go on without it."""
+        return self._transport.json("DELETE", f"/v1/transcript-folders/{quote(id, safe='')}", options=options)
+
+    def vocabulary(self, *, options: Optional[CallOptions] = None) -> types.TranscriptsVocabularyAnswer:
+        """Names and words of the account, for recordings to come."""
+        return self._transport.json("GET", "/v1/transcript-vocabulary", options=options)
+
+    def set_vocabulary(self, body: types.TranscriptsSetVocabularyBody, *, options: Optional[CallOptions] = None) -> types.TranscriptsSetVocabularyAnswer:
+        """Replace them."""
+        return self._transport.json("PUT", "/v1/transcript-vocabulary", body=body, options=options)
+
+
 class Mcp(Feature):
     """Operations of `mcp`."""
 
@@ -904,5 +1056,6 @@ class Operations:
         self.prompts = Prompts(transport)
         self.tools = Tools(transport)
         self.uploads = Uploads(transport)
+        self.transcripts = Transcripts(transport)
         self.mcp = Mcp(transport)
         self.events = Events(transport)

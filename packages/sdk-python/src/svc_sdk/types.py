@@ -32,13 +32,17 @@ Badge = TypedDict("Badge", {"heartbeat_id": "NotRequired[str]", "created_at": "s
 
 BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "label": "str", "message": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "color": "Literal[\"brightgreen\", \"orange\", \"red\", \"lightgrey\"]"})
 
-Change = TypedDict("Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Dict[str, Any]]"})
+Bookmark = TypedDict("Bookmark", {"id": "str", "at_ms": "int", "note": "Union[str, None]", "created_at": "str"})
+
+Change = TypedDict("Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\", \"transcripts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Dict[str, Any]]"})
 
 ChatCompletion = TypedDict("ChatCompletion", {"id": "str", "model": "str", "choices": "List[ChatCompletionChoicesItem]"})
 
 ChatCompletionChoicesItem = TypedDict("ChatCompletionChoicesItem", {"index": "int", "message": "ChatCompletionChoicesItemMessage", "finish_reason": "str"})
 
 ChatCompletionChoicesItemMessage = TypedDict("ChatCompletionChoicesItemMessage", {"role": "str", "content": "Any"})
+
+Citation = TypedDict("Citation", {"seq": "int", "speaker": "str", "start_ms": "int", "end_ms": "int", "quote": "NotRequired[str]"})
 
 CodeResult = TypedDict("CodeResult", {"stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "result": "Union[str, None]", "error": "Union[CodeResultError1, None]", "duration_ms": "int", "execution_count": "int", "kernel_restarted": "bool", "restart_reason": "NotRequired[str]", "images": "List[str]"})
 
@@ -95,6 +99,14 @@ HostExec = TypedDict("HostExec", {"req_id": "str", "device_id": "str", "op": "st
 HostExecResult = TypedDict("HostExecResult", {"req_id": "str", "ok": "bool", "result": "Any", "error": "NotRequired[str]"})
 
 HostExecTaken = TypedDict("HostExecTaken", {"req_id": "str", "state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]"})
+
+Insights = TypedDict("Insights", {"language": "Union[str, None]", "title": "str", "summary": "str", "key_points": "List[InsightsKeyPointsItem]", "actions": "List[InsightsActionsItem]", "decisions": "List[InsightsKeyPointsItem]", "open_questions": "List[InsightsKeyPointsItem]", "prompts": "List[InsightsPromptsItem]", "model": "str", "generated_at": "str", "stale": "bool", "dropped": "int"})
+
+InsightsKeyPointsItem = TypedDict("InsightsKeyPointsItem", {"text": "str", "citations": "List[Citation]"})
+
+InsightsActionsItem = TypedDict("InsightsActionsItem", {"text": "str", "citations": "List[Citation]", "owner": "Union[str, None]", "due": "Union[str, None]"})
+
+InsightsPromptsItem = TypedDict("InsightsPromptsItem", {"index": "int", "title": "str", "prompt": "str", "accepted_prompt_id": "Union[str, None]"})
 
 Key = TypedDict("Key", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]"})
 
@@ -178,6 +190,16 @@ PromptReport = TypedDict("PromptReport", {"verdict": "Literal[\"done\", \"partia
 
 PromptTurn = TypedDict("PromptTurn", {"ok": "bool", "exit_code": "NotRequired[int]", "error": "NotRequired[str]"})
 
+PublicTranscript = TypedDict("PublicTranscript", {"title": "str", "started_at": "str", "duration_ms": "Union[int, None]", "language": "Union[str, None]", "speakers": "List[PublicTranscriptSpeakersItem]", "utterances": "List[PublicTranscriptUtterancesItem]", "summary": "Union[str, None]", "key_points": "List[PublicTranscriptKeyPointsItem]", "actions": "List[PublicTranscriptActionsItem]", "expiresAt": "Union[str, None]"})
+
+PublicTranscriptSpeakersItem = TypedDict("PublicTranscriptSpeakersItem", {"label": "str", "name": "Union[str, None]"})
+
+PublicTranscriptUtterancesItem = TypedDict("PublicTranscriptUtterancesItem", {"seq": "int", "speaker": "str", "start_ms": "int", "end_ms": "int", "text": "str"})
+
+PublicTranscriptKeyPointsItem = TypedDict("PublicTranscriptKeyPointsItem", {"text": "str"})
+
+PublicTranscriptActionsItem = TypedDict("PublicTranscriptActionsItem", {"text": "str", "owner": "Union[str, None]"})
+
 Readiness = TypedDict("Readiness", {"ok": "bool", "checks": "ReadinessChecks", "s1": "ReadinessS1"})
 
 ReadinessChecks = TypedDict("ReadinessChecks", {"db": "ReadinessChecksDb", "schema": "ReadinessChecksDb", "registry": "ReadinessChecksDb"})
@@ -238,6 +260,8 @@ SessionEvent = TypedDict("SessionEvent", {"seq": "int", "type": "Literal[\"turn_
 
 SessionLease = TypedDict("SessionLease", {"device_id": "str", "expires_at": "str"})
 
+Speaker = TypedDict("Speaker", {"label": "str", "name": "Union[str, None]", "is_self": "bool", "talk_ms": "int", "utterance_count": "int"})
+
 TargetOf1 = TypedDict("TargetOf1", {"type": "Literal[\"host\"]", "device_id": "str"})
 
 TargetOf2 = TypedDict("TargetOf2", {"type": "Literal[\"tags\"]", "tags": "List[str]"})
@@ -249,6 +273,18 @@ TargetOf4 = TypedDict("TargetOf4", {"type": "Literal[\"cloud\"]"})
 TargetOf5 = TypedDict("TargetOf5", {"type": "Literal[\"cloud_vm\"]", "project_id": "str"})
 
 TokenCount = TypedDict("TokenCount", {"input_tokens": "int"})
+
+Transcript = TypedDict("Transcript", {"id": "str", "client_id": "Union[str, None]", "source": "str", "title": "str", "language": "Union[str, None]", "status": "Literal[\"recording\", \"queued\", \"transcribing\", \"analyzing\", \"ready\", \"failed\"]", "processing": "Union[TranscriptProcessing1, None]", "started_at": "str", "duration_ms": "Union[int, None]", "created_at": "str", "updated_at": "str", "error": "Union[str, None]", "attempts": "int", "max_attempts": "int", "last_error": "Union[str, None]", "next_attempt_at": "Union[str, None]", "audio_purged_at": "Union[str, None]", "audio_expires_at": "Union[str, None]", "tracks": "List[TranscriptTracksItem]", "folder_id": "Union[str, None]", "tags": "List[str]", "pinned_at": "Union[str, None]", "consent": "Union[str, None]", "degraded": "List[Literal[\"transcription\", \"insights\", \"semantic\"]]", "edits_lost": "int", "speakers": "List[Speaker]", "utterances": "List[Utterance]", "bookmarks": "List[Bookmark]", "insights": "Union[Insights, None]", "preview_text": "Union[str, None]"})
+
+TranscriptProcessing1 = TypedDict("TranscriptProcessing1", {"step": "Literal[\"prepare\", \"window\", \"stitch\", \"insights\", \"vectors\"]", "attempts": "int", "max_attempts": "int", "last_error": "Union[str, None]", "next_attempt_at": "Union[str, None]"})
+
+TranscriptTracksItem = TypedDict("TranscriptTracksItem", {"track": "Literal[\"mic\", \"system\", \"mixed\"]", "bytes": "int", "duration_ms": "Union[int, None]"})
+
+TranscriptFolder = TypedDict("TranscriptFolder", {"id": "str", "name": "str", "color": "Union[str, None]", "parent_id": "Union[str, None]", "position": "int", "transcript_count": "int", "created_at": "str", "updated_at": "str"})
+
+TranscriptShare = TypedDict("TranscriptShare", {"id": "str", "url": "None", "createdAt": "str", "expiresAt": "Union[str, None]", "lastViewedAt": "Union[str, None]", "views": "int"})
+
+TranscriptSummary = TypedDict("TranscriptSummary", {"id": "str", "client_id": "Union[str, None]", "source": "str", "title": "str", "language": "Union[str, None]", "status": "Literal[\"recording\", \"queued\", \"transcribing\", \"analyzing\", \"ready\", \"failed\"]", "processing": "Union[TranscriptProcessing1, None]", "started_at": "str", "duration_ms": "Union[int, None]", "created_at": "str", "updated_at": "str", "error": "Union[str, None]", "attempts": "int", "max_attempts": "int", "last_error": "Union[str, None]", "next_attempt_at": "Union[str, None]", "audio_purged_at": "Union[str, None]", "audio_expires_at": "Union[str, None]", "tracks": "List[TranscriptTracksItem]", "folder_id": "Union[str, None]", "tags": "List[str]", "pinned_at": "Union[str, None]", "consent": "Union[str, None]", "degraded": "List[Literal[\"transcription\", \"insights\", \"semantic\"]]", "edits_lost": "int", "speakers": "List[Speaker]"})
 
 TriggerOf1 = TypedDict("TriggerOf1", {"type": "Literal[\"cron\"]", "expr": "str", "tz": "NotRequired[str]"})
 
@@ -269,6 +305,14 @@ Upload = TypedDict("Upload", {"id": "str", "offset": "int", "length": "int", "me
 Usage = TypedDict("Usage", {"quotas": "List[UsageQuotasItem]"})
 
 UsageQuotasItem = TypedDict("UsageQuotasItem", {"name": "str", "used": "int", "limit": "int"})
+
+Utterance = TypedDict("Utterance", {"seq": "int", "speaker": "str", "track": "Literal[\"mic\", \"system\", \"mixed\"]", "start_ms": "int", "end_ms": "int", "text": "str", "original_text": "Union[str, None]", "edited_at": "Union[str, None]", "confidence": "Union[float, None]", "language": "Union[str, None]", "words": "NotRequired[List[UtteranceWordsItem]]"})
+
+UtteranceWordsItem = TypedDict("UtteranceWordsItem", {"text": "str", "start_ms": "int", "end_ms": "int", "confidence": "Union[float, None]", "estimated": "NotRequired[Literal[True]]"})
+
+VocabularyEntry = TypedDict("VocabularyEntry", {"term": "str", "sounds_like": "List[str]", "language": "Union[str, None]", "note": "Union[str, None]"})
+
+VocabularyEntryInput = TypedDict("VocabularyEntryInput", {"term": "str", "sounds_like": "NotRequired[Union[List[str], None]]", "language": "NotRequired[Union[str, None]]", "note": "NotRequired[Union[str, None]]"})
 
 Webhook = TypedDict("Webhook", {"id": "str", "name": "str", "url": "str", "broken": "NotRequired[Literal[True]]", "format": "Literal[\"svc\", \"slack\", \"ntfy\"]", "types": "NotRequired[List[str]]", "headers": "NotRequired[Dict[str, str]]", "enabled": "bool", "disabled_reason": "NotRequired[str]", "failing_since": "NotRequired[str]", "created_at": "str", "updated_at": "str"})
 
@@ -562,11 +606,105 @@ ToolsSearchBody = TypedDict("ToolsSearchBody", {"query": "str", "limit": "NotReq
 
 ToolsFetchBody = TypedDict("ToolsFetchBody", {"url": "str", "max_chars": "NotRequired[Union[int, None]]", "format": "NotRequired[Union[Literal[\"text\", \"markdown\", \"html\"], None]]"})
 
+TranscriptsListAnswer = TypedDict("TranscriptsListAnswer", {"transcripts": "List[TranscriptSummary]", "next_cursor": "NotRequired[str]"})
+
+TranscriptsCreateBody = TypedDict("TranscriptsCreateBody", {"client_id": "NotRequired[Union[str, None]]", "started_at": "NotRequired[Union[str, None]]", "source": "NotRequired[Union[str, None]]", "title": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[str, None]]", "folder_id": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "consent": "NotRequired[Union[str, None]]"})
+
+TranscriptsCreateAnswer = TypedDict("TranscriptsCreateAnswer", {"transcript": "Transcript"})
+
+TranscriptsUsageAnswer = TypedDict("TranscriptsUsageAnswer", {"period_start": "str", "period_end": "str", "limit_ms": "int", "used_ms": "int", "reserved_ms": "int", "remaining_ms": "int", "max_recording_ms": "int", "recordings": "int"})
+
+TranscriptsSearchAnswer = TypedDict("TranscriptsSearchAnswer", {"results": "List[TranscriptsSearchAnswerResultsItem]", "mode": "str", "took_ms": "int", "degraded": "List[Literal[\"semantic\"]]", "next_cursor": "NotRequired[str]"})
+
+TranscriptsSearchAnswerResultsItem = TypedDict("TranscriptsSearchAnswerResultsItem", {"transcript_id": "str", "title": "str", "started_at": "str", "folder_id": "Union[str, None]", "seq": "int", "speaker": "PublicTranscriptSpeakersItem", "start_ms": "int", "end_ms": "int", "snippet": "str", "highlights": "List[List[int]]", "score": "float", "matched": "List[Literal[\"words\", \"name\", \"meaning\"]]"})
+
+TranscriptsAskBody = TypedDict("TranscriptsAskBody", {"question": "str", "transcript_ids": "NotRequired[Union[List[str], None]]", "folder_id": "NotRequired[Union[str, None]]", "tag": "NotRequired[Union[str, None]]", "from": "NotRequired[Union[str, None]]", "to": "NotRequired[Union[str, None]]"})
+
+TranscriptsAskAnswer = TypedDict("TranscriptsAskAnswer", {"answer": "str", "citations": "List[TranscriptsAskAnswerCitationsItem]", "transcripts_searched": "int", "model": "str", "took_ms": "int", "degraded": "List[Literal[\"semantic\", \"insights\"]]"})
+
+TranscriptsAskAnswerCitationsItem = TypedDict("TranscriptsAskAnswerCitationsItem", {"n": "int", "transcript_id": "str", "title": "str", "seq": "int", "speaker": "str", "speaker_name": "Union[str, None]", "start_ms": "int", "end_ms": "int", "quote": "str"})
+
+TranscriptsWordsAnswer = TypedDict("TranscriptsWordsAnswer", {"utterances": "List[Utterance]"})
+
+TranscriptsGetAnswer = TypedDict("TranscriptsGetAnswer", {"transcript": "Transcript"})
+
+TranscriptsUpdateBody = TypedDict("TranscriptsUpdateBody", {"title": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[str, None]]", "folder_id": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "pinned": "NotRequired[Union[Union[bool, None], None]]", "consent": "NotRequired[Union[str, None]]"})
+
+TranscriptsUpdateAnswer = TypedDict("TranscriptsUpdateAnswer", {"transcript": "Transcript"})
+
+TranscriptsRemoveAnswer = TypedDict("TranscriptsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+TranscriptsFinalizeBody = TypedDict("TranscriptsFinalizeBody", {"duration_ms": "int", "uploads": "List[TranscriptsFinalizeBodyUploadsItem]", "bookmarks": "NotRequired[Union[List[TranscriptsFinalizeBodyBookmarksItem], None]]", "preview_text": "NotRequired[Union[str, None]]"})
+
+TranscriptsFinalizeBodyUploadsItem = TypedDict("TranscriptsFinalizeBodyUploadsItem", {"track": "Literal[\"mic\", \"system\", \"mixed\"]", "upload_id": "str"})
+
+TranscriptsFinalizeBodyBookmarksItem = TypedDict("TranscriptsFinalizeBodyBookmarksItem", {"at_ms": "int", "note": "NotRequired[Union[str, None]]"})
+
+TranscriptsFinalizeAnswer = TypedDict("TranscriptsFinalizeAnswer", {"transcript": "Transcript"})
+
+TranscriptsRetranscribeAnswer = TypedDict("TranscriptsRetranscribeAnswer", {"transcript": "Transcript"})
+
+TranscriptsReanalyzeAnswer = TypedDict("TranscriptsReanalyzeAnswer", {"transcript": "Transcript"})
+
+TranscriptsLiveBody = TypedDict("TranscriptsLiveBody", {"finals": "NotRequired[Union[List[TranscriptsLiveBodyFinalsItem], None]]", "partial": "NotRequired[Union[str, None]]", "level": "NotRequired[Union[float, None]]", "device": "NotRequired[Union[str, None]]", "elapsed_ms": "NotRequired[Union[int, None]]", "paused": "NotRequired[Union[bool, None]]"})
+
+TranscriptsLiveBodyFinalsItem = TypedDict("TranscriptsLiveBodyFinalsItem", {"text": "str", "speaker": "NotRequired[Union[str, None]]", "track": "NotRequired[Union[Literal[\"mic\", \"system\", \"mixed\"], None]]", "start_ms": "int", "end_ms": "int"})
+
+TranscriptsLiveAnswer = TypedDict("TranscriptsLiveAnswer", {"accepted": "bool"})
+
+TranscriptsBookmarkBody = TypedDict("TranscriptsBookmarkBody", {"at_ms": "int", "note": "NotRequired[Union[str, None]]"})
+
+TranscriptsBookmarkAnswer = TypedDict("TranscriptsBookmarkAnswer", {"bookmark": "Bookmark"})
+
+TranscriptsRemoveBookmarkAnswer = TypedDict("TranscriptsRemoveBookmarkAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+TranscriptsUpdateSpeakerBody = TypedDict("TranscriptsUpdateSpeakerBody", {"name": "NotRequired[Union[str, None]]", "is_self": "NotRequired[Union[Union[bool, None], None]]"})
+
+TranscriptsUpdateSpeakerAnswer = TypedDict("TranscriptsUpdateSpeakerAnswer", {"speaker": "Speaker", "speakers": "List[Speaker]"})
+
+TranscriptsUpdateUtteranceBody = TypedDict("TranscriptsUpdateUtteranceBody", {"text": "NotRequired[Union[str, None]]", "speaker": "NotRequired[Union[str, None]]"})
+
+TranscriptsUpdateUtteranceAnswer = TypedDict("TranscriptsUpdateUtteranceAnswer", {"utterance": "Utterance"})
+
+TranscriptsAcceptPromptAnswer = TypedDict("TranscriptsAcceptPromptAnswer", {"created": "bool", "id": "str", "prompt": "Prompt"})
+
+TranscriptsAudioAnswer = TypedDict("TranscriptsAudioAnswer", {"tracks": "List[TranscriptsAudioAnswerTracksItem]"})
+
+TranscriptsAudioAnswerTracksItem = TypedDict("TranscriptsAudioAnswerTracksItem", {"track": "Literal[\"mic\", \"system\", \"mixed\"]", "url": "str", "expires_at": "str", "content_type": "str", "bytes": "int", "duration_ms": "Union[int, None]"})
+
+TranscriptsShareBody = TypedDict("TranscriptsShareBody", {"expiresInDays": "NotRequired[Union[int, None]]"})
+
+TranscriptsShareAnswer = TypedDict("TranscriptsShareAnswer", {"id": "str", "token": "str", "url": "str", "expiresAt": "Union[str, None]"})
+
+TranscriptsListSharesAnswer = TypedDict("TranscriptsListSharesAnswer", {"shares": "List[TranscriptShare]", "next_cursor": "NotRequired[str]"})
+
+TranscriptsRevokeShareAnswer = TypedDict("TranscriptsRevokeShareAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+TranscriptsListFoldersAnswer = TypedDict("TranscriptsListFoldersAnswer", {"folders": "List[TranscriptFolder]", "next_cursor": "NotRequired[str]"})
+
+TranscriptsCreateFolderBody = TypedDict("TranscriptsCreateFolderBody", {"name": "str", "color": "NotRequired[Union[str, None]]", "parent_id": "NotRequired[Union[str, None]]", "position": "NotRequired[Union[int, None]]"})
+
+TranscriptsCreateFolderAnswer = TypedDict("TranscriptsCreateFolderAnswer", {"folder": "TranscriptFolder"})
+
+TranscriptsGetFolderAnswer = TypedDict("TranscriptsGetFolderAnswer", {"folder": "TranscriptFolder"})
+
+TranscriptsUpdateFolderBody = TypedDict("TranscriptsUpdateFolderBody", {"name": "NotRequired[Union[str, None]]", "color": "NotRequired[Union[str, None]]", "parent_id": "NotRequired[Union[str, None]]", "position": "NotRequired[Union[int, None]]"})
+
+TranscriptsUpdateFolderAnswer = TypedDict("TranscriptsUpdateFolderAnswer", {"folder": "TranscriptFolder"})
+
+TranscriptsRemoveFolderAnswer = TypedDict("TranscriptsRemoveFolderAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+TranscriptsVocabularyAnswer = TypedDict("TranscriptsVocabularyAnswer", {"entries": "List[VocabularyEntry]", "updated_at": "Union[str, None]"})
+
+TranscriptsSetVocabularyBody = TypedDict("TranscriptsSetVocabularyBody", {"entries": "List[VocabularyEntryInput]"})
+
+TranscriptsSetVocabularyAnswer = TypedDict("TranscriptsSetVocabularyAnswer", {"entries": "List[VocabularyEntry]", "updated_at": "Union[str, None]"})
+
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "mcp", "mcp:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

@@ -10,6 +10,7 @@ import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openHost, openTest, startGateway, type TestAccount } from '../../testing.ts';
 import { artifactsFeature } from '../artifacts/feature.ts';
 import { nodeOfTests, openSandboxes, type SandboxesTest } from '../sandboxes/sandboxes.testing.ts';
+import { fillTranscripts } from '../transcripts/transcripts.rows.testing.ts';
 import { beginUpload } from '../uploads/uploads.testing.ts';
 import { deleteMarked, markDeleted } from './accounts.deletion.ts';
 import { deleteOn } from './index.ts';
@@ -114,6 +115,7 @@ describe('svc accounts delete', () => {
       lang, content_type, published_at, blocks, visible, truncated, bytes, etag, last_modified, fetched_at)
       values (${id}, 'a', '', 'a', '', 'a', '', '', '', '', '', '', '', '', '', false, 0, '', '', now())`;
     await beginUpload(t.gateway, account, Buffer.from('audio'));
+    await fillTranscripts(t.gateway, account);
     await sql`insert into kernel.key_spend values (${id}, ${any}, 1)`;
     await sql`insert into metering.days values (${id}, current_date, 1) on conflict do nothing`;
     await sql`insert into metering.accounts values (${id}, now()) on conflict do nothing`;
@@ -177,6 +179,8 @@ describe('svc accounts delete', () => {
     for (const { id } of files) assert.ok(!stored.includes(`artifacts/${id}`));
     assert.deepEqual(await blobs.list(`schedule-logs/${t.account.id}/`), []);
     assert.deepEqual(await blobs.list(`uploads/${t.account.id}/`), []);
+    assert.deepEqual(await blobs.list(`audio/${t.account.id}/`), []);
+    assert.equal((await blobs.list(`audio/${spared.account.id}/`)).length, 1);
     assert.equal((await blobs.list(`schedule-logs/${spared.account.id}/`)).length, 1);
     const held = (await base.node.list()).map(({ id }) => id);
     for (const id of boxes) assert.ok(!held.includes(id), 'a sandbox of it is on its node');

@@ -3,6 +3,7 @@ import { prompts } from './prompts.moves.ts';
 import { launches } from './prompts.launches.moves.ts';
 import { promptsQuota, promptBytesQuota } from './prompts.sql.ts';
 export { Prompts } from './prompts.store.ts';
+export { toPrompt } from './prompts.view.ts';
 
 /** The feature without a running platform. */
 export const promptsManifest: Manifest = {

@@ -214,3 +214,20 @@ export async function abandonedParts(
     where p.bytes is null and p.created_at < ${nowOf(db, time)}::timestamptz - interval '1 day'
     limit ${limit}`;
 }
+
+/** Gives a complete upload that nobody has to a transcript; false when it is not there any more, or another one's. */
+export async function claimUpload(
+  db: Db,
+  { accountId, id, transcriptId }: { accountId: string; id: string; transcriptId: string },
+): Promise<boolean> {
+  const { count } = await db`
+    update uploads.uploads set transcript_id = ${transcriptId}, expires_at = null
+    where id = ${id} and account_id = ${accountId} and completed_at is not null and transcript_id is null`;
+  return count === 1;
+}
+
+/** Lets the uploads of a transcript go that is deleted: they expire at once, and the sweep finds what is left of them. */
+export async function releaseUploads(db: Db, time: Time, transcriptId: string): Promise<void> {
+  await db`
+    update uploads.uploads set transcript_id = null, expires_at = ${nowOf(db, time)} where transcript_id = ${transcriptId}`;
+}

@@ -7,6 +7,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { conflict, mismatch, pieceOf, tooLong } from './uploads.piece.ts';
 import {
   allParts,
+  claimUpload,
   commitPart,
   countParts,
   deleteParts,
@@ -16,6 +17,7 @@ import {
   findUpload,
   insertUpload,
   type PartRow,
+  releaseUploads,
   storedParts,
   takeUpload,
   uploadBytesQuota,
@@ -146,6 +148,25 @@ export class Uploads {
     return hash;
   }
 
+  /** A complete upload that no transcript has. Throws 404, 410, 409 `upload_incomplete`, 423 `upload_locked`. */
+  async whole(db: Db, accountId: string, id: string): Promise<UploadRow> {
+    const row = await this.get(db, accountId, id);
+    if (row.transcript_id !== null) throw locked('another transcript has this upload; upload the file again');
+    if (row.completed_at !== null) return row;
+    throw new ApiError('upload_incomplete', `this upload has ${row.at} of ${row.length} bytes; send the rest`);
+  }
+
+  /** Gives a complete upload to a transcript: it does not expire any more. Throws 423 when another one has it by now. */
+  async claim(tx: Db, accountId: string, id: string, transcriptId: string): Promise<void> {
+    if (await claimUpload(tx, { accountId, id, transcriptId })) return;
+    throw locked('this upload was taken or deleted meanwhile; upload the file again');
+  }
+
+  /** Lets the uploads of a transcript go that is deleted. */
+  release(tx: Db, transcriptId: string): Promise<void> {
+    return releaseUploads(tx, this.#kernel.clock, transcriptId);
+  }
+
   /** The stored bytes of an upload, in order. */
   async *read(row: Pick<UploadRow, 'id' | 'account_id'>): AsyncGenerator<Buffer> {
     const { sql, blobs } = this.#kernel;
@@ -165,8 +186,7 @@ export class Uploads {
     const { sql, clock } = this.#kernel;
     await this.get(sql, accountId, id);
     // First nobody can take it or go on with it: what is written meanwhile is not counted.
-    if (!(await expireUpload(sql, clock, id)))
-      throw new ApiError('upload_locked', 'a transcript has this upload; delete the transcript');
+    if (!(await expireUpload(sql, clock, id))) throw locked('a transcript has this upload; delete the transcript');
     await this.dropBytes(accountId, id);
     await deleteUpload(sql, id);
   }
@@ -178,3 +198,5 @@ export class Uploads {
     await deleteParts(sql, id);
   }
 }
+
+const locked = (message: string): ApiError => new ApiError('upload_locked', message);

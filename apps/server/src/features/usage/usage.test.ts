@@ -77,6 +77,12 @@ describe('quotas of an account', () => {
       session_bytes: `0 of ${512 * 2 ** 20}`,
       prompts: '0 of 20000',
       uploads: '0 of 100',
+      transcripts: '0 of 20000',
+      transcript_bytes: `0 of ${2 ** 30}`,
+      audio_bytes: `0 of ${50 * 2 ** 30}`,
+      transcript_shares: '0 of 1000',
+      transcript_folders: '0 of 1000',
+      recording_ms: '0 of 72000000',
       upload_bytes: `0 of ${8 * 2 ** 30}`,
       prompt_bytes: `0 of ${512 * 2 ** 20}`,
     });

@@ -1,0 +1,105 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import { ownerWord } from '../text/text.sql.ts';
+import { inScope, type Scope } from './vectors.sql.ts';
+
+/** An utterance that a search found, by one of its ways. */
+export interface FoundRow {
+  transcript_id: string;
+  seq: number;
+  rank: number;
+}
+
+/** Utterances that are ranked: few searches share words with more. */
+const mostRanked = 2_000;
+
+interface Searching {
+  accountId: string;
+  q: string;
+  mode: 'all' | 'any';
+  scope: Scope;
+  limit: number;
+}
+
+/** The words of a question in the forms of both languages, and the owner's word. */
+const questionOf = (db: Db, { accountId, q, mode }: Searching) => {
+  // `|` in place of `&`: any of the words.
+  const one = (dictionary: string) =>
+    mode === 'all'
+      ? db`websearch_to_tsquery(${dictionary}::text::regconfig, ${q})`
+      : db`replace(plainto_tsquery(${dictionary}::text::regconfig, ${q})::text, '&', '|')::tsquery`;
+  const words = db`${one('transcripts.ro')} || ${one('transcripts.en')}`;
+  // Of stop words alone nothing is left: with the owner's word it would be everything.
+  return db`case when numnode(${words}) > 0 then (${words}) && quote_literal(${ownerWord(accountId)})::tsquery end`;
+};
+
+/** Utterances that have all words of a question, or any of them; the best first. */
+export async function findByWords(db: Db, searching: Searching): Promise<FoundRow[]> {
+  const { accountId, scope, limit } = searching;
+  return db<FoundRow[]>`
+    with question as materialized (select ${questionOf(db, searching)} as query),
+    candidates as (
+      select u.transcript_id, u.seq, u.words, t.started_at
+      from transcripts.utterances u join transcripts.transcripts t on t.id = u.transcript_id
+      where u.words @@ (select query from question) and t.account_id = ${accountId} ${inScope(db, scope)}
+      limit ${mostRanked})
+    select transcript_id, seq, ts_rank(words, (select query from question))::float8 as rank from candidates
+    order by rank desc, started_at desc, transcript_id, seq limit ${limit}`;
+}
+
+/** Utterances in which a name is said that is spelt like one of these words. */
+export async function findByNames(
+  db: Db,
+  { accountId, names, scope, limit }: Pick<Searching, 'accountId' | 'scope' | 'limit'> & { names: readonly string[] },
+): Promise<FoundRow[]> {
+  if (names.length === 0) return [];
+  return db<FoundRow[]>`
+    with alike as (
+      select n.transcript_id, n.seqs, max(similarity(n.name, q.name)) as rank
+      from transcripts.names n, unnest(${[...names]}::text[]) q (name)
+      where n.account_id = ${accountId} and similarity(n.name, q.name) >= 0.45
+      group by n.transcript_id, n.name, n.seqs)
+    select a.transcript_id, seq, max(a.rank)::float8 as rank
+    from alike a join transcripts.transcripts t on t.id = a.transcript_id, unnest(a.seqs) seq
+    where true ${inScope(db, scope)}
+    group by a.transcript_id, seq, t.started_at
+    order by rank desc, t.started_at desc, a.transcript_id, seq limit ${limit}`;
+}
+
+/** What an answer shows of an utterance. */
+interface ShownRow {
+  transcript_id: string;
+  title: string | null;
+  insights_title: string | null;
+  started_at: string;
+  folder_id: string | null;
+  seq: number;
+  speaker: string;
+  speaker_name: string | null;
+  start_ms: number;
+  end_ms: number;
+  text: string;
+}
+
+/** The utterances of passages. */
+export async function showPassages(
+  db: Db,
+  accountId: string,
+  places: readonly { transcript_id: string; from_seq: number; to_seq: number }[],
+): Promise<ShownRow[]> {
+  return db<ShownRow[]>`
+    select distinct u.transcript_id, t.title, t.insights->>'title' as insights_title, t.started_at, t.folder_id, u.seq,
+      u.speaker, s.name as speaker_name, u.start_ms, u.end_ms, u.text
+    from json_to_recordset(${JSON.stringify(places)}::text::json) as p (transcript_id uuid, from_seq int, to_seq int)
+    join transcripts.utterances u on u.transcript_id = p.transcript_id and u.seq between p.from_seq and p.to_seq
+    join transcripts.transcripts t on t.id = u.transcript_id
+    left join transcripts.speakers s on s.transcript_id = u.transcript_id and s.label = u.speaker
+    where t.account_id = ${accountId}
+    order by t.started_at, u.transcript_id, u.seq`;
+}
+
+/** How many recordings a scope has. */
+export async function countInScope(db: Db, accountId: string, scope: Scope): Promise<number> {
+  const [row] = await db<{ n: number }[]>`
+    select count(*)::int as n from transcripts.transcripts t where t.account_id = ${accountId} ${inScope(db, scope)}`;
+  return row?.n ?? 0;
+}

@@ -1,0 +1,61 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import { deepLink, notify } from '../../notifications/index.ts';
+import type { TranscriptRow } from '../transcripts.rows.ts';
+import { titleOf } from '../transcripts.view.ts';
+
+/** Told when a transcript is ready or has failed, in the transaction that says so; a hook that throws undoes it. */
+export interface TranscriptHooks {
+  onOver?: (
+    tx: Db,
+    over: { accountId: string; event: 'transcript.ready' | 'transcript.failed'; transcriptId: string },
+  ) => Promise<void>;
+}
+
+/** Tells the owner, webhooks and triggers what became of a recording, once a generation. */
+export class Tellers {
+  readonly #kernel: Kernel;
+  readonly #hooks: TranscriptHooks;
+
+  constructor(kernel: Kernel, hooks: TranscriptHooks) {
+    this.#kernel = kernel;
+    this.#hooks = hooks;
+  }
+
+  /** All is there. */
+  async ready(tx: Db, row: TranscriptRow): Promise<void> {
+    await this.#tell(tx, row, 'transcript.ready', `${titleOf(row)} is transcribed`, lacksOf(row));
+  }
+
+  /** A step failed for good. */
+  async failed(tx: Db, row: TranscriptRow): Promise<void> {
+    await this.#tell(tx, row, 'transcript.failed', `${titleOf(row)} was not transcribed`, row.error ?? '');
+  }
+
+  async #tell(
+    tx: Db,
+    row: TranscriptRow,
+    type: 'transcript.ready' | 'transcript.failed',
+    title: string,
+    body: string,
+  ): Promise<void> {
+    await notify(this.#kernel, tx, {
+      accountId: row.account_id,
+      dedupeKey: `${type}:${row.id}:${row.generation}:${row.finalized_at ?? ''}`,
+      type,
+      title: title.slice(0, 200),
+      body: body.slice(0, 1_000),
+      url: deepLink(this.#kernel.config, 'transcripts', row.id),
+      severity: type === 'transcript.ready' ? 'info' : 'warning',
+      data: { transcript_id: row.id },
+    });
+    await this.#hooks.onOver?.(tx, { accountId: row.account_id, event: type, transcriptId: row.id });
+  }
+}
+
+const words: Readonly<Record<string, string>> = {
+  transcription: 'no provider of speech: the live captions stand for it',
+  insights: 'no model wrote its insights: sentences of it stand for them',
+  semantic: 'it is not found by meaning',
+};
+const lacksOf = ({ degraded }: TranscriptRow): string => degraded.map((lack) => words[lack] ?? lack).join('; ');

@@ -1,0 +1,46 @@
+import { contract } from '@svc/contract';
+import { ApiError } from '../../kernel/base/errors.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Settling } from './pipeline/settle.ts';
+import { changeStep, stepsOf } from './pipeline/steps.sql.ts';
+import { checkOver } from './transcripts.over.ts';
+import { moveOfStep } from './transcripts.moves.ts';
+import type { TranscriptRow } from './transcripts.rows.ts';
+import type { Transcripts } from './transcripts.store.ts';
+
+/** Transcribes anew. After a failure what was done stays done, and what failed is tried again. */
+export const retranscribe = (transcripts: Transcripts, settling: Settling): Operation =>
+  operation(contract.transcripts.retranscribe, async (context, { params }) => {
+    const { accountId, keyId } = context.actor;
+    const row = await context.transaction(async (tx) => {
+      const locked = await transcripts.lock(tx, accountId, params.id);
+      checkOver(locked);
+      if (locked.audio_purged_at !== null)
+        throw new ApiError('audio_purged', 'the audio of this recording was deleted after 30 days; its text stays');
+      const now = await readNow(tx, context.clock);
+      const isResumed = await resetFailed(tx, now, locked);
+      const moved = await transcripts.move(tx, now, locked, 'retranscribe', { keyId });
+      if (!moved) throw new ApiError('still_processing', 'this recording is being processed; wait for its end');
+      if (isResumed) {
+        await settling.plan({ tx, row: moved }, []);
+        return moved;
+      }
+      const anew = await transcripts.change(tx, moved, { generation: moved.generation + 1 });
+      await settling.plan({ tx, row: anew }, [{ kind: 'prepare' }]);
+      return anew;
+    });
+    return { transcript: await transcripts.whole(context.db, row) };
+  });
+
+/** Steps that failed are due again; false when none did, as the last transcription went well. */
+async function resetFailed(tx: Db, now: Instant, row: TranscriptRow): Promise<boolean> {
+  const steps = await stepsOf(tx, row.id, row.generation);
+  const failed = steps.filter(({ kind, state }) => state === 'failed' && kind !== 'vectors' && kind !== 'insights');
+  for (const step of failed) {
+    const change = moveOfStep(step, 'reset', {}, now);
+    if (change) await changeStep(tx, step.id, change);
+  }
+  return failed.length > 0;
+}

@@ -1,0 +1,58 @@
+import { contract } from '@svc/contract';
+import { badRequest } from '../../kernel/base/errors.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Inference } from '../inference/index.ts';
+import { find } from './analysis/find.ts';
+import { showPassages } from './analysis/search.sql.ts';
+import { snippetOf } from './analysis/snippet.ts';
+
+/** Results that a search leads to, page by page. */
+const mostResults = 400;
+
+export const search = (inference: Inference): Operation =>
+  operation(contract.transcripts.search, async (context, { query }) => {
+    const started = context.clock.monotonic();
+    const { q, mode, limit, cursor, ...scope } = query;
+    const from = placeOf(cursor);
+    const { hits, degraded } = await find(context, inference, { q, mode, scope });
+    const page = hits.slice(from, from + limit);
+    const places = page.map(({ transcript_id, seq, to_seq }) => ({ transcript_id, from_seq: seq, to_seq }));
+    const rows = await showPassages(context.db, context.actor.accountId, places);
+    const results = page.flatMap(({ transcript_id: id, seq, to_seq: toSeq, score, matched }) => {
+      const own = rows.filter((row) => row.transcript_id === id && row.seq >= seq && row.seq <= toSeq);
+      const [first] = own;
+      if (!first) return [];
+      return {
+        transcript_id: id,
+        title: first.title ?? first.insights_title ?? '',
+        started_at: first.started_at,
+        folder_id: first.folder_id,
+        seq: first.seq,
+        speaker: { label: first.speaker, name: first.speaker_name },
+        start_ms: first.start_ms,
+        end_ms: own.at(-1)?.end_ms ?? first.end_ms,
+        ...snippetOf(own.map(({ text }) => text).join(' '), q),
+        score,
+        matched,
+      };
+    });
+    const next = from + limit;
+    return {
+      results,
+      mode,
+      took_ms: Math.round(context.clock.monotonic() - started),
+      degraded,
+      ...(next < Math.min(hits.length, mostResults) && { next_cursor: Buffer.from(`r${next}`).toString('base64url') }),
+    };
+  });
+
+/** Where a page begins: results have ranks, not keys. */
+function placeOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const [, place] = /^r(\d{1,4})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const at = Number(place);
+  if (place === undefined || at > mostResults) {
+    throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
+  }
+  return at;
+}

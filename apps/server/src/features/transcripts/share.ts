@@ -1,0 +1,17 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { makeShare } from './shares/make.ts';
+import type { Transcripts } from './transcripts.store.ts';
+
+export const share = (transcripts: Transcripts): Operation =>
+  operation(contract.transcripts.share, (context, { params, body }) =>
+    context.transaction(async (tx) => {
+      const { accountId } = context.actor;
+      const row = await transcripts.get(tx, accountId, params.id);
+      const made = await makeShare(context.kernel, tx, row, body.expiresInDays);
+      const details = { share: made.id, expires_at: made.expiresAt };
+      await writeAct(tx, { accountId, by: context.by, action: 'transcripts.share', subject: row.id, details });
+      return made;
+    }),
+  );
