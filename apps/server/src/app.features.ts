@@ -44,7 +44,7 @@ import { Sessions } from './features/sessions/index.ts';
 import { mediaFeature } from './features/media/feature.ts';
 import { MediaFiles } from './features/media/index.ts';
 import { transcriptsFeature } from './features/transcripts/feature.ts';
-import { type TranscriptHooks, Transcripts } from './features/transcripts/index.ts';
+import { type TranscriptHooks, Transcripts, TranscriptsReader } from './features/transcripts/index.ts';
 import { uploadsFeature } from './features/uploads/feature.ts';
 import { Uploads } from './features/uploads/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -57,9 +57,17 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const sandboxes = new Sandboxes(kernel);
   const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
-  const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, sandboxes);
+  const store = new Transcripts(kernel);
+  const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, { sandboxes, store });
   const onOver: TranscriptHooks['onOver'] = async (db, { accountId, event }) =>
     void (await scheduler.fire(db, accountId, event));
+  const recordings = recordingFeatures(kernel, {
+    store,
+    inference,
+    lookup: keys.lookup,
+    prompts: book,
+    hooks: { onOver },
+  });
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
@@ -76,12 +84,12 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
-    ...sandboxFeatures(kernel, sandboxes, prompts),
+    ...sandboxFeatures(kernel, sandboxes, { prompts, transcripts: recordings.transcripts }),
     meteringFeature,
     auditFeature,
     ...models,
     ...webFeatures(kernel),
-    ...recordingFeatures(kernel, { inference, lookup: keys.lookup, prompts: book, hooks: { onOver } }),
+    ...recordings.all,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
@@ -89,9 +97,13 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
 }
 
 /** Sandboxes by their own routes, what they hand out, and with prompts as tools of the Model Context Protocol. */
-function sandboxFeatures(kernel: Kernel, sandboxes: Sandboxes, prompts: Feature): Feature[] {
+function sandboxFeatures(
+  kernel: Kernel,
+  sandboxes: Sandboxes,
+  { prompts, transcripts }: { prompts: Feature; transcripts: Feature },
+): Feature[] {
   const feature = sandboxesFeature(kernel, sandboxes);
-  return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts })];
+  return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts, transcripts })];
 }
 
 /** Sessions that devices share, and the prompts that are found in them. */
@@ -117,10 +129,10 @@ function sessionFeatures(
 function modelFeatures(
   kernel: Kernel,
   { spending, lookup }: { spending: Spending; lookup: KeyLookup },
-  sandboxes: Sandboxes,
+  { sandboxes, store }: { sandboxes: Sandboxes; store: Transcripts },
 ) {
   const inference = new Inference(kernel, spending);
-  const agent = new Agent(kernel, inference, sandboxes);
+  const agent = new Agent(kernel, inference, { sandboxes, recordings: new TranscriptsReader(kernel, store) });
   const { sessions, prompts, book } = sessionFeatures(kernel, inference, lookup);
   const features: Feature[] = [
     inferenceFeature(inference),
@@ -143,18 +155,16 @@ function modelFeatures(
 /** Recordings: how they come, are read, heard and kept. */
 function recordingFeatures(
   kernel: Kernel,
-  parts: { inference: Inference; lookup: KeyLookup; prompts: Prompts; hooks: TranscriptHooks },
-): Feature[] {
+  {
+    store,
+    ...parts
+  }: { store: Transcripts; inference: Inference; lookup: KeyLookup; prompts: Prompts; hooks: TranscriptHooks },
+): { transcripts: Feature; all: Feature[] } {
   const uploads = new Uploads(kernel);
   const media = new MediaFiles({ ...kernel, scratchBytes: kernel.config.mediaScratchBytes });
   const speech = new SpeechProviders(kernel);
-  const transcripts = new Transcripts(kernel);
-  return [
-    uploadsFeature(uploads),
-    mediaFeature(media),
-    speechFeature(speech),
-    transcriptsFeature(kernel, { transcripts, uploads, media, speech, ...parts }),
-  ];
+  const transcripts = transcriptsFeature(kernel, { transcripts: store, uploads, media, speech, ...parts });
+  return { transcripts, all: [uploadsFeature(uploads), mediaFeature(media), speechFeature(speech), transcripts] };
 }
 
 /** Search and fetch, the pages behind them, and the rules that both obey. */

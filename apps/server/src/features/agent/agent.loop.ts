@@ -40,6 +40,7 @@ interface Talk {
   /** Whether files under /workspace/out are handed to the caller. */
   handsOut: boolean;
   tellOwner?: ToolParts['tellOwner'];
+  recordings?: ToolParts['recordings'];
   /** Hears of each tool: its input, then what it said. */
   onTool?: (name: string, text: string) => void;
 }
@@ -171,13 +172,13 @@ export class Conversation {
   }
 
   async #runOne(at: number, name: string, input: string): Promise<ToolResult> {
-    const { kernel, tools, bench, tellOwner } = this.#talk;
+    const { kernel, tools, bench, tellOwner, recordings } = this.#talk;
     if (at >= mostCallsOfRound)
       return { text: `not run: ${mostCallsOfRound} calls at once are the most`, isError: true };
     if (!isTool(tools, name))
       return { text: `there is no tool ${name.slice(0, 120)}; there are ${tools.join(', ')}`, isError: true };
     this.#hasRun = true;
-    const parts = { bench, tellOwner, secondsLeft: () => Math.max(1, Math.ceil(this.#secondsLeft)) };
+    const parts = { bench, tellOwner, recordings, secondsLeft: () => Math.max(1, Math.ceil(this.#secondsLeft)) };
     return runTool(parts, kernel.log, { name, input });
   }
 

@@ -93,7 +93,9 @@ describe('an agent on a schedule, in the cloud', () => {
       t.model.script({ calls: [write] }, { text: 'Read.' });
       const run = await runOf({ prompt: 'Look.', ...(permissions && { permissions }) }, 'succeeded');
       assert.doesNotMatch(run.log_tail, /note\.txt\]\(/);
-      assert.deepEqual(toolsOf(), ['sandbox_bash', 'sandbox_python', 'sandbox_files', 'message_owner']);
+      const recordings = ['transcripts_list', 'transcripts_get', 'transcripts_search'];
+      const own = ['sandbox_bash', 'sandbox_python', 'sandbox_files'];
+      assert.deepEqual(toolsOf(), [...own, ...recordings, 'message_owner']);
     }
     t.model.script(
       (heard) => {
@@ -110,10 +112,22 @@ describe('an agent on a schedule, in the cloud', () => {
   test('the weekly digest of the templates runs, and its message really reaches the owner by e-mail', async () => {
     const { schedule } = (await t.call('POST', '/v1/schedules/templates', { template: 'weekly-transcripts-digest' }))
       .body;
+    const { transcript } = (await t.call('POST', '/v1/transcripts', { title: 'Weekly planning' })).body;
+    await t.gateway.kernel.sql`
+      insert into transcripts.utterances (transcript_id, seq, account_id, speaker, track, start_ms, end_ms, text, words)
+      values (${transcript.id}, 0, ${t.account.id}, 'S1', 'mic', 0, 1, 'Ana sends the contract.', to_tsvector('simple', ''))`;
     t.model.script(
-      { calls: [{ name: 'message_owner', input: { subject: 'Digest', text: 'Decisions: none.' } }] },
+      { calls: [{ name: 'transcripts_list', input: {} }] },
       (heard) => {
-        assert.match(heard[0]?.text ?? '', /sent, by e-mail too/);
+        assert.match(heard[0]?.text ?? '', /Weekly planning/);
+        return { calls: [{ name: 'transcripts_get', input: { id: transcript.id } }] };
+      },
+      (heard) => {
+        assert.match(heard.at(-1)?.text ?? '', /S1: Ana sends the contract/);
+        return { calls: [{ name: 'message_owner', input: { subject: 'Digest', text: 'Decisions: none.' } }] };
+      },
+      (heard) => {
+        assert.match(heard.at(-1)?.text ?? '', /sent, by e-mail too/);
         return { text: 'Sent.' };
       },
     );

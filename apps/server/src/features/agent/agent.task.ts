@@ -8,6 +8,7 @@ import { ApiError, toApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Inference } from '../inference/index.ts';
 import { notify } from '../notifications/index.ts';
+import type { TranscriptsReader } from '../transcripts/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { type Listener } from './agent.answer.ts';
 import { Conversation } from './agent.loop.ts';
@@ -38,6 +39,7 @@ interface Parts {
   kernel: Kernel;
   inference: Inference;
   sandboxes: Sandboxes;
+  recordings: TranscriptsReader;
 }
 
 type Permission = 'read' | 'edit' | 'pr';
@@ -47,6 +49,9 @@ const mostMessages = 5;
 const patienceSeconds = 300;
 const mostLog = 1024 * 1024;
 const mostOfTool = 4_000;
+
+/** Recorded meetings, to be read. */
+const recordingTools = ['transcripts_list', 'transcripts_get', 'transcripts_search'] as const;
 
 /** Hosts that a change is made against. */
 const codeHosts = ['github.com', 'codeload.github.com', 'gitlab.com', 'bitbucket.org', 'codeberg.org'];
@@ -59,10 +64,10 @@ const rights: Readonly<
   Record<Permission, { tools: readonly ToolName[]; egress: Egress; handsOut: boolean; says: string }>
 > = {
   read: {
-    tools: ['sandbox_bash', 'sandbox_python', 'sandbox_files', 'message_owner'],
+    tools: ['sandbox_bash', 'sandbox_python', 'sandbox_files', ...recordingTools, 'message_owner'],
     egress: { mode: 'none' },
     handsOut: false,
-    says: 'You may read and compute in a scratch sandbox without network; its files are thrown away at the end.',
+    says: 'You may read recorded meetings, and compute in a scratch sandbox without network; its files are thrown away at the end.',
   },
   edit: {
     tools: ['sandbox_bash', 'sandbox_python', 'sandbox_edit', 'sandbox_files', 'message_owner'],
@@ -86,7 +91,7 @@ const instructions: Readonly<Record<string, string>> = {
 
 /** Does a task with the model `svc`. */
 export async function runTask(
-  { kernel, inference, sandboxes }: Parts,
+  { kernel, inference, sandboxes, recordings }: Parts,
   task: Task,
   signal: AbortSignal,
 ): Promise<TaskResult> {
@@ -113,6 +118,11 @@ export async function runTask(
       signal,
       handsOut: right.handsOut,
       tellOwner: telling(kernel, actor.accountId, id),
+      recordings: {
+        list: (asked) => recordings.list(actor, asked),
+        get: (transcript) => recordings.get(actor, transcript),
+        search: (q) => recordings.search(actor, q),
+      },
       onTool: (name, text) => log.tool(name, text),
     });
     const asker = {

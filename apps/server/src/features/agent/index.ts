@@ -4,6 +4,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Asked, type Inference, keepAlive } from '../inference/index.ts';
 import { objectOf } from '@svc/inference';
+import type { TranscriptsReader } from '../transcripts/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 import { StreamedAnswer, WholeAnswer } from './agent.answer.ts';
 import { Conversation } from './agent.loop.ts';
@@ -19,11 +20,17 @@ export class Agent {
   readonly #kernel: Kernel;
   readonly #inference: Inference;
   readonly #sandboxes: Sandboxes;
+  readonly #recordings: TranscriptsReader;
 
-  constructor(kernel: Kernel, inference: Inference, sandboxes: Sandboxes) {
+  constructor(
+    kernel: Kernel,
+    inference: Inference,
+    { sandboxes, recordings }: { sandboxes: Sandboxes; recordings: TranscriptsReader },
+  ) {
     this.#kernel = kernel;
     this.#inference = inference;
     this.#sandboxes = sandboxes;
+    this.#recordings = recordings;
   }
 
   /** Answers a request: with tools of ours if it asks for some, else as its lane does. */
@@ -80,7 +87,8 @@ export class Agent {
 
   /** Does a task of an account by itself. Never throws for what the task can cause. */
   runTask(task: Task, signal: AbortSignal): Promise<TaskResult> {
-    return runTask({ kernel: this.#kernel, inference: this.#inference, sandboxes: this.#sandboxes }, task, signal);
+    const parts = { kernel: this.#kernel, inference: this.#inference, sandboxes: this.#sandboxes };
+    return runTask({ ...parts, recordings: this.#recordings }, task, signal);
   }
 }
 

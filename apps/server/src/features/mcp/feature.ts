@@ -3,6 +3,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { call } from './call.ts';
 import { Cancellations } from './mcp.cancel.ts';
+import { transcriptTools } from './mcp.transcripts.ts';
 import { promptTools, sandboxTools, type McpParts } from './mcp.tools.ts';
 
 /** The Model Context Protocol. */
@@ -23,5 +24,5 @@ export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
 
 async function open(kernel: Kernel, parts: McpParts): Promise<McpHttpHandler> {
   const { createHandler } = await import('./mcp.server.ts');
-  return createHandler([...sandboxTools(parts), ...promptTools(parts)], kernel.log);
+  return createHandler([...sandboxTools(parts), ...promptTools(parts), ...transcriptTools(parts)], kernel.log);
 }

@@ -40,18 +40,25 @@ describe('who may do what by tools of the protocol', () => {
       return `${name.replace('sandbox_', '')}: ${words.join(' ')}`.trimEnd();
     });
     assert.deepEqual(hints.sort(), [
+      'accept_transcript_prompt: again',
+      'ask_transcripts: reads again',
       'create:',
       'exec: destroys',
+      'export_transcript: reads again',
       'files: destroys again',
       'fork:',
+      'get_transcript: reads again',
       'kill: destroys again',
       'list: reads again',
+      'list_transcripts: reads again',
       'pause: again',
       'preview:',
       'prompts_get: reads again',
       'prompts_list: reads again',
       'resume: again',
       'run_code: destroys',
+      'search_transcripts: reads again',
+      'transcript_share_create:',
     ]);
   });
 

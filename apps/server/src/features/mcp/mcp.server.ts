@@ -12,7 +12,8 @@ import type { Log } from '../../kernel/base/log.ts';
 import { listed } from './mcp.schemas.ts';
 import type { Tool } from './mcp.tools.ts';
 
-const instructions = 'Tools run code in isolated sandboxes of the caller.';
+const instructions =
+  'Tools run code in isolated sandboxes of the caller, and read the prompts and recorded meetings of the account.';
 
 /** The data that the protocol's handler carries for us. */
 interface Carried {

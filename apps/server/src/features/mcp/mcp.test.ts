@@ -19,9 +19,16 @@ describe('the Model Context Protocol', () => {
       const { tools } = await mcp.client.listTools();
       const wanted = 'create exec files fork kill list pause preview resume run_code';
       assert.deepEqual(tools.map(({ name }) => name).sort(), [
+        'accept_transcript_prompt',
+        'ask_transcripts',
+        'export_transcript',
+        'get_transcript',
+        'list_transcripts',
         'prompts_get',
         'prompts_list',
         ...wanted.split(' ').map((name) => `sandbox_${name}`),
+        'search_transcripts',
+        'transcript_share_create',
       ]);
       const { data: box } = await mcp.call('sandbox_create', { backend: 'v1' });
       const sandbox = { sandbox_id: box.id };

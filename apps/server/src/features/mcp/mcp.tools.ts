@@ -40,6 +40,8 @@ export interface McpParts {
   feature: Feature;
   /** That of the prompts. */
   prompts: Feature;
+  /** That of the transcripts. */
+  transcripts: Feature;
 }
 
 /** Bytes of a file that are answered inline (document 3, Limits). */

@@ -39,7 +39,15 @@ export function finalize(parts: FinalizeParts): Operation {
     const hash = hashOf(body);
     const before = await transcripts.get(context.db, accountId, params.id);
     if (isDone(before, hash)) return { transcript: await transcripts.whole(context.db, before) };
-    const tracks = await turns.run(accountId, () => tracksOf(context, parts, body), context.signal);
+    let tracks: NewTrack[];
+    try {
+      tracks = await turns.run(accountId, () => tracksOf(context, parts, body), context.signal);
+    } catch (error) {
+      // The same request came twice, and the other one took the uploads meanwhile.
+      const now = await transcripts.get(context.db, accountId, params.id);
+      if (isDone(now, hash)) return { transcript: await transcripts.whole(context.db, now) };
+      throw error;
+    }
     const durationMs = Math.max(...tracks.map(({ duration_ms: ms }) => ms));
     const row = await context.transaction(async (tx) => {
       const locked = await transcripts.lock(tx, accountId, params.id);

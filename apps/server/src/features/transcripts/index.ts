@@ -6,6 +6,7 @@ import { stepMachine, transcriptMachine } from './transcripts.moves.ts';
 import { audioBytesQuota, transcriptBytesQuota, transcriptsQuota } from './transcripts.sql.ts';
 
 export type { TranscriptHooks } from './pipeline/tell.ts';
+export { TranscriptsReader } from './transcripts.reader.ts';
 export { Transcripts } from './transcripts.store.ts';
 
 /** The feature without a running platform. */

@@ -122,6 +122,8 @@ interface ListFilter {
   pinned?: boolean | undefined;
   /** A part of the title. */
   q?: string | undefined;
+  /** Began at this instant or later. */
+  from?: string | undefined;
 }
 
 const pattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
@@ -133,13 +135,14 @@ export async function listTranscripts(
   filter: ListFilter,
   page: PageQuery,
 ): Promise<(TranscriptRow & PagedRow)[]> {
-  const { folder_id: folder, tag, status, pinned, q } = filter;
+  const { folder_id: folder, tag, status, pinned, q, from } = filter;
   return db<(TranscriptRow & PagedRow)[]>`
     select ${columns(db)}, created_at::text as page_at from transcripts.transcripts
     where account_id = ${accountId}
       ${folder === undefined ? db`` : db`and folder_id = ${folder}`}
       ${tag === undefined ? db`` : db`and ${tag} = any(tags)`}
       ${status === undefined ? db`` : db`and state = ${status}`}
+      ${from === undefined ? db`` : db`and started_at >= ${from}`}
       ${pinned === undefined ? db`` : pinned ? db`and pinned_at is not null` : db`and pinned_at is null`}
       ${q === undefined ? db`` : db`and unaccent(coalesce(title, insights->>'title', '')) ilike unaccent(${pattern(q)})`}
       ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;

@@ -1,4 +1,5 @@
 import { contentWords } from '@svc/insights';
+import type { Db } from '../../../kernel/db/db.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import type { Context } from '../../../kernel/http/context.ts';
 import type { Inference } from '../../inference/index.ts';
@@ -9,6 +10,10 @@ import { hasVectors, nearestVectors, type Scope } from './vectors.sql.ts';
 /** Of reciprocal rank fusion: how much the first places count more than later ones. */
 const fusion = 60;
 const mostOfWay = 400;
+/** Words of a question that are looked for, stop words aside. */
+const mostWords = 32;
+/** Letters of a word that may be a name. */
+const shortestName = 3;
 /** Signs that are compared exactly (design: 400 for a recall of 0.99). */
 const mostNear = 400;
 
@@ -39,27 +44,34 @@ export async function find(
   inference: Inference,
   { q, mode, scope }: Finding,
 ): Promise<{ hits: Hit[]; degraded: 'semantic'[] }> {
-  const ways: [Found, readonly Pick<Hit, 'transcript_id' | 'seq' | 'to_seq'>[]][] = [];
   const { db, actor } = context;
-  const of = { accountId: actor.accountId, scope, limit: mostOfWay };
-  if (mode !== 'semantic') {
-    const all = await findByWords(db, { ...of, q, mode: 'all' });
-    const any = all.length < mostOfWay ? await findByWords(db, { ...of, q, mode: 'any' }) : [];
-    ways.push(['words', [...all, ...any].map(asPassage)]);
-    ways.push(['name', (await findByNames(db, { ...of, names: nameWords(q) })).map(asPassage)]);
-  }
+  const ways = mode === 'semantic' ? [] : await byText(db, actor.accountId, { q, scope });
   const near = mode === 'text' ? [] : await byMeaning(context, inference, q, scope);
   if (near) ways.push(['meaning', near]);
   return { hits: merged(ways), degraded: near ? [] : ['semantic'] };
 }
 
-const asPassage = ({ transcript_id, seq }: FoundRow) => ({ transcript_id, seq, to_seq: seq });
+/** The same by words and names alone, which ask no model. */
+export async function findText(db: Db, accountId: string, asked: Pick<Finding, 'q' | 'scope'>): Promise<Hit[]> {
+  return merged(await byText(db, accountId, asked));
+}
 
-/** Words that may be names: three letters or more. */
-const nameWords = (q: string): string[] =>
-  contentWords(q)
-    .filter((word) => word.length >= 3)
-    .slice(0, 12);
+type Ways = [Found, readonly Pick<Hit, 'transcript_id' | 'seq' | 'to_seq'>[]][];
+
+async function byText(db: Db, accountId: string, { q, scope }: Pick<Finding, 'q' | 'scope'>): Promise<Ways> {
+  const of = { accountId, scope, limit: mostOfWay };
+  const content = contentWords(q).slice(0, mostWords);
+  const words = content.join(' ');
+  const all = await findByWords(db, { ...of, words, mode: 'all' });
+  const any = all.length < mostOfWay ? await findByWords(db, { ...of, words, mode: 'any' }) : [];
+  const named = await findByNames(db, { ...of, names: content.filter((word) => word.length >= shortestName) });
+  return [
+    ['words', [...all, ...any].map(asPassage)],
+    ['name', named.map(asPassage)],
+  ];
+}
+
+const asPassage = ({ transcript_id, seq }: FoundRow) => ({ transcript_id, seq, to_seq: seq });
 
 /** Passages whose vectors are most like the question's; undefined when no model makes vectors. */
 async function byMeaning(context: Context, inference: Inference, q: string, scope: Scope) {
@@ -82,7 +94,7 @@ async function byMeaning(context: Context, inference: Inference, q: string, scop
 }
 
 /** One list of several by reciprocal ranks. A passage found by meaning counts for the utterance that another way found in it. */
-function merged(ways: readonly [Found, readonly Pick<Hit, 'transcript_id' | 'seq' | 'to_seq'>[]][]): Hit[] {
+function merged(ways: Readonly<Ways>): Hit[] {
   const hits = new Map<string, Hit>();
   for (const [way, rows] of ways) {
     const seen = new Set<string>();

@@ -14,22 +14,23 @@ const mostRanked = 2_000;
 
 interface Searching {
   accountId: string;
-  q: string;
+  /** Without stop words. */
+  words: string;
   mode: 'all' | 'any';
   scope: Scope;
   limit: number;
 }
 
 /** The words of a question in the forms of both languages, and the owner's word. */
-const questionOf = (db: Db, { accountId, q, mode }: Searching) => {
+const questionOf = (db: Db, { accountId, words, mode }: Searching) => {
   // `|` in place of `&`: any of the words.
   const one = (dictionary: string) =>
     mode === 'all'
-      ? db`websearch_to_tsquery(${dictionary}::text::regconfig, ${q})`
-      : db`replace(plainto_tsquery(${dictionary}::text::regconfig, ${q})::text, '&', '|')::tsquery`;
-  const words = db`${one('transcripts.ro')} || ${one('transcripts.en')}`;
+      ? db`plainto_tsquery(${dictionary}::text::regconfig, ${words})`
+      : db`replace(plainto_tsquery(${dictionary}::text::regconfig, ${words})::text, '&', '|')::tsquery`;
+  const asked = db`${one('transcripts.ro')} || ${one('transcripts.en')}`;
   // Of stop words alone nothing is left: with the owner's word it would be everything.
-  return db`case when numnode(${words}) > 0 then (${words}) && quote_literal(${ownerWord(accountId)})::tsquery end`;
+  return db`case when numnode(${asked}) > 0 then (${asked}) && quote_literal(${ownerWord(accountId)})::tsquery end`;
 };
 
 /** Utterances that have all words of a question, or any of them; the best first. */
