@@ -1,35 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { request } from 'node:http';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
+import { createAccount, http, openTest, until } from '../../testing.ts';
 import { sweepUploads } from './uploads.jobs.ts';
 import { metadataOf } from './uploads.tus.ts';
-import { beginUpload, type BegunUpload, offsetOf, sendPiece, tusOf } from './uploads.testing.ts';
+import { beginUpload, type BegunUpload, offsetOf, openPatch, sendPiece, tusOf } from './uploads.testing.ts';
 
 const mib = 1024 * 1024;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64');
-
-/** A PATCH whose body is sent as the test says, so that it may stall or be cut. */
-function openPatch(upload: BegunUpload, account: TestAccount, at: number, length: number, more = {}) {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const patch = request(upload.url, {
-    method: 'PATCH',
-    headers: {
-      ...tusOf(account),
-      'content-type': 'application/offset+octet-stream',
-      'upload-offset': at,
-      'content-length': length,
-      ...more,
-    },
-  });
-  patch.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
-  patch.on('error', reject);
-  promise.catch(() => {});
-  return { patch, status: promise };
-}
 
 describe('uploads', () => {
   const { gateway, second, account, database } = shared(() =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type ClientRequest, request } from 'node:http';
 import type { TestAccount, TestGateway } from '../../testing.ts';
 
 /** An upload as its client knows it. */
@@ -55,6 +56,31 @@ export const sendPiece = (
     body: body as Uint8Array<ArrayBuffer>,
     ...({ duplex: 'half' } as object),
   });
+
+/** A PATCH whose body is sent as the test says, so that it may stall or be cut. */
+export function openPatch(
+  upload: Pick<BegunUpload, 'url'>,
+  account: Pick<TestAccount, 'key'>,
+  at: number,
+  length: number,
+  more: Readonly<Record<string, string>> = {},
+): { patch: ClientRequest; status: Promise<number> } {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const patch = request(upload.url, {
+    method: 'PATCH',
+    headers: {
+      ...tusOf(account),
+      'content-type': pieceType,
+      'upload-offset': at,
+      'content-length': length,
+      ...more,
+    },
+  });
+  patch.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
+  patch.on('error', reject);
+  promise.catch(() => {});
+  return { patch, status: promise };
+}
 
 /** Where an upload is, by HEAD. */
 export async function offsetOf(upload: Pick<BegunUpload, 'url'>, account: Pick<TestAccount, 'key'>): Promise<number> {
