@@ -21,6 +21,6 @@ export async function appendPiece(
   const checksum = checksumOf(headers['upload-checksum']);
   const sha256 = reprDigestOf(headers['repr-digest']);
   const { upload: body, bodyLength: length } = context;
-  const now = await uploads.append(row, { start, body, length, checksum, sha256 });
+  const now = await uploads.append(row, { start, body, length, checksum, sha256, isWhole: false });
   return new Answer(undefined, { headers: offsetHeaders(now) });
 }

@@ -1,12 +1,21 @@
 import { contract } from '@svc/contract';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import type { Uploads } from './uploads.store.ts';
-import { checkPieceType, checksumOf, checkVersion, lengthOf, metadataOf, reprDigestOf } from './uploads.tus.ts';
+import {
+  checkNoConcat,
+  checkPieceType,
+  checksumOf,
+  checkVersion,
+  lengthOf,
+  metadataOf,
+  reprDigestOf,
+} from './uploads.tus.ts';
 import { offsetHeaders, toUpload } from './uploads.view.ts';
 
 export const create = (uploads: Uploads): Operation =>
   operation(contract.uploads.create, async (context, { headers }) => {
     checkVersion(headers['tus-resumable']);
+    checkNoConcat(context.headers['upload-concat']);
     const { uploadMaxBytes } = context.kernel.config;
     const length = lengthOf(headers['upload-length'], headers['upload-defer-length'], uploadMaxBytes);
     const metadata = headers['upload-metadata']?.trim() ?? '';
@@ -20,7 +29,14 @@ export const create = (uploads: Uploads): Operation =>
     if (isWithPiece) {
       try {
         const { upload: body, bodyLength } = context;
-        row = await uploads.append(row, { start: 0, body, length: bodyLength, checksum, sha256: undefined });
+        row = await uploads.append(row, {
+          start: 0,
+          body,
+          length: bodyLength,
+          checksum,
+          sha256: undefined,
+          isWhole: true,
+        });
       } catch (error) {
         // Its client never hears of it.
         await uploads.remove(accountId, row.id);

@@ -8,6 +8,8 @@ interface Wanted {
   /** Bytes that the upload still lacks. */
   readonly most: number;
   readonly checksum: Checksum | undefined;
+  /** Nothing is kept of a body that is cut. */
+  readonly isWhole: boolean;
   /** Takes every byte, to know the digest of the whole. */
   readonly whole: Hash | undefined;
   /** Ends when a newer request writes. */
@@ -18,14 +20,16 @@ interface Wanted {
 export const conflict = (message: string, at?: number): ApiError =>
   new ApiError('upload_conflict', message, at === undefined ? {} : { headers: { 'upload-offset': String(at) } });
 
-const replacedError = (): ApiError =>
+/** 409: what comes with the older of two requests is not taken. */
+export const replacedError = (): ApiError =>
   conflict('a newer request writes to this upload; ask for its offset if you still send');
 
 /**
- * The bytes of a request's body, checked as they pass: a body that is cut ends where it was cut, unless it has a checksum.
+ * The bytes of a request's body, checked as they pass: a body that is cut ends where it was cut, unless it
+ * has a checksum or must be whole.
  * Fails with 400 for more bytes than the upload lacks, 409 when it is replaced, 460 for another checksum, 413 past 8 MiB.
  */
-export function pieceOf(body: Readable, { most, checksum, whole, replaced }: Wanted): Readable {
+export function pieceOf(body: Readable, { most, checksum, isWhole, whole, replaced }: Wanted): Readable {
   const hash = checksum && createHash(checksum.algorithm);
   const onReplaced = (): void => void body.destroy(replacedError());
   if (replaced.aborted) onReplaced();
@@ -41,7 +45,7 @@ export function pieceOf(body: Readable, { most, checksum, whole, replaced }: Wan
         yield chunk;
       }
     } catch (error) {
-      if (hash || !isCut(error)) throw error;
+      if (isWhole || hash || !isCut(error)) throw error;
     } finally {
       replaced.removeEventListener('abort', onReplaced);
     }

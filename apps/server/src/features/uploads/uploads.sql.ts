@@ -25,7 +25,8 @@ export interface PartRow {
   bytes: number;
 }
 
-/** How long an upload is kept after its last bytes, and after it was complete. */
+/** How long an upload is kept without bytes, for its client may not have heard of it; after its last bytes; after it was complete. */
+const emptyHours = 1;
 const unfinishedHours = 72;
 const completeHours = 24;
 /** How long it says 410 once it is gone. */
@@ -68,7 +69,7 @@ export async function insertUpload(
 ): Promise<UploadRow> {
   const now = nowOf(db, time);
   const isComplete = upload.length === 0;
-  const hours = isComplete ? completeHours : unfinishedHours;
+  const hours = isComplete ? completeHours : emptyHours;
   const [row] = await db<UploadRow[]>`
     insert into uploads.uploads (id, account_id, length, metadata, sha256, created_at, completed_at, expires_at)
     values (${upload.id}, ${upload.accountId}, ${upload.length}, ${upload.metadata}, ${upload.sha256}, ${now},
@@ -95,7 +96,7 @@ export interface Write {
 
 /**
  * Makes a request the writer of an upload that stands at `start`, and announces its piece, whose blob is found by this row
- * whatever dies. Answers its number, the highest so far, and whether another one may still be writing. Undefined when the
+ * whatever dies. Parts are counted only once as many requests wrote: counting costs 9 ms where there are 10,000. Answers its number, the highest so far, and whether another one may still be writing. Undefined when the
  * upload stands elsewhere, is complete or gone, or has `mostParts`.
  */
 export async function takeUpload(
@@ -109,7 +110,7 @@ export async function takeUpload(
     with found as (
       select id, is_written from uploads.uploads
       where id = ${id} and at = ${start} and completed_at is null and expires_at > ${now}
-        and (select count(*) from uploads.parts p where p.upload_id = ${id}) < ${mostParts}
+        and (writes < ${mostParts} or (select count(*) from uploads.parts p where p.upload_id = ${id}) < ${mostParts})
       for update),
     taken as (
       update uploads.uploads u set writes = u.writes + 1, is_written = true from found where u.id = found.id
@@ -127,8 +128,8 @@ export async function countParts(db: Db, id: string): Promise<number> {
 }
 
 /**
- * Counts a stored piece, unless another request became the writer. A digest of the whole that came with it is kept.
- * Undefined: not counted.
+ * Counts a stored piece, unless another request became the writer, or its account was suspended meanwhile. A digest of the
+ * whole that came with it is kept. Undefined: not counted.
  */
 export async function commitPart(
   db: Db,
@@ -144,6 +145,7 @@ export async function commitPart(
         expires_at = ${now}::timestamptz
           + make_interval(hours => case when ${end}::bigint = length then ${completeHours} else ${unfinishedHours} end::int)
       where id = ${id} and at = ${start} and writes = ${no} and expires_at > ${now}
+        and exists (select 1 from accounts.standing_view a where a.id = account_id and a.may_run)
       returning *),
     kept as (
       update uploads.parts p set bytes = ${bytes} from counted

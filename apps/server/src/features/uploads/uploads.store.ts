@@ -4,7 +4,8 @@ import type { Db } from '../../kernel/db/db.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
-import { conflict, mismatch, pieceOf, tooLong } from './uploads.piece.ts';
+import { Digests } from './uploads.digests.ts';
+import { conflict, mismatch, pieceOf, replacedError, tooLong } from './uploads.piece.ts';
 import {
   allParts,
   claimUpload,
@@ -30,6 +31,8 @@ import { Writers } from './uploads.writers.ts';
 
 /** A 2 GiB upload in pieces of 210 kB. */
 const mostParts = 10_000;
+/** In S3 each takes some 20 ms. */
+const deletesAtOnce = 32;
 const fullDisk = new Set(['ENOSPC', 'EDQUOT']);
 
 /** A piece that a request brings. */
@@ -42,6 +45,8 @@ interface Piece {
   readonly checksum: Checksum | undefined;
   /** Of the whole upload, as the client gives it now. */
   readonly sha256: Buffer | undefined;
+  /** Nothing is kept of it when its connection is cut. */
+  readonly isWhole: boolean;
 }
 
 /** Where the blob of a piece is. */
@@ -52,6 +57,7 @@ const blobOf = (accountId: string, id: string, { start, token }: Pick<PartRow, '
 export class Uploads {
   readonly #kernel: Kernel;
   readonly #writers: Writers;
+  readonly #digests = new Digests();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -115,15 +121,22 @@ export class Uploads {
     const { sql, clock, blobs } = this.#kernel;
     const blob = blobOf(row.account_id, row.id, write);
     const sha256 = piece.sha256 ?? row.sha256 ?? undefined;
+    const most = row.length - row.at;
     let counted: UploadRow | undefined;
     try {
-      const whole = sha256 && (await this.#digestBefore(row, piece, replaced));
-      const most = row.length - row.at;
-      const bytes = await blobs.put(blob, pieceOf(piece.body, { most, checksum: piece.checksum, whole, replaced }));
+      const whole = sha256 && this.#digests.at(row.id, row.at);
+      const { checksum, isWhole } = piece;
+      const bytes = await blobs.put(blob, pieceOf(piece.body, { most, checksum, isWhole, whole, replaced }));
       if (bytes === 0) return row;
-      if (whole && bytes === most && !whole.digest().equals(sha256)) throw mismatch();
+      const isLast = bytes === most;
+      if (sha256 && isLast) {
+        const hash = whole ?? (await this.#digest(row, write, replaced));
+        if (!hash.digest().equals(sha256)) throw mismatch();
+      }
       counted = await commitPart(sql, clock, { ...write, bytes, sha256: piece.sha256 ?? null });
       if (!counted) throw conflict('another request wrote to this upload meanwhile; ask for its offset');
+      if (isLast) this.#digests.forget(row.id);
+      else if (whole) this.#digests.keep(row.id, counted.at, whole);
       return counted;
     } catch (error) {
       if (fullDisk.has(String((error as { code?: unknown }).code)))
@@ -137,14 +150,20 @@ export class Uploads {
     }
   }
 
-  /** The digest of what is stored, to go on with; undefined when this piece cannot be the last. */
-  async #digestBefore(row: UploadRow, piece: Piece, signal: AbortSignal): Promise<Hash | undefined> {
-    if (piece.length > 0 && piece.start + piece.length < row.length) return undefined;
+  /** The digest of what is stored with a piece that is not counted yet, read once more. Throws 409 when it is replaced. */
+  async #digest(row: UploadRow, write: Write, replaced: AbortSignal): Promise<Hash> {
     const hash = createHash('sha256');
-    for await (const chunk of this.read(row)) {
-      signal.throwIfAborted();
-      hash.update(chunk);
-    }
+    const take = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const chunk of bytes) {
+        if (replaced.aborted) throw replacedError();
+        hash.update(chunk);
+      }
+    };
+    await take(this.read(row));
+    // The piece may be tried again.
+    this.#digests.keep(row.id, row.at, hash.copy());
+    const blob = await this.#kernel.blobs.get(blobOf(row.account_id, row.id, write));
+    await take((blob?.body ?? []) as AsyncIterable<Buffer>);
     return hash;
   }
 
@@ -194,7 +213,12 @@ export class Uploads {
   /** Deletes the bytes of an upload, counted or not. */
   async dropBytes(accountId: string, id: string): Promise<void> {
     const { sql, blobs } = this.#kernel;
-    for (const part of await allParts(sql, id)) await blobs.delete(blobOf(accountId, id, part));
+    this.#digests.forget(id);
+    const parts = await allParts(sql, id);
+    for (let from = 0; from < parts.length; from += deletesAtOnce) {
+      const some = parts.slice(from, from + deletesAtOnce);
+      await Promise.all(some.map((part) => blobs.delete(blobOf(accountId, id, part))));
+    }
     await deleteParts(sql, id);
   }
 }

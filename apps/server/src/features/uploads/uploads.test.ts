@@ -85,7 +85,9 @@ describe('uploads', () => {
       [{ 'upload-length': '-1' }, 400, 'bad_request'],
       [{ 'upload-length': '1e3' }, 400, 'bad_request'],
       [{ 'upload-defer-length': '1' }, 400, 'bad_request'],
+      [{ 'upload-length': '5', 'upload-concat': 'partial' }, 400, 'bad_request'],
       [{ 'upload-length': '50000001' }, 413, 'payload_too_large'],
+      [{ 'upload-length': '9007199254740993' }, 413, 'payload_too_large'],
       [{ 'upload-length': '5', 'upload-metadata': 'name ***' }, 400, 'bad_request'],
       [{ 'upload-length': '5', 'upload-metadata': 'a YQ==,a YQ==' }, 400, 'bad_request'],
       [{ 'upload-length': '5', 'upload-metadata': 'a /w==' }, 400, 'bad_request'],
@@ -126,6 +128,8 @@ describe('uploads', () => {
       [{ 'content-type': 'application/octet-stream' }, 415, 'content_type'],
       [{ 'upload-offset': '4' }, 409, 'upload_conflict'],
       [{ 'upload-offset': '6' }, 409, 'upload_conflict'],
+      [{ 'upload-offset': '9007199254740992' }, 409, 'upload_conflict'],
+      [{ 'upload-offset': '-5' }, 400, 'bad_request'],
       [{ 'upload-offset': 'x' }, 400, 'bad_request'],
       [{ 'upload-checksum': `sha1 ${createHash('sha1').update('y').digest('base64')}` }, 460, 'checksum_mismatch'],
       [{}, 413, 'payload_too_large', Buffer.alloc(8 * mib + 1)],
@@ -180,6 +184,62 @@ describe('uploads', () => {
     assert.equal(answer.headers.get('repr-digest'), digest(file)['repr-digest']);
     const state = (await answer.json()) as { sha256: string };
     assert.equal(state.sha256, createHash('sha256').update(file).digest('hex'));
+  });
+
+  test('compare the digest of the whole without reading pieces again that this gateway took', async (t) => {
+    const file = randomBytes(4_000);
+    const digest = { 'repr-digest': `sha-256=:${sha256(file)}:` };
+    const streamOf = (bytes: Buffer) => new Blob([new Uint8Array(bytes)]).stream();
+    const reads = t.mock.method(gateway.kernel.blobs, 'get').mock;
+    const upload = await beginUpload(gateway, account, file.length, {}, digest);
+    const there = { url: `${second.url}/v1/uploads/${upload.id}` };
+    for (const at of [0, 1_000])
+      assert.equal((await sendPiece(upload, account, at, streamOf(file.subarray(at, at + 1_000)))).status, 204);
+    assert.equal((await sendPiece(upload, account, 2_000, randomBytes(2_000))).status, 460);
+    assert.equal((await sendPiece(upload, account, 2_000, streamOf(file.subarray(2_000, 3_000)))).status, 204);
+    assert.equal(reads.callCount(), 0);
+    // The other one took none of them, and reads them once for all tries. It has a folder of its own here.
+    const others = t.mock.method(second.kernel.blobs, 'get', gateway.kernel.blobs.get);
+    t.mock.method(second.kernel.blobs, 'put', gateway.kernel.blobs.put);
+    t.mock.method(second.kernel.blobs, 'delete', gateway.kernel.blobs.delete);
+    assert.equal((await sendPiece(there, account, 3_000, randomBytes(1_000))).status, 460);
+    assert.equal(others.mock.callCount(), 4);
+    assert.equal((await sendPiece(there, account, 3_000, file.subarray(3_000))).status, 204);
+    assert.equal(others.mock.callCount(), 4);
+    assert.equal(await offsetOf(upload, account), file.length);
+  });
+
+  test('begin with nothing when the connection of their first piece is cut', async () => {
+    const other = await createAccount(gateway);
+    const of = () =>
+      gateway.kernel.sql<{ id: string }[]>`select id from uploads.uploads where account_id = ${other.id}`;
+    const { patch } = openPatch(
+      { url: `${gateway.url}/v1/uploads` },
+      other,
+      0,
+      1_000,
+      { 'upload-length': '1000' },
+      'POST',
+    );
+    patch.write('x'.repeat(500));
+    await until(async () => (await of()).length === 1);
+    patch.destroy();
+    await until(async () => (await of()).length === 0);
+    assert.deepEqual(await gateway.kernel.blobs.list(`uploads/${other.id}/`), []);
+  });
+
+  test('take nothing that an account sends which was suspended meanwhile', async () => {
+    const other = await createAccount(gateway);
+    const upload = await beginUpload(gateway, other, 2_000);
+    const { patch, status } = openPatch(upload, other, 0, 2_000);
+    patch.write('x'.repeat(1_000));
+    await until(async () => (await pending(upload)) === 1);
+    const { sql } = gateway.kernel;
+    await sql`update accounts.accounts set suspended_at = now() where id = ${other.id}`;
+    patch.end('x'.repeat(1_000));
+    assert.equal(await status, 409);
+    const [row] = await sql<{ at: number }[]>`select at from uploads.uploads where id = ${upload.id}`;
+    assert.deepEqual([row?.at, await gateway.kernel.blobs.list(`uploads/${other.id}/`)], [0, []]);
   });
 
   test('keep what came of a connection that is cut, and nothing when a checksum was given', async () => {
@@ -262,6 +322,21 @@ describe('uploads', () => {
     assert.equal((await begin(40)).status, 201);
     const refused = await begin(0);
     assert.deepEqual([refused.status, await errorOf(refused)], [429, 'quota_exceeded']);
+  });
+
+  test('without bytes expire within the hour: their clients may not have heard of them', async () => {
+    const upload = await beginUpload(gateway, account, 10);
+    const hours = async () =>
+      (
+        await gateway.kernel.sql<{ hours: number }[]>`
+        select round(extract(epoch from expires_at - now()) / 3600)::int as hours
+        from uploads.uploads where id = ${upload.id}`
+      )[0]?.hours;
+    assert.equal(await hours(), 1);
+    await sendPiece(upload, account, 0, Buffer.from('12345'));
+    assert.equal(await hours(), 72);
+    await sendPiece(upload, account, 5, Buffer.from('67890'));
+    assert.equal(await hours(), 24);
   });
 
   test('expire with their bytes after their time, say 410 for a week and 404 then', async () => {

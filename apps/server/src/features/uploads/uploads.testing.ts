@@ -57,17 +57,18 @@ export const sendPiece = (
     ...({ duplex: 'half' } as object),
   });
 
-/** A PATCH whose body is sent as the test says, so that it may stall or be cut. */
+/** A PATCH, or a POST that begins an upload, whose body is sent as the test says, so that it may stall or be cut. */
 export function openPatch(
   upload: Pick<BegunUpload, 'url'>,
   account: Pick<TestAccount, 'key'>,
   at: number,
   length: number,
   more: Readonly<Record<string, string>> = {},
+  method: 'PATCH' | 'POST' = 'PATCH',
 ): { patch: ClientRequest; status: Promise<number> } {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const patch = request(upload.url, {
-    method: 'PATCH',
+    method,
     headers: {
       ...tusOf(account),
       'content-type': pieceType,

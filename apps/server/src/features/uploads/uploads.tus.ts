@@ -36,9 +36,9 @@ export function checkPieceType(given: string): void {
   throw new ApiError('content_type', `send the piece as Content-Type: ${pieceType}`);
 }
 
-/** A whole number of a header; throws 400. */
+/** A whole number of a header, past 2^53 not exact, which is past every limit; throws 400. */
 export function countOf(name: string, given: string | undefined): number {
-  const count = /^\d{1,15}$/.test(given ?? '') ? Number(given) : undefined;
+  const count = /^\d+$/.test(given ?? '') ? Number(given) : undefined;
   if (count === undefined) throw faulty(name, 'must be a whole number of bytes');
   return count;
 }
@@ -56,6 +56,11 @@ export function lengthOf(given: string | undefined, deferred: string | undefined
   if (length <= maxBytes) return length;
   const message = `an upload has at most ${maxBytes} bytes; as FLAC or Opus a recording is a tenth of its size`;
   throw new ApiError('payload_too_large', message);
+}
+
+/** Throws 400 for an upload in parallel parts: a client that was let begin would hear of it when it joins them at its end. */
+export function checkNoConcat(given: unknown): void {
+  if (given !== undefined) throw faulty('Upload-Concat', 'is not supported; send the file as one upload');
 }
 
 /**
