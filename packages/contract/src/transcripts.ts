@@ -157,7 +157,7 @@ export const transcripts = {
     idempotent: true,
     params: byId,
     answers: json(one),
-    errors: ['not_found', 'not_finalized', 'still_processing', 'audio_purged', 'unavailable'],
+    errors: ['not_found', 'not_finalized', 'still_processing', 'audio_purged', 'quota_exceeded'],
   }),
   reanalyze: route({
     method: 'POST',

@@ -3,6 +3,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Settling } from './pipeline/settle.ts';
+import { deleteSteps } from './pipeline/steps.sql.ts';
 import { checkOver } from './transcripts.over.ts';
 import type { Transcripts } from './transcripts.store.ts';
 import { hasUtterances } from './text/text.sql.ts';
@@ -18,6 +19,7 @@ export const reanalyze = (transcripts: Transcripts, settling: Settling): Operati
       const now = await readNow(tx, context.clock);
       const moved = await transcripts.move(tx, now, locked, 'reanalyze', { keyId });
       if (!moved) throw new ApiError('still_processing', 'this recording is being processed; wait for its end');
+      await deleteSteps(tx, moved.id, moved.generation, ['insights', 'vectors']);
       await settling.plan({ tx, row: moved }, [{ kind: 'insights' }, { kind: 'vectors' }]);
       return moved;
     });

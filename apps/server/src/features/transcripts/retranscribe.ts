@@ -3,8 +3,9 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { reserveAgain } from './library/allowance.ts';
 import type { Settling } from './pipeline/settle.ts';
-import { changeStep, stepsOf } from './pipeline/steps.sql.ts';
+import { changeStep, deleteSteps, stepsOf } from './pipeline/steps.sql.ts';
 import { checkOver } from './transcripts.over.ts';
 import { moveOfStep } from './transcripts.moves.ts';
 import type { TranscriptRow } from './transcripts.rows.ts';
@@ -19,12 +20,14 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
       checkOver(locked);
       if (locked.audio_purged_at !== null)
         throw new ApiError('audio_purged', 'the audio of this recording was deleted after 30 days; its text stays');
+      const ms = locked.duration_ms ?? 0;
+      await reserveAgain(context.kernel, tx, { transcriptId: locked.id, accountId, ms });
       const now = await readNow(tx, context.clock);
-      const isResumed = await resetFailed(tx, now, locked);
+      const { isResumed, isHeard } = await resetFailed(tx, now, locked);
       const moved = await transcripts.move(tx, now, locked, 'retranscribe', { keyId });
       if (!moved) throw new ApiError('still_processing', 'this recording is being processed; wait for its end');
       if (isResumed) {
-        await settling.plan({ tx, row: moved }, []);
+        await settling.plan({ tx, row: moved }, isHeard ? [{ kind: 'stitch' }] : []);
         return moved;
       }
       const anew = await transcripts.change(tx, moved, { generation: moved.generation + 1 });
@@ -34,13 +37,20 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
     return { transcript: await transcripts.whole(context.db, row) };
   });
 
-/** Steps that failed are due again; false when none did, as the last transcription went well. */
-async function resetFailed(tx: Db, now: Instant, row: TranscriptRow): Promise<boolean> {
+/** Steps that failed are due again, unless none did. `isHeard`: all windows are done, and only putting them together failed. */
+async function resetFailed(
+  tx: Db,
+  now: Instant,
+  row: TranscriptRow,
+): Promise<{ isResumed: boolean; isHeard: boolean }> {
   const steps = await stepsOf(tx, row.id, row.generation);
-  const failed = steps.filter(({ kind, state }) => state === 'failed' && kind !== 'vectors' && kind !== 'insights');
+  // What follows from the windows follows from them anew.
+  await deleteSteps(tx, row.id, row.generation, ['stitch', 'insights', 'vectors']);
+  const failed = steps.filter(({ kind, state }) => state === 'failed' && (kind === 'prepare' || kind === 'window'));
+  const isStitched = failed.length > 0 || steps.some(({ kind, state }) => kind === 'stitch' && state === 'failed');
   for (const step of failed) {
     const change = moveOfStep(step, 'reset', {}, now);
     if (change) await changeStep(tx, step.id, change);
   }
-  return failed.length > 0;
+  return isStitched ? { isResumed: true, isHeard: failed.length === 0 } : { isResumed: false, isHeard: false };
 }

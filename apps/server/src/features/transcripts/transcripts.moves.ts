@@ -8,7 +8,6 @@ export const mostTries = 5;
 
 const t = partsOf<TranscriptState, TranscriptRow, TranscriptChange>();
 const cleared = t.effect('no error', () => ({ error: null }));
-const anew = t.effect<unknown, TranscriptRow>('a new generation', ({ generation }) => ({ generation: generation + 1 }));
 
 const transcriptMoves = {
   create: t.to('recording', { from: [] }),
@@ -60,7 +59,7 @@ const transcriptMoves = {
   }),
   reanalyze: t.to<{ keyId: string }>('analyzing', {
     from: transcriptStatesTable.where('over'),
-    effects: [cleared, anew, t.effect('its key', (_, { keyId }) => ({ key_id: keyId }))],
+    effects: [cleared, t.effect('its key', (_, { keyId }) => ({ key_id: keyId }))],
   }),
 };
 

@@ -45,6 +45,12 @@ export async function reserve(
     values (${transcriptId}, ${accountId}, ${ms}, ${nowOf(db, time)}) on conflict do nothing`;
 }
 
+/** Whether the minutes of a recording are reserved or used. */
+export async function isReserved(db: Db, transcriptId: string): Promise<boolean> {
+  const [row] = await db`select from transcripts.charges where transcript_id = ${transcriptId}`;
+  return row !== undefined;
+}
+
 /** Says that reserved minutes are used. */
 export async function markCharged(db: Db, now: Fragment | string, transcriptId: string): Promise<void> {
   await db`

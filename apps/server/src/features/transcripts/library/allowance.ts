@@ -1,7 +1,15 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { checkQuota, useOf } from '../../../kernel/records/quotas.ts';
-import { type Charges, chargesOf, deleteReserve, markCharged, recordingQuota, reserve } from './allowance.sql.ts';
+import {
+  type Charges,
+  chargesOf,
+  deleteReserve,
+  isReserved,
+  markCharged,
+  recordingQuota,
+  reserve,
+} from './allowance.sql.ts';
 
 /** The recordings of an account in the month, against its allowance. */
 interface Allowance extends Charges {
@@ -16,6 +24,15 @@ export async function reserveMinutes(
 ): Promise<void> {
   await checkQuota(config, tx, recordingQuota, recording.accountId, recording.ms);
   await reserve(tx, clock, recording);
+}
+
+/** Reserves them again for a recording whose minutes were given back. Throws 429. */
+export async function reserveAgain(
+  kernel: Pick<Kernel, 'config' | 'clock'>,
+  tx: Db,
+  recording: { transcriptId: string; accountId: string; ms: number },
+): Promise<void> {
+  if (!(await isReserved(tx, recording.transcriptId))) await reserveMinutes(kernel, tx, recording);
 }
 
 /** The recording was transcribed: its minutes are used, once, whatever is tried again later. */

@@ -133,6 +133,18 @@ export async function deleteOtherSteps(db: Db, transcriptId: string, generation:
   await db`delete from transcripts.steps where transcript_id = ${transcriptId} and generation <> ${generation}`;
 }
 
+/** Forgets steps of some kinds that are to be done again. */
+export async function deleteSteps(
+  db: Db,
+  transcriptId: string,
+  generation: number,
+  kinds: readonly StepKind[],
+): Promise<void> {
+  await db`
+    delete from transcripts.steps
+    where transcript_id = ${transcriptId} and generation = ${generation} and kind = any(${[...kinds]})`;
+}
+
 /** How many steps of each kind are in each state. */
 export async function countSteps(db: Db): Promise<{ kind: string; state: string; n: number }[]> {
   return db<{ kind: string; state: string; n: number }[]>`

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createAccount, until } from '../../testing.ts';
+import { answers, type Says } from '../speech/speech.testing.ts';
+import { hearsTones, openTranscripts, saysJson, type TranscriptsTest } from './transcripts.testing.ts';
+import { hearTones, textOf, toneRecording, toneWords } from './transcripts.tones.testing.ts';
+
+const soundMs = 12_000;
+const words = toneWords({ durationMs: soundMs, speakers: 1 });
+const sound = toneRecording(words, soundMs);
+const longMs = 17 * 60_000;
+const longWords = toneWords({ durationMs: longMs, speakers: 2 });
+
+/** Lets every step that waits for its next try be due now. */
+const hurry = async (t: TranscriptsTest): Promise<void> => {
+  const { sql, bus } = t.base.gateway.kernel;
+  await sql`update transcripts.steps set due_at = now() where due_at > now()`;
+  await bus.publish(sql, 'transcripts.due', null);
+};
+
+/** Waits until the record is over, and lets no try wait for its time. */
+async function hurriedOver(t: TranscriptsTest, id: string) {
+  await until(async () => {
+    await hurry(t);
+    const { status } = (await t.call('GET', `/v1/transcripts/${id}`)).body.transcript;
+    return status === 'ready' || status === 'failed';
+  }, 240_000);
+  return (await t.call('GET', `/v1/transcripts/${id}`)).body.transcript;
+}
+
+/** Fails as it says so often, and hears tones then. */
+function failsFirst(times: number, fails: Says): Says {
+  let left = times;
+  return (response, got) => (left-- > 0 ? fails(response, got) : hearsTones(response, got));
+}
+
+const textIn = ({ utterances }: { utterances: { text: string }[] }): string =>
+  utterances.map(({ text }) => text).join(' ');
+const spoken = words.map(({ id }) => textOf(id)).join(' ');
+
+describe('a provider of speech that fails', () => {
+  test('is asked again, and the record says which try, why and when the next one comes', async () => {
+    const half: Says = (response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end('{"results": {"chan');
+    for (const fails of [answers({ error: 'broken' }, 500), half, answers({ results: {} })]) {
+      await using t = await openTranscripts({ says: failsFirst(2, fails) });
+      const id = await t.begin();
+      await t.finalize(id, { mic: sound });
+      let seen: { step: string; attempts: number; last_error: string; next_attempt_at: string } | undefined;
+      await until(async () => {
+        const { transcript } = (await t.call('GET', `/v1/transcripts/${id}`)).body;
+        if (transcript.processing?.attempts > 0 && transcript.processing.next_attempt_at) seen = transcript.processing;
+        if (seen) assert.equal(transcript.status, 'transcribing');
+        return seen !== undefined;
+      });
+      assert.deepEqual([seen?.step, seen?.attempts], ['window', 1]);
+      assert.ok(seen?.last_error && Date.parse(seen.next_attempt_at) > 0);
+      const record = await hurriedOver(t, id);
+      assert.deepEqual([record.status, textIn(record)], ['ready', spoken]);
+      assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
+    }
+  });
+
+  test('for good fails the recording after five tries; its minutes are free again, and the owner is told once', async () => {
+    await using t = await openTranscripts({
+      says: answers({ err_code: 'INVALID_AUTH', err_msg: 'Invalid credentials' }, 401),
+    });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    const record = await t.over(id);
+    assert.deepEqual([record.status, t.asked.length], ['failed', 5]);
+    assert.ok(record.error && !record.error.includes('sk-'), record.error);
+    const usage = (await t.call('GET', '/v1/transcripts/usage')).body;
+    assert.deepEqual([usage.used_ms, usage.reserved_ms], [0, 0]);
+    t.speech.says = hearsTones;
+    const { sql } = t.base.gateway.kernel;
+    await sql`insert into kernel.quotas (account_id, name, most) values (${t.account.id}, 'recording_ms', 1)`;
+    assert.equal((await t.call('POST', `/v1/transcripts/${id}/retranscribe`)).body.error.code, 'quota_exceeded');
+    await sql`delete from kernel.quotas where account_id = ${t.account.id}`;
+    const { notifications } = (await t.call('GET', '/v1/notifications')).body;
+    assert.deepEqual(
+      notifications.map(({ type, severity }: { type: string; severity: string }) => [type, severity]),
+      [['transcript.failed', 'warning']],
+    );
+    assert.match(notifications[0].url, new RegExp(`transcripts/${id}$`));
+    assert.equal((await t.call('POST', `/v1/transcripts/${id}/retranscribe`)).status, 200);
+    assert.equal((await hurriedOver(t, id)).status, 'ready');
+    assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
+  });
+
+  test('that asks for patience costs no try', async () => {
+    await using t = await openTranscripts({
+      says: failsFirst(3, answers({ error: 'slow down' }, 429, { 'retry-after': '1' })),
+    });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    const record = await hurriedOver(t, id);
+    assert.deepEqual([record.status, record.attempts, textIn(record)], ['ready', 0, spoken]);
+  });
+
+  test('that lies about times and mixes up words neither breaks a transcript nor loses the words that fit', async () => {
+    const lies: Says = (response, got) =>
+      answers({
+        results: {
+          channels: [
+            {
+              alternatives: [
+                {
+                  transcript: 'x',
+                  words: [
+                    { word: 'later', start: 5, end: 5.5, confidence: 1 },
+                    { word: 'first', start: 1, end: 1.5, confidence: 1 },
+                    { word: 'never', start: -5, end: 99_999, confidence: 7 },
+                    { word: 'backwards', start: 3, end: 2 },
+                    { word: '', start: 4, end: 4 },
+                    { word: 'x'.repeat(10_000), start: null, end: 'no' },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      })(response, got);
+    await using t = await openTranscripts({ says: lies });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    const record = await hurriedOver(t, id);
+    if (record.status === 'ready') {
+      assert.ok(textIn(record).indexOf('first') < textIn(record).indexOf('later'));
+      for (const { start_ms: start, end_ms: end } of record.utterances)
+        assert.ok(start >= 0 && end >= start && end <= soundMs + 1_000);
+    } else assert.ok(record.last_error);
+  });
+
+  test('for one window leaves the others to be read, and retranscribe asks for that window alone', async () => {
+    let isBroken = true;
+    // By its sound: the window that begins with the first word is heard. A try sends the same bytes again.
+    const isFirst = new Map<number, boolean>();
+    await using t = await openTranscripts({
+      says(response, got) {
+        const audio = got.audio as Buffer;
+        if (!isFirst.has(audio.length))
+          isFirst.set(audio.length, hearTones(audio)[0]?.text === textOf(longWords[0]?.id ?? -1));
+        if (!isBroken || isFirst.get(audio.length)) return hearsTones(response, got);
+        return answers({ err_msg: 'broken' }, 400)(response, got);
+      },
+    });
+    const id = await t.begin();
+    await t.finalize(id, { mixed: toneRecording(longWords, longMs) });
+    const failed = await hurriedOver(t, id);
+    assert.equal(failed.status, 'failed');
+    assert.match(
+      failed.error,
+      /not transcribed: \d\d:\d\d:\d\d to \d\d:\d\d:\d\d \(mixed\); retranscribe tries them again/,
+    );
+    assert.ok(textIn(failed).startsWith(textOf(longWords[0]?.id ?? -1)));
+    const before = t.asked.length;
+    isBroken = false;
+    assert.equal((await t.call('POST', `/v1/transcripts/${id}/retranscribe`)).status, 200);
+    const record = await hurriedOver(t, id);
+    assert.equal(record.status, 'ready');
+    assert.equal(t.asked.length - before, 1);
+    assert.equal(textIn(record), longWords.map(({ id: word }) => textOf(word)).join(' '));
+    assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, longMs);
+  });
+});
+
+describe('without a provider of speech', () => {
+  test('live captions become the transcript, marked as degraded, and cost no minutes', async () => {
+    await using t = await openTranscripts({ says: null });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound }, { preview_text: 'Ana sends the draft on Friday. Dan pays the hotel.' });
+    const record = await t.over(id);
+    assert.deepEqual([record.status, record.degraded.includes('transcription')], ['ready', true]);
+    assert.equal(textIn(record), 'Ana sends the draft on Friday. Dan pays the hotel.');
+    assert.ok(record.utterances[0].words.every(({ estimated }: { estimated?: boolean }) => estimated === true));
+    assert.equal(record.utterances[0].confidence, null);
+    assert.deepEqual((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, 0);
+  });
+
+  test('and without captions the recording fails with what to set up', async () => {
+    await using t = await openTranscripts({ says: null });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    const record = await hurriedOver(t, id);
+    assert.equal(record.status, 'failed');
+    assert.match(record.error, /svc providers add/);
+  });
+});
+
+describe('a recording under way', () => {
+  test('leaves nothing behind when it is deleted while its window is heard', async () => {
+    const waiting = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await using t = await openTranscripts({
+      async says(response, got) {
+        asked.resolve();
+        await waiting.promise;
+        return hearsTones(response, got);
+      },
+    });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    await asked.promise;
+    assert.equal((await t.call('DELETE', `/v1/transcripts/${id}`)).status, 200);
+    waiting.resolve();
+    const { sql, blobs } = t.base.gateway.kernel;
+    await until(async () => (await blobs.list(`audio/${t.account.id}/`)).length === 0);
+    assert.equal((await sql`select from transcripts.steps where account_id = ${t.account.id}`).length, 0);
+    assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.reserved_ms, 0);
+    assert.deepEqual(await blobs.list(`uploads/${t.account.id}/`), []);
+  });
+
+  test('stops when its account is suspended, and goes on when it may again', async () => {
+    let isOpen = false;
+    const ended = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await using t = await openTranscripts({
+      says(response, got) {
+        if (isOpen) return hearsTones(response, got);
+        response.once('close', () => ended.resolve());
+        asked.resolve();
+        return undefined;
+      },
+    });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    await asked.promise;
+    const { sql } = t.base.gateway.kernel;
+    await sql`update accounts.accounts set suspended_at = now() where id = ${t.account.id}`;
+    await ended.promise;
+    isOpen = true;
+    await hurry(t);
+    const [step] = await sql<{ state: string; tries: number }[]>`
+      select state, tries from transcripts.steps where transcript_id = ${id} and kind = 'window'`;
+    assert.equal(step?.tries, 0);
+    await sql`update accounts.accounts set suspended_at = null where id = ${t.account.id}`;
+    const record = await hurriedOver(t, id);
+    assert.deepEqual([record.status, textIn(record)], ['ready', spoken]);
+  });
+
+  test('is transcribed although its key was revoked; its insights are sentences of it then', async () => {
+    const waiting = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await using t = await openTranscripts({
+      model: saysJson({ title: 'never' }),
+      async says(response, got) {
+        asked.resolve();
+        await waiting.promise;
+        return hearsTones(response, got);
+      },
+    });
+    const { key, id: keyId } = (
+      await t.call('POST', '/v1/keys', { name: 'device', scopes: ['transcripts', 'uploads'] })
+    ).body;
+    const device = { ...t.account, key };
+    const upload = await t.upload(sound, device);
+    const { transcript } = (await t.call('POST', '/v1/transcripts', {}, key)).body;
+    const body = { duration_ms: 1, uploads: [{ track: 'mic', upload_id: upload.id }] };
+    assert.equal((await t.call('POST', `/v1/transcripts/${transcript.id}/finalize`, body, key)).status, 200);
+    await asked.promise;
+    assert.equal((await t.call('DELETE', `/v1/keys/${keyId}`)).status, 200);
+    waiting.resolve();
+    const record = await hurriedOver(t, transcript.id);
+    assert.deepEqual([record.status, textIn(record), record.insights.model], ['ready', spoken, 'extractive']);
+    assert.ok(record.degraded.includes('insights'));
+    assert.equal(t.model.taken.filter(({ path }) => path.includes('chat')).length, 0);
+  });
+});
+
+describe('transcribing anew', () => {
+  test('keeps corrections of what is heard again, and names of speakers, and says how many were lost', async () => {
+    await using t = await openTranscripts();
+    const id = await t.begin();
+    await t.finalize(id, { mixed: sound });
+    const first = await t.over(id);
+    await t.call('PATCH', `/v1/transcripts/${id}/utterances/0`, { text: 'Corrected' });
+    await t.call('PATCH', `/v1/transcripts/${id}/speakers/S1`, { name: 'Ana' });
+    assert.equal((await t.call('POST', `/v1/transcripts/${id}/retranscribe`)).status, 200);
+    assert.equal((await t.call('POST', `/v1/transcripts/${id}/retranscribe`)).body.error.code, 'still_processing');
+    const again = await hurriedOver(t, id);
+    assert.equal(again.utterances[0].text, 'Corrected');
+    assert.equal(again.utterances[0].original_text, first.utterances[0].text);
+    assert.deepEqual([again.speakers[0].name, again.edits_lost], ['Ana', 0]);
+    t.speech.says = (response, got) =>
+      answers({ results: { channels: [{ alternatives: [{ words: [{ word: 'other', start: 9, end: 9.4 }] }] }] } })(
+        response,
+        got,
+      );
+    await t.call('POST', `/v1/transcripts/${id}/retranscribe`);
+    const other = await hurriedOver(t, id);
+    assert.deepEqual([textIn(other), other.edits_lost], ['other', 1]);
+    assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
+  });
+});
+
+describe('insights of a model', () => {
+  test('hold only what utterances carry: a sentence that was made up is left out and counted', async () => {
+    const truth = 'Ana sends the contract on Friday.';
+    const answer = {
+      title: 'Contract',
+      summary: [{ text: truth, citations: [{ seq: 0 }] }],
+      key_points: [{ text: truth, citations: [{ seq: 0, quote: 'the contract on Friday' }] }],
+      actions: [{ text: truth, owner: null, due: 'Friday', citations: [{ seq: 0 }] }],
+      decisions: [{ text: 'The company buys 300 servers in Paris.', citations: [{ seq: 0 }] }],
+      open_questions: [],
+      prompts: [{ title: 'Contract', prompt: 'Draft the contract that Ana sends on Friday.' }],
+    };
+    await using t = await openTranscripts({ says: null, model: saysJson(answer) });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound }, { preview_text: truth });
+    const record = await t.over(id);
+    const { insights } = record;
+    if (insights.model === 'extractive') assert.fail(JSON.stringify(t.model.taken.at(-1)?.raw.slice(0, 3_000)));
+    assert.deepEqual([insights.decisions, insights.dropped >= 1], [[], true]);
+    assert.equal(insights.key_points[0].citations[0].quote, 'the contract on Friday.');
+    assert.equal(insights.key_points[0].citations[0].start_ms, 0);
+    const accepted = await t.call('POST', `/v1/transcripts/${id}/prompts/0/accept`);
+    assert.deepEqual([accepted.status, accepted.body.prompt.source], [201, 'transcript']);
+    const again = await t.call('POST', `/v1/transcripts/${id}/prompts/0/accept`);
+    assert.deepEqual([again.status, again.body.id], [200, accepted.body.id]);
+    const { transcript } = (await t.call('GET', `/v1/transcripts/${id}`)).body;
+    assert.equal(transcript.insights.prompts[0].accepted_prompt_id, accepted.body.id);
+    await until(async () => (await t.call('GET', `/v1/receipt?trace_id=${id}`)).status === 200);
+    const stranger = await createAccount(t.base.gateway);
+    assert.equal((await t.call('GET', `/v1/receipt?trace_id=${id}`, undefined, stranger.key)).status, 404);
+  });
+});
