@@ -45,6 +45,8 @@ export class StepRunner {
   readonly #works: Readonly<Record<StepKind, StepWork>>;
   readonly #shares = groups.map(({ kinds, places }) => ({ kinds, share: new Share(places) }));
   readonly #running = new Map<string, Running>();
+  readonly #ended: ReturnType<Kernel['metrics']['counter']>;
+  readonly #seconds: ReturnType<Kernel['metrics']['counter']>;
   readonly #loop: Loop;
   readonly #watching: Loop;
   readonly #renewing: Loop;
@@ -53,6 +55,10 @@ export class StepRunner {
     this.#kernel = kernel;
     this.#settling = settling;
     this.#works = works;
+    const { metrics } = kernel;
+    const labels = ['kind', 'outcome'];
+    this.#ended = metrics.counter('svc_transcript_steps_total', 'Steps of transcripts, by how they ended', labels);
+    this.#seconds = metrics.counter('svc_transcript_seconds_total', 'Seconds that steps took', ['kind']);
     const loop = (name: string, everyMs: number, work: () => Promise<number | void>): Loop =>
       startLoop(kernel, { name: `transcripts.${name}`, everyMs, work });
     this.#loop = loop('steps', lookEveryMs, () => this.#take());
@@ -120,18 +126,24 @@ export class StepRunner {
   }
 
   async #run(step: StepRow, signal: AbortSignal): Promise<void> {
+    const { kind } = step;
+    const began = this.#kernel.clock.monotonic();
     try {
-      await this.#works[step.kind](step, signal);
+      await this.#works[kind](step, signal);
+      this.#ended({ kind, outcome: 'done' });
     } catch (error) {
+      this.#ended({ kind, outcome: signal.aborted ? 'handed back' : 'failed' });
       const failure = failureOf(signal.aborted ? signal.reason : error, step);
       if (failure.isUnexpected)
-        this.#kernel.log.error({ err: error, step: step.id, kind: step.kind }, 'a step of a transcript broke');
+        this.#kernel.log.error({ err: error, step: step.id, kind }, 'a step of a transcript broke');
       await this.#settling.with(step, async (held) => {
         if (failure.kind === 'hand back') {
           const dueAt = plus(held.now, failure.waitMs).iso;
           await this.#settling.move(held, 'handBack', { dueAt, error: failure.message });
         } else await this.#settling.failed(held, failure.message, failure);
       });
+    } finally {
+      this.#seconds({ kind }, (this.#kernel.clock.monotonic() - began) / 1000);
     }
   }
 
