@@ -168,6 +168,8 @@ describe('a provider of speech that fails', () => {
 describe('without a provider of speech', () => {
   test('live captions become the transcript, marked as degraded, and cost no minutes', async () => {
     await using t = await openTranscripts({ says: null });
+    const trigger = { type: 'event', trigger_id: 'transcript.ready' };
+    await t.call('POST', '/v1/schedules', { name: 'then', kind: 'agent', spec: { prompt: 'Read it' }, trigger });
     const id = await t.begin();
     await t.finalize(id, { mic: sound }, { preview_text: 'Ana sends the draft on Friday. Dan pays the hotel.' });
     const record = await t.over(id);
@@ -176,6 +178,9 @@ describe('without a provider of speech', () => {
     assert.ok(record.utterances[0].words.every(({ estimated }: { estimated?: boolean }) => estimated === true));
     assert.equal(record.utterances[0].confidence, null);
     assert.deepEqual((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, 0);
+    assert.equal((await t.call('GET', '/v1/schedule-runs')).body.runs.length, 1);
+    const { notifications } = (await t.call('GET', '/v1/notifications')).body;
+    assert.equal(notifications.filter(({ type }: { type: string }) => type === 'transcript.ready').length, 1);
   });
 
   test('and without captions the recording fails with what to set up', async () => {

@@ -28,6 +28,9 @@ interface Providers {
   /** A model that writes insights and answers, and one that makes vectors; undefined: there are none. */
   model?: Script;
   settings?: Partial<Record<SettingName, string>>;
+  /** In place of the provider that hears tones. */
+  entries?: object[];
+  log?: NodeJS.WritableStream;
   gateways?: 1 | 2;
 }
 
@@ -141,6 +144,8 @@ export async function openTranscripts({
   model,
   settings,
   gateways = 1,
+  entries,
+  log,
 }: Providers = {}): Promise<TranscriptsTest> {
   await using opening = new AsyncDisposableStack();
   const speech = opening.use(await SpeechServer.listen(says ?? hearsTones));
@@ -162,7 +167,7 @@ export async function openTranscripts({
       speech:
         says === null
           ? []
-          : [
+          : (entries ?? [
               {
                 id: 'ears',
                 kind: 'deepgram',
@@ -171,11 +176,13 @@ export async function openTranscripts({
                 models: ['nova-3'],
                 prices: { 'nova-3': { minute: 0.006 } },
               },
-            ],
+            ]),
       lanes: model ? [lane('writer', 'writer-1'), lane('vectors', 'vectors-1')] : [],
       aliases: model ? { svc: ['writer'], 'svc-fast': ['writer'], 'svc-embed': ['vectors'] } : {},
     }),
   );
-  const base = opening.use(await openTest({ gateways, settings: { SVC_PROVIDERS: file.path, ...settings } }));
+  const base = opening.use(
+    await openTest({ gateways, settings: { SVC_PROVIDERS: file.path, ...settings }, ...(log && { log }) }),
+  );
   return new TranscriptsTest(base, speech, provider, opening.move());
 }
