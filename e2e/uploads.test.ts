@@ -1,61 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DetailedError, Upload, type UploadOptions } from 'tus-js-client';
 import { beginUpload, offsetOf, openPatch } from '../apps/server/src/features/uploads/uploads.testing.ts';
-import { type Blobs, openFileBlobs } from '../apps/server/src/kernel/outside/blobs.ts';
-import { openS3Blobs } from '../apps/server/src/kernel/outside/blobs.s3.ts';
 import { randomOf } from '../apps/server/src/testing.random.ts';
 import { http, until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
 import { freePort, killAll, noSandboxes, type Platform, startPlatform, temporaryFolder } from './platform.ts';
+import { openStore, type Store } from './stores.ts';
 
 const mib = 1024 * 1024;
 /** Of each store; each takes 3 s. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
 const canMount = process.getuid?.() === 0 && process.platform === 'linux';
-const bucket = 'svc-e2e';
-
-/** Where blobs lie: the settings that say so, and the blobs as they are there. */
-interface Store extends AsyncDisposable {
-  settings: Record<string, string>;
-  blobs: Blobs;
-}
-
-/** The part of `s3rver` that is used here; it has no types of its own. */
-type S3Server = { run(): Promise<{ port: number }>; close(): Promise<void> };
-
-async function openStore(kind: 'files' | 'S3', dataDir: string): Promise<Store> {
-  if (kind === 'files') {
-    const blobs = openFileBlobs(join(dataDir, 'blobs'));
-    return { settings: {}, blobs, [Symbol.asyncDispose]: () => Promise.resolve() };
-  }
-  const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Server;
-  const directory = `${dataDir}-s3`;
-  mkdirSync(directory);
-  const address = { port: 0, address: '127.0.0.1' };
-  const server = new S3rver({ ...address, silent: true, directory, configureBuckets: [{ name: bucket }] });
-  const { port } = await server.run();
-  const endpoint = `http://127.0.0.1:${port}`;
-  const [accessKeyId, secretAccessKey] = ['S3RVER', 'S3RVER'];
-  return {
-    settings: {
-      SVC_S3_ENDPOINT: endpoint,
-      SVC_S3_BUCKET: bucket,
-      SVC_S3_ACCESS_KEY_ID: accessKeyId,
-      SVC_S3_SECRET_ACCESS_KEY: secretAccessKey,
-    },
-    blobs: openS3Blobs({ endpoint, bucket, region: 'us-east-1', accessKeyId, secretAccessKey }),
-    [Symbol.asyncDispose]: () => server.close(),
-  };
-}
 
 const idOf = (url: string | null): string => /[^/]+$/.exec(url ?? '')?.[0] ?? '';
 

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { systemClock, type Clock } from '../../kernel/base/clock.ts';
 import { createLog } from '../../kernel/base/log.ts';
 import { createMetrics } from '../../kernel/base/metrics.ts';
@@ -46,10 +48,15 @@ export class SpeechServer implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Who is connected. */
+  connections(): Promise<number> {
+    return promisify(this.#server.getConnections.bind(this.#server))();
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
+    const body = await buffer(request).catch(() => undefined);
+    // Its gateway was killed while it asked.
+    if (!body) return;
     const { fields, audio } = readForm(request.headers['content-type'] ?? '', body);
     const { method = '', url = '/', headers } = request;
     const got = { method, url: new URL(url, this.url), headers, body, fields, audio: audio ?? soundOf(body) };

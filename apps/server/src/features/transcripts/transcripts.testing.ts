@@ -3,23 +3,44 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SettingName } from '../../config.ts';
-import { http, type HttpAnswer, openTest, type OpenTest, type TestAccount, until } from '../../testing.ts';
+import {
+  http,
+  type HttpAnswer,
+  openTest,
+  type OpenTest,
+  type TestAccount,
+  type TestGateway,
+  until,
+} from '../../testing.ts';
 import { providersFile, replies, type Script, TestProvider } from '../inference/inference.testing.ts';
-import { type Got, protocols, type Says, secret, SpeechServer } from '../speech/speech.testing.ts';
+import { type Got, protocols, type Says, secret, SpeechServer, type Spoken } from '../speech/speech.testing.ts';
 import { beginUpload, type BegunUpload, sendPiece } from '../uploads/uploads.testing.ts';
 import { hearTones } from './transcripts.tones.testing.ts';
 
-/** Hears tones, and tells speakers apart: what it calls them is another name in each window, as with real providers. */
-export const hearsTones: Says = (response, got) => {
-  const heard = hearTones(got.audio as Buffer);
+/** The words in audio. What speakers are called is another name in each window, as with real providers. */
+export function spokenIn(audio: Buffer): Spoken[] {
+  const heard = hearTones(audio);
   const labels = new Map<number, number>();
   const first = heard.length % 5;
-  const words = heard.map(({ speaker, ...word }) => {
+  return heard.map(({ speaker, ...word }) => {
     if (!labels.has(speaker)) labels.set(speaker, (first + labels.size) % 12);
     return { ...word, speaker: labels.get(speaker) as number };
   });
-  return protocols.deepgram(words, 'en')(response, got);
-};
+}
+
+/** Hears tones, and tells speakers apart. */
+export const hearsTones: Says = (response, got) =>
+  protocols.deepgram(spokenIn(got.audio as Buffer), 'en')(response, got);
+
+/** The entry of a providers file for a server that speaks as Deepgram does. */
+export const earsOf = (url: string, keyFile: string) => ({
+  id: 'ears',
+  kind: 'deepgram',
+  base_url: url,
+  api_key_file: keyFile,
+  models: ['nova-3'],
+  prices: { 'nova-3': { minute: 0.006 } },
+});
 
 /** Parts of a providers file. */
 interface Providers {
@@ -69,37 +90,24 @@ export const wordVectors: Script = (response, taken) => {
   );
 };
 
-/** A gateway with providers of speech and models of the test's own. */
-export class TranscriptsTest implements AsyncDisposable {
-  readonly base: OpenTest;
-  readonly speech: SpeechServer;
-  readonly model: TestProvider;
-  readonly #stack: AsyncDisposableStack;
+/** Records meetings for an account, as a device does. */
+export class Recorder<A extends Pick<TestAccount, 'key'> = Pick<TestAccount, 'key'>> {
+  readonly gateway: Pick<TestGateway, 'url'>;
+  readonly account: A;
 
-  constructor(base: OpenTest, speech: SpeechServer, model: TestProvider, stack: AsyncDisposableStack) {
-    this.base = base;
-    this.speech = speech;
-    this.model = model;
-    this.#stack = stack;
-  }
-
-  get account(): TestAccount {
-    return this.base.account;
-  }
-
-  /** What the provider of speech was asked. */
-  get asked(): Got[] {
-    return this.speech.got;
+  constructor(gateway: Pick<TestGateway, 'url'>, account: A) {
+    this.gateway = gateway;
+    this.account = account;
   }
 
   /** Calls the API for the account. */
   call(method: string, path: string, body?: unknown, key = this.account.key): Promise<HttpAnswer> {
-    return http(this.base.gateway.url, path, { method, key, ...(body !== undefined && { body }) });
+    return http(this.gateway.url, path, { method, key, ...(body !== undefined && { body }) });
   }
 
   /** Uploads a file in pieces of 8 MiB. */
-  async upload(file: Buffer, account = this.account): Promise<BegunUpload> {
-    const upload = await beginUpload(this.base.gateway, account, file.length);
+  async upload(file: Buffer, account: Pick<TestAccount, 'key'> = this.account): Promise<BegunUpload> {
+    const upload = await beginUpload(this.gateway, account, file.length);
     const most = 8 * 1024 * 1024;
     for (let at = 0; at < file.length; at += most) {
       const answer = await sendPiece(upload, account, at, file.subarray(at, at + most));
@@ -131,6 +139,27 @@ export class TranscriptsTest implements AsyncDisposable {
       return ['ready', 'failed'].includes(body.transcript.status);
     }, ms);
     return body.transcript;
+  }
+}
+
+/** A gateway with providers of speech and models of the test's own. */
+export class TranscriptsTest extends Recorder<TestAccount> implements AsyncDisposable {
+  readonly base: OpenTest;
+  readonly speech: SpeechServer;
+  readonly model: TestProvider;
+  readonly #stack: AsyncDisposableStack;
+
+  constructor(base: OpenTest, speech: SpeechServer, model: TestProvider, stack: AsyncDisposableStack) {
+    super(base.gateway, base.account);
+    this.base = base;
+    this.speech = speech;
+    this.model = model;
+    this.#stack = stack;
+  }
+
+  /** What the provider of speech was asked. */
+  get asked(): Got[] {
+    return this.speech.got;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -164,19 +193,7 @@ export async function openTranscripts({
   });
   const file = opening.use(
     providersFile({
-      speech:
-        says === null
-          ? []
-          : (entries ?? [
-              {
-                id: 'ears',
-                kind: 'deepgram',
-                base_url: speech.url,
-                api_key_file: join(folder, 'key'),
-                models: ['nova-3'],
-                prices: { 'nova-3': { minute: 0.006 } },
-              },
-            ]),
+      speech: says === null ? [] : (entries ?? [earsOf(speech.url, join(folder, 'key'))]),
       lanes: model ? [lane('writer', 'writer-1'), lane('vectors', 'vectors-1')] : [],
       aliases: model ? { svc: ['writer'], 'svc-fast': ['writer'], 'svc-embed': ['vectors'] } : {},
     }),
