@@ -114,6 +114,8 @@ create table transcripts.utterances (
   seq int not null,
   account_id uuid not null,
   speaker text not null,
+  -- Who was heard, where a person says that it was somebody else.
+  heard_speaker text,
   track text not null,
   start_ms int not null,
   end_ms int not null,

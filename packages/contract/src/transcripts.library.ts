@@ -166,7 +166,10 @@ export const transcriptLibrary = {
         entries: z
           .array(vocabularyEntry)
           .max(1_000)
-          .refine((entries) => JSON.stringify(entries).length <= vocabularyBytes, 'must be at most 64 KiB as JSON'),
+          .refine(
+            (entries) => new TextEncoder().encode(JSON.stringify(entries)).length <= vocabularyBytes,
+            'must be at most 64 KiB as JSON',
+          ),
       }),
     ),
     answers: json(vocabulary),

@@ -44,7 +44,7 @@ export const transcriptReading = {
         reserved_ms: z.int().describe('Recordings that are finalized and not transcribed yet'),
         remaining_ms: z.int(),
         max_recording_ms: z.int(),
-        recordings: z.int().nonnegative().describe('Finalized in the month'),
+        recordings: z.int().nonnegative().describe('Whose minutes are reserved or used in the month'),
       }),
     ),
   }),

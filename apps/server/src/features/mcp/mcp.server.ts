@@ -5,7 +5,7 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
-import { wordsFor } from '@svc/contract';
+import { withoutNulls, wordsFor } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { addFieldErrors, badRequest, toApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
@@ -59,7 +59,7 @@ async function runTool(tool: Tool, context: Context, given: unknown) {
 
 /** Throws 400 with the faults of each argument. */
 function inputOf(tool: Tool, given: unknown): Record<string, unknown> {
-  const parsed = tool.input.safeParse(given, { error: wordsFor });
+  const parsed = tool.input.safeParse(withoutNulls(tool.input, given), { error: wordsFor });
   if (parsed.success) return parsed.data;
   const fieldErrors: Record<string, string[]> = {};
   addFieldErrors(fieldErrors, parsed.error.issues);

@@ -98,9 +98,13 @@ function writingTools(call: Call): Tool[] {
     {
       name: 'transcript_share_create',
       description: 'A link by which anybody can read the transcript; ask the user before you make one',
-      input: z.object({ id, expires_in_days: z.int().min(1).max(365).optional().describe('Absent: it never expires') }),
+      // Strict: a date that is misspelt must not make a link that never expires.
+      input: z.strictObject({
+        id,
+        expiresInDays: z.int().min(1).max(365).optional().describe('Absent: it never expires'),
+      }),
       hints: adds,
-      run: (context, { id: of, expires_in_days: days }) =>
+      run: (context, { id: of, expiresInDays: days }) =>
         call(context, 'share', { params: { id: of }, body: { ...(days !== undefined && { expiresInDays: days }) } }),
     },
   ];

@@ -11,9 +11,10 @@ import { type MediaFiles, MediaRefused } from '../media/index.ts';
 import type { Uploads } from '../uploads/index.ts';
 import type { Settling } from './pipeline/settle.ts';
 import { writeTo } from './pipeline/trackFiles.ts';
+import { addBookmarks } from './library/bookmarks.ts';
 import { reserveMinutes } from './library/allowance.ts';
 import type { Track, TrackRow, TranscriptRow } from './transcripts.rows.ts';
-import { audioBytesQuota, insertBookmarks, insertTracks } from './transcripts.sql.ts';
+import { audioBytesQuota, insertTracks } from './transcripts.sql.ts';
 import type { Transcripts } from './transcripts.store.ts';
 
 type Body = RouteParsed<typeof contract.transcripts.finalize>['body'];
@@ -58,7 +59,7 @@ export function finalize(parts: FinalizeParts): Operation {
       await reserveMinutes(kernel, tx, { transcriptId: locked.id, accountId, ms: durationMs });
       for (const { upload_id: upload } of tracks) await parts.uploads.claim(tx, accountId, upload, locked.id);
       await insertTracks(tx, locked, tracks);
-      await insertBookmarks(tx, context.clock, locked, body.bookmarks);
+      await addBookmarks(tx, context.clock, locked, body.bookmarks);
       const now = await readNow(tx, context.clock);
       const moved = await transcripts.move(tx, now, locked, 'finalize', {
         hash,

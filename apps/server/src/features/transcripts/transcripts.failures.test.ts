@@ -68,7 +68,7 @@ describe('a provider of speech that fails', () => {
     const id = await t.begin();
     await t.finalize(id, { mic: sound });
     const record = await t.over(id);
-    assert.deepEqual([record.status, t.asked.length], ['failed', 5]);
+    assert.deepEqual([record.status, t.asked.length, record.attempts, record.processing], ['failed', 5, 5, null]);
     assert.ok(record.error && !record.error.includes('sk-'), record.error);
     const usage = (await t.call('GET', '/v1/transcripts/usage')).body;
     assert.deepEqual([usage.used_ms, usage.reserved_ms], [0, 0]);
@@ -162,6 +162,23 @@ describe('a provider of speech that fails', () => {
     assert.equal(t.asked.length - before, 1);
     assert.equal(textIn(record), longWords.map(({ id: word }) => textOf(word)).join(' '));
     assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, longMs);
+  });
+});
+
+describe('a provider whose times are not those of the audio', () => {
+  test('is asked again, and the record says so', async () => {
+    const late: Says = (response, got) => {
+      const said = [1, 2, 3].map((n) => ({ word: `w${n}`, start: 100_000 + n, end: -5, confidence: 1 }));
+      return answers({ results: { channels: [{ alternatives: [{ words: said }] }] } })(response, got);
+    };
+    await using t = await openTranscripts({ says: failsFirst(1, late) });
+    const id = await t.begin();
+    await t.finalize(id, { mic: sound });
+    await until(async () => {
+      const { transcript } = (await t.call('GET', `/v1/transcripts/${id}`)).body;
+      return /times of its words are not those of the audio/.test(transcript.last_error ?? '');
+    });
+    assert.equal(textIn(await hurriedOver(t, id)), spoken);
   });
 });
 
@@ -296,6 +313,28 @@ describe('transcribing anew', () => {
     const other = await hurriedOver(t, id);
     assert.deepEqual([textIn(other), other.edits_lost], ['other', 1]);
     assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
+  });
+});
+
+describe('who said what, as a person corrected it', () => {
+  test('is kept when the recording is transcribed anew', async () => {
+    await using t = await openTranscripts();
+    const id = await t.begin();
+    const two = toneWords({ durationMs: 40_000, speakers: 2, turn: 12 });
+    await t.finalize(id, { mixed: toneRecording(two, 40_000) });
+    const first = await t.over(id);
+    const { speaker: other } = first.utterances.find(
+      ({ speaker }: { speaker: string }) => speaker !== first.utterances[0].speaker,
+    );
+    await t.call('PATCH', `/v1/transcripts/${id}/utterances/0`, { speaker: other });
+    await t.call('POST', `/v1/transcripts/${id}/retranscribe`);
+    const again = await hurriedOver(t, id);
+    assert.deepEqual([again.utterances[0].speaker, again.edits_lost], [other, 0]);
+    const counts = again.speakers.map(({ utterance_count: n }: { utterance_count: number }) => n);
+    assert.equal(
+      counts.reduce((a: number, b: number) => a + b),
+      again.utterances.length,
+    );
   });
 });
 

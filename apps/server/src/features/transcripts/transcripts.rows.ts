@@ -85,6 +85,8 @@ export type StepChange = Partial<
 export interface UtteranceRow {
   seq: number;
   speaker: string;
+  /** Who was heard, where a person says that it was somebody else. */
+  heard_speaker: string | null;
   track: Track;
   start_ms: number;
   end_ms: number;

@@ -124,6 +124,14 @@ describe('transcripts', () => {
         [500, 'later'],
       ],
     );
+    const many = Array.from({ length: 500 }, (_, n) => ({ at_ms: n }));
+    const uploads = [{ track: 'mic', upload_id: (await it().upload(sound)).id }];
+    const tooMany = await it().call('POST', `/v1/transcripts/${id}/finalize`, {
+      duration_ms: 1,
+      uploads,
+      bookmarks: many,
+    });
+    assert.deepEqual([tooMany.status, tooMany.body.error.code], [429, 'quota_exceeded']);
     assert.equal((await it().call('DELETE', `/v1/transcripts/${id}/bookmarks/${bookmark.id}`)).status, 200);
     assert.equal((await it().call('DELETE', `/v1/transcripts/${id}/bookmarks/${bookmark.id}`)).status, 404);
   });
@@ -459,8 +467,6 @@ describe('what recordings say', () => {
       'Trimitem oferta către Popescu până vineri.',
       'The invoices were paid yesterday.',
     ]);
-    await it().base.gateway.kernel.sql`insert into transcripts.names (transcript_id, account_id, name, seqs)
-      values (${id}, ${it().account.id}, 'popescu', '{0}') on conflict do nothing`;
     await it().call('POST', `/v1/transcripts/${id}/reanalyze`);
     await it().over(id);
     await until(async () => (await it().call('GET', `/v1/transcripts/${id}`)).body.transcript.processing === null);
@@ -470,6 +476,13 @@ describe('what recordings say', () => {
     assert.deepEqual([byWords.seq, byWords.matched], [0, ['words']]);
     assert.equal(byWords.snippet.slice(...byWords.highlights[0]), 'oferta');
     assert.equal((await search('invoice pays', '&mode=text')).results[0].seq, 1);
+    await it().call('PATCH', `/v1/transcripts/${id}/utterances/0`, {
+      text: 'Trimitem oferta către Dumitrescu până vineri.',
+    });
+    assert.deepEqual((await search('Popesku', '&mode=text')).results, []);
+    await it().call('PATCH', `/v1/transcripts/${id}/utterances/0`, {
+      text: 'Trimitem oferta către Popescu până vineri.',
+    });
     const [byName] = (await search('Popesku', '&mode=text')).results;
     assert.deepEqual([byName.seq, byName.matched], [0, ['name']]);
     const both = await search('invoices paid');
@@ -533,7 +546,9 @@ describe('what recordings say', () => {
     assert.match((await mcp.call('export_transcript', { id, format: 'txt' })).text, /contract on Friday/);
     assert.equal((await mcp.call('export_transcript', { id, format: 'pdf' })).isError, true);
     assert.equal(await mcp.codeOf('accept_transcript_prompt', { id, index: 0 }), 'not_found');
-    const shareUrl = (await mcp.call('transcript_share_create', { id, expires_in_days: 1 })).data.url;
+    const shareUrl = (await mcp.call('transcript_share_create', { id, expiresInDays: 1 })).data.url;
+    assert.equal((await mcp.call('transcript_share_create', { id, expires_in_days: 1 })).isError, true);
+    assert.equal((await mcp.call('list_transcripts', { limit: null, tag: null })).isError, false);
     assert.match(shareUrl, /\/hub\/t\//);
     const { key } = (
       await http(it().base.gateway.url, '/v1/keys', { key: it().account.key, body: { name: 'n', scopes: ['mcp'] } })

@@ -14,18 +14,27 @@ interface Kept {
 /** Keeps a person's corrections of utterances whose text is heard again at the same time. */
 export function keepEdits(before: readonly UtteranceRow[], now: readonly AssembledUtterance[]): Kept {
   const rows = now.map(toRow);
+  const labels = sameSpeakers(before, now);
   let lost = 0;
-  for (const old of before.filter(({ edited_at: at }) => at !== null)) {
+  for (const old of before.filter(({ edited_at: at, heard_speaker: heard }) => at !== null || heard !== null)) {
     const heard = old.original_text ?? old.text;
     const place = rows.findIndex(
       (row) =>
         row.edited_at === null &&
+        row.heard_speaker === null &&
         Math.abs(row.start_ms - old.start_ms) <= movedMs &&
         (row.original_text ?? row.text) === heard,
     );
     const row = rows[place];
-    if (row) rows[place] = { ...row, text: old.text, original_text: heard, edited_at: old.edited_at };
-    else lost += 1;
+    const speaker = old.heard_speaker === null ? row?.speaker : labels.get(old.speaker);
+    if (!row || speaker === undefined) lost += 1;
+    else
+      rows[place] = {
+        ...row,
+        ...(old.edited_at !== null && { text: old.text, original_text: heard, edited_at: old.edited_at }),
+        speaker,
+        heard_speaker: speaker === row.speaker ? null : row.speaker,
+      };
   }
   return { utterances: rows, lost };
 }
@@ -33,6 +42,7 @@ export function keepEdits(before: readonly UtteranceRow[], now: readonly Assembl
 const toRow = (one: AssembledUtterance): UtteranceRow => ({
   seq: one.seq,
   speaker: one.speaker,
+  heard_speaker: null,
   track: one.track,
   start_ms: one.startMs,
   end_ms: one.endMs,
@@ -42,6 +52,17 @@ const toRow = (one: AssembledUtterance): UtteranceRow => ({
   confidence: one.confidence,
   language: one.language,
 });
+
+/** New labels by old ones: who speaks now for most of the time in which the old one was heard. */
+function sameSpeakers(before: readonly UtteranceRow[], now: readonly AssembledUtterance[]): Map<string, string> {
+  const heard = before.map((row) => ({ ...row, speaker: row.heard_speaker ?? row.speaker }));
+  const best = new Map<string, { label: string; ms: number }>();
+  for (const [key, ms] of overlaps(heard, now)) {
+    const [old = '', label = ''] = key.split(' ');
+    if (ms > (best.get(old)?.ms ?? 0)) best.set(old, { label, ms });
+  }
+  return new Map([...best].map(([old, { label }]) => [old, label]));
+}
 
 /** Keeps names of speakers: a new one gets the name of who spoke at most of its time before. */
 export function keepNames(

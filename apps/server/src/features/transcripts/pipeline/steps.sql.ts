@@ -107,12 +107,13 @@ export async function stepsOf(db: Db, transcriptId: string, generation: number):
     order by kind, track, n`;
 }
 
-/** Steps of transcripts that are under way or wait, the one with most failed tries first, by transcript. */
+/** Of each transcript the step that is under way or waits, the one with most failed tries first; else one that failed. */
 export async function currentSteps(db: Db, ids: readonly string[]): Promise<StepRow[]> {
   return db<StepRow[]>`
     select distinct on (transcript_id) ${columns(db)} from transcripts.steps
-    where transcript_id = any(${[...ids]}::uuid[]) and state in ${unfinished(db)}
-    order by transcript_id, (kind = 'vectors'), tries desc, state, due_at, n`;
+    where transcript_id = any(${[...ids]}::uuid[])
+      and (state in ${unfinished(db)} or (state = 'failed' and kind <> 'vectors'))
+    order by transcript_id, (state = 'failed'), (kind = 'vectors'), tries desc, state, due_at, n`;
 }
 
 /** Results of steps that are done, gzipped JSON. */

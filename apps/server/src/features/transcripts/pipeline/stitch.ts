@@ -5,13 +5,15 @@ import { type Assembled, estimateWords, type Heard, type TrackHeard, type Window
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import { chargeMinutes, releaseMinutes } from '../library/allowance.ts';
 import type { TranscriptPool } from '../work/pool.ts';
-import type { StepRow, Track, TranscriptRow, UtteranceRow } from '../transcripts.rows.ts';
+import type { StepRow, Track, TranscriptRow } from '../transcripts.rows.ts';
 import {
+  recountSpeakers,
   replaceNames,
   replaceSpeakers,
   replaceUtterances,
   replaceWords,
   speakersOf,
+  toHeard,
   utterancesOf,
 } from '../text/text.sql.ts';
 import { packWords } from '../text/words.ts';
@@ -102,17 +104,10 @@ async function write(
   await replaceUtterances(tx, row, utterances);
   await replaceWords(tx, row, words);
   await replaceSpeakers(tx, row, keepNames(named, before, assembled.utterances, assembled.speakers));
+  await recountSpeakers(tx, row.id);
   await replaceNames(tx, row, namesOf(utterances.map(toHeard)));
   return lost;
 }
-
-const toHeard = ({ seq, speaker, start_ms: startMs, end_ms: endMs, text }: UtteranceRow) => ({
-  seq,
-  speaker,
-  startMs,
-  endMs,
-  text,
-});
 
 const sizeOf = ({ utterances }: Assembled): number =>
   utterances.reduce((sum, { text, originalText }) => sum + text.length + (originalText?.length ?? 0) + 100, 0);

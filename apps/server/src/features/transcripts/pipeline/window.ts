@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { Heard, Window } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
-import { NoProvider, type SpeechHeard } from '../../speech/index.ts';
+import { NoProvider, SpeechFailed, type SpeechHeard } from '../../speech/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
@@ -34,6 +34,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
     const heard = await speech.hear({ ...part, durationMs, terms, ...(language && { language }) }, signal);
+    checkTimes(heard, durationMs);
     // No voice is stored: what joins speakers over windows stays in the memory of this process.
     const { embeddings, ...kept } = heard;
     if (embeddings) voices.keep(step, embeddings);
@@ -44,6 +45,17 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
       await settling.windowOver(held);
     });
   };
+}
+
+/** A second past the end of the audio is a rounding, more is not. */
+const beyondMs = 1_000;
+
+/** Throws for an answer most of whose words lie outside of the audio: a transcript of it would stand in one heap. */
+function checkTimes({ words, provider }: SpeechHeard, durationMs: number): void {
+  const outside = words.filter(({ startMs }) => !(startMs >= -beyondMs && startMs <= durationMs + beyondMs));
+  if (outside.length * 2 <= words.length) return;
+  const message = `${provider}: the times of its words are not those of the audio`;
+  throw new SpeechFailed(message, { final: false, rateLimited: false, retryAfterMs: undefined });
 }
 
 /** What it cost, in the transaction of its result: it is charged exactly as often as it counts. */

@@ -7,7 +7,7 @@ type Owned = Pick<TranscriptRow, 'id' | 'account_id'>;
 export const ownerWord = (accountId: string): string => `owner ${accountId}`;
 
 const columns = (db: Db) => db`
-  seq, speaker, track, start_ms, end_ms, text, original_text, edited_at, confidence, language`;
+  seq, speaker, heard_speaker, track, start_ms, end_ms, text, original_text, edited_at, confidence, language`;
 
 const wordsOf = (db: Db, accountId: string) => db`
   strip(to_tsvector('transcripts.ro', text)) || strip(to_tsvector('transcripts.en', text))
@@ -28,7 +28,7 @@ export async function replaceUtterances(
     await db`
       insert into transcripts.utterances (transcript_id, account_id, ${columns(db)}, words)
       select ${id}, ${accountId}, ${columns(db)}, ${wordsOf(db, accountId)}
-      from json_to_recordset(${some}::text::json) as u (seq int, speaker text, track text, start_ms int, end_ms int, text text,
+      from json_to_recordset(${some}::text::json) as u (seq int, speaker text, heard_speaker text, track text, start_ms int, end_ms int, text text,
         original_text text, edited_at timestamptz, confidence real, language text)`;
   }
 }
@@ -63,10 +63,10 @@ export async function hasUtterances(db: Db, id: string): Promise<boolean> {
 export async function changeUtterance(
   db: Db,
   { id, account_id: accountId }: Owned,
-  row: Pick<UtteranceRow, 'seq' | 'text' | 'original_text' | 'edited_at' | 'speaker'>,
+  row: Pick<UtteranceRow, 'seq' | 'text' | 'original_text' | 'edited_at' | 'speaker' | 'heard_speaker'>,
 ): Promise<UtteranceRow> {
   const [changed] = await db<UtteranceRow[]>`
-    update transcripts.utterances u set speaker = ${row.speaker}, text = n.text, original_text = ${row.original_text},
+    update transcripts.utterances u set speaker = ${row.speaker}, heard_speaker = ${row.heard_speaker}, text = n.text, original_text = ${row.original_text},
       edited_at = ${row.edited_at}, words = n.words
     from (select text, ${wordsOf(db, accountId)} as words from (select ${row.text}::text as text) given) n
     where transcript_id = ${id} and seq = ${row.seq} returning ${changedColumns(db)}`;
@@ -74,7 +74,7 @@ export async function changeUtterance(
 }
 
 const changedColumns = (db: Db) => db`
-  u.seq, u.speaker, u.track, u.start_ms, u.end_ms, u.text, u.original_text, u.edited_at, u.confidence, u.language`;
+  u.seq, u.speaker, u.heard_speaker, u.track, u.start_ms, u.end_ms, u.text, u.original_text, u.edited_at, u.confidence, u.language`;
 
 /** Gives all utterances of one speaker to another. */
 export async function mergeSpeaker(db: Db, id: string, from: string, into: string): Promise<void> {
@@ -163,3 +163,12 @@ export async function replaceNames(
     select ${id}, ${accountId}, name, array(select value::int from json_array_elements_text(seqs))
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (name text, seqs json)`;
 }
+
+/** An utterance as names are found in it. */
+export const toHeard = ({ seq, speaker, start_ms: startMs, end_ms: endMs, text }: UtteranceRow) => ({
+  seq,
+  speaker,
+  startMs,
+  endMs,
+  text,
+});
