@@ -36,7 +36,7 @@ export async function openStore(kind: 'files' | 'S3', dataDir: string): Promise<
       SVC_S3_ACCESS_KEY_ID: accessKeyId,
       SVC_S3_SECRET_ACCESS_KEY: secretAccessKey,
     },
-    blobs: openS3Blobs({ endpoint, bucket, region: 'us-east-1', accessKeyId, secretAccessKey }),
+    blobs: openS3Blobs({ endpoint, bucket, region: 'us-east-1', accessKeyId, secretAccessKey }, dataDir),
     [Symbol.asyncDispose]: () => server.close(),
   };
 }

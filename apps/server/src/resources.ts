@@ -146,7 +146,7 @@ async function borrowDatabase(config: Config, opening: AsyncDisposableStack, poo
 /** Files of the data dir, or S3, whose client is 30 MB of code and loaded only where it is used. */
 async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promise<Blobs> {
   if (!config.s3) return openFileBlobs(join(dataDir, 'blobs'), clock?.now());
-  return (await import('./kernel/outside/blobs.s3.ts')).openS3Blobs(config.s3);
+  return (await import('./kernel/outside/blobs.s3.ts')).openS3Blobs(config.s3, join(dataDir, 'unsent'));
 }
 
 /**

@@ -4,15 +4,25 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   paginateListObjectsV2,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Config } from '../../config.ts';
 import { type Blobs, checkBlobName } from './blobs.ts';
+import { restStart, roomsOf } from './blobs.rest.ts';
 
-/** Blobs as objects of an S3 bucket. Large bodies go up in parts of 8 MiB, so memory stays flat. */
-export function openS3Blobs(settings: NonNullable<Config['s3']>): Blobs {
+/** Of a body; a smaller one is one object. */
+const partBytes = 8 * 1024 * 1024;
+/** Bodies in memory while they are sent: 48 MiB. */
+const sentAtOnce = 6;
+
+/**
+ * Blobs as objects of an S3 bucket. Up to 8 MiB of a body wait in `folder` until it has come; a larger one goes up in parts
+ * of as much, so memory stays flat.
+ */
+export function openS3Blobs(settings: NonNullable<Config['s3']>, folder: string): Blobs {
   const { bucket, region, endpoint, accessKeyId, secretAccessKey } = settings;
   const client = new S3Client({
     region,
@@ -27,21 +37,9 @@ export function openS3Blobs(settings: NonNullable<Config['s3']>): Blobs {
     checkBlobName(name);
     return { Bucket: bucket, Key: name };
   };
+  const send = senderOf(client, folder);
   return {
-    async put(name, body) {
-      let bytes = 0;
-      const counted = Readable.from(
-        (async function* () {
-          for await (const chunk of body instanceof Readable ? body : [body]) {
-            bytes += (chunk as Uint8Array).byteLength;
-            yield chunk;
-          }
-        })(),
-        { objectMode: false },
-      );
-      await new Upload({ client, params: { ...object(name), Body: counted }, partSize: 8 * 1024 * 1024 }).done();
-      return bytes;
-    },
+    put: async (name, body) => send(object(name), body),
     async get(name, range) {
       const Range = range && `bytes=${range.start}-${range.end ?? ''}`;
       try {
@@ -70,6 +68,42 @@ export function openS3Blobs(settings: NonNullable<Config['s3']>): Blobs {
       return names.sort();
     },
   };
+}
+
+/** Stores a body as an object, and answers its bytes. */
+function senderOf(client: S3Client, folder: string) {
+  const inRoom = roomsOf(sentAtOnce, partBytes);
+  return async (target: { Bucket: string; Key: string }, body: Readable | Uint8Array): Promise<number> => {
+    const sendWhole = async (bytes: Uint8Array): Promise<number> => {
+      await client.send(new PutObjectCommand({ ...target, Body: bytes }));
+      return bytes.byteLength;
+    };
+    if (!(body instanceof Readable)) return sendWhole(body);
+    const chunks = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    await using start = await restStart(folder, chunks, partBytes);
+    if (start.isWhole) return await inRoom(async (room) => sendWhole(await start.read(room)));
+    let bytes = 0;
+    const all = counted(start, chunks, (more) => {
+      bytes += more;
+    });
+    const Body = Readable.from(all, { objectMode: false });
+    await new Upload({ client, params: { ...target, Body }, partSize: partBytes }).done();
+    return bytes;
+  };
+}
+
+async function* counted(
+  start: { read(): Promise<Buffer> },
+  rest: AsyncIterator<Uint8Array>,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const first = await start.read();
+  count(first.byteLength);
+  yield first;
+  for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
+    count(chunk.byteLength);
+    yield chunk;
+  }
 }
 
 function ifMissing(error: unknown): undefined {

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type Blobs, openFileBlobs } from './blobs.ts';
 import { openS3Blobs } from './blobs.s3.ts';
 
 const mib = 1024 * 1024;
 const bucket = 'svc-test';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 /** The part of `s3rver` that is used here; it has no types of its own. */
 interface S3Server {
@@ -25,6 +31,7 @@ for (const kind of ['files', 'S3'] as const) {
     let folder: string;
     let server: S3Server | undefined;
     let blobs: Blobs;
+    let waiting = '';
 
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'svc-blobs-'));
@@ -34,12 +41,13 @@ for (const kind of ['files', 'S3'] as const) {
       }
       const S3rver = createRequire(import.meta.url)('s3rver') as S3ServerClass;
       const directory = join(folder, 's3');
+      waiting = join(folder, 'unsent');
       mkdirSync(directory);
       const address = { port: 0, address: '127.0.0.1' };
       server = new S3rver({ ...address, silent: true, directory, configureBuckets: [{ name: bucket }] });
       const { port } = await server.run();
       const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
-      blobs = openS3Blobs({ endpoint: `http://127.0.0.1:${port}`, bucket, region: 'us-east-1', ...keys });
+      blobs = openS3Blobs({ endpoint: `http://127.0.0.1:${port}`, bucket, region: 'us-east-1', ...keys }, waiting);
     });
     after(async () => {
       await server?.close();
@@ -149,8 +157,27 @@ for (const kind of ['files', 'S3'] as const) {
       await assert.rejects(blobs.put('fails/old', failing()), reason);
       assert.equal((await read('fails/old'))?.toString(), 'old');
       assert.deepEqual(await blobs.list('fails/'), ['fails/old']);
-      if (kind === 'files') assert.deepEqual(readdirSync(join(folder, 'unfinished')), []);
+      assert.deepEqual(readdirSync(kind === 'files' ? join(folder, 'unfinished') : waiting), []);
     });
+
+    if (kind === 'S3')
+      test('bodies that stall wait on disk: none of them is in memory until it has come', async () => {
+        const bodies = Array.from({ length: 20 }, () => new PassThrough());
+        const half = Buffer.alloc(4 * mib, 'h');
+        collect();
+        const before = process.memoryUsage().arrayBuffers;
+        const puts = bodies.map((body, n) => blobs.put(`slow/${n}`, body));
+        for (const body of bodies) {
+          // Taken once the next chunk fits again.
+          for (let at = 0; at < half.length; at += 64 * 1024)
+            if (!body.write(Buffer.from(half.subarray(at, at + 64 * 1024)))) await once(body, 'drain');
+        }
+        collect();
+        assert.ok(process.memoryUsage().arrayBuffers - before < 20 * mib);
+        for (const body of bodies) body.end(half);
+        assert.deepEqual(new Set(await Promise.all(puts)), new Set([8 * mib]));
+        assert.equal(await blobs.size('slow/19'), 8 * mib);
+      });
 
     test('malformed names are refused before anything is touched', async () => {
       const names = [
