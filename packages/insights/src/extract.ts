@@ -32,8 +32,9 @@ export function extractInsights(recording: Recording): Insights {
   const scores = scoresOf(spoken, weightsOf(spoken));
   const folded = spoken.map(({ text }) => fold(text));
   const isDecision = spoken.map((one, n) => canStand(one) && decides(folded[n] ?? ''));
-  const decisions = spoken.filter((_, n) => isDecision[n]);
-  const settled = Map.groupBy(decisions, ({ place }) => place);
+  const decided = spoken.filter((_, n) => isDecision[n]);
+  const decisions = [...new Map(decided.toReversed().map((one) => [fold(cleanLine(one.text)), one])).values()].reverse();
+  const settled = Map.groupBy(decided, ({ place }) => place);
   const tasks = tasksOf(recording, spoken);
   const worth = scores.map((score, n) => score * (isDecision[n] ? 1.4 : tasks[n]?.due ? 1.2 : 1));
   const telling = spoken.map((one, n) => (canStand(one) && one.stems.size > leastStems ? (worth[n] ?? 0) : 0));
@@ -87,7 +88,9 @@ function actionsOf(
     if (!given || !own || (isDecision[n] && given.owner === null)) return [];
     return [{ n, own, given, weight: (given.owner === null ? 0 : 2) + (given.due === null ? 0 : 1) }];
   });
-  const best = found.toSorted((a, b) => b.weight - a.weight || a.n - b.n).slice(0, mostActions);
+  // Who is asked twice says it twice: one task.
+  const once = [...new Map(found.toReversed().map((one) => [fold(cleanLine(one.own.text)), one])).values()];
+  const best = once.toSorted((a, b) => b.weight - a.weight || a.n - b.n).slice(0, mostActions);
   return best.sort((a, b) => a.n - b.n).map(({ own, given: { owner, due } }) => ({ ...citedOf(own), owner, due }));
 }
 

@@ -60,7 +60,9 @@ export const mismatch = (): ApiError =>
 
 /** 400 for a body that goes on past the end of the upload. */
 export const tooLong = (): ApiError =>
-  badRequest('the body has more bytes than the upload lacks; compare Upload-Length');
+  badRequest('the body has more bytes than the upload lacks; compare Upload-Length', {
+    body: ['has more bytes than the upload lacks'],
+  });
 
 /** Its connection broke. */
 function isCut(error: unknown): boolean {

@@ -76,6 +76,8 @@ export function metadataOf(given: string | undefined): Record<string, string> {
     if (name === '' && given?.trim() === '') break;
     if (given === undefined) break;
     if (!/^[\x21-\x2b\x2d-\x7e]{1,100}$/.test(name) || more.length > 0) throw refuse('must be pairs `name base64`');
+    // JSON cannot carry it as a field.
+    if (name === '__proto__') throw refuse('must not name __proto__');
     if (pairs.has(name)) throw refuse(`names ${name} twice`);
     const bytes = fromBase64(value);
     const text = bytes && decoded(bytes);
