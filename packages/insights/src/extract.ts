@@ -33,7 +33,9 @@ export function extractInsights(recording: Recording): Insights {
   const folded = spoken.map(({ text }) => fold(text));
   const isDecision = spoken.map((one, n) => canStand(one) && decides(folded[n] ?? ''));
   const decided = spoken.filter((_, n) => isDecision[n]);
-  const decisions = [...new Map(decided.toReversed().map((one) => [fold(cleanLine(one.text)), one])).values()].reverse();
+  const decisions = [
+    ...new Map(decided.toReversed().map((one) => [fold(cleanLine(one.text)), one])).values(),
+  ].toReversed();
   const settled = Map.groupBy(decided, ({ place }) => place);
   const tasks = tasksOf(recording, spoken);
   const worth = scores.map((score, n) => score * (isDecision[n] ? 1.4 : tasks[n]?.due ? 1.2 : 1));
