@@ -1,4 +1,6 @@
 import { withoutBleed } from './bleed.ts';
+import { joinedByRoll } from './roll.ts';
+import { type HeardClip, votesOf } from './roll.votes.ts';
 import { languageCode, languageOf } from './language.ts';
 import { stitched } from './seams.ts';
 import { joinWords } from './text.ts';
@@ -6,36 +8,39 @@ import type {
   Assembled,
   AssembledSpeaker,
   AssembledUtterance,
+  Heard,
   HeardWindow,
+  RollClip,
   TrackHeard,
   VocabularyEntry,
 } from './types.ts';
 import { endOf, type Spoken, type SpokenWord, spokenOf } from './utterances.ts';
 import { corrected } from './vocabulary.ts';
 import { type Terms, termsOf } from './vocabulary.index.ts';
-import { type Voice, voicesOf } from './voices.ts';
-import { repaired } from './words.ts';
+import { matchVoices, type Names, type Voice } from './voices.ts';
+import { repairedWindows } from './words.ts';
 
-/** Tracks and windows that are read; a recording of 3 h has 13 windows a track. */
+/** Tracks that are read. */
 const mostTracks = 8;
-const mostWindows = 1_000;
 
 /**
  * Puts a transcript together from what providers heard: repairs each window's words, stitches windows by time, matches
  * speakers over windows and tracks, leaves out what the microphone picked up from the loudspeakers, makes utterances and
  * corrects names. Never throws for what a provider answered. `language` (name or code) is the language that the caller set;
- * it wins over what was heard.
+ * it wins over what was heard. `roll` is what a provider heard in the clips of `planRoll`: it joins speakers over windows.
  */
 export function assemble(recording: {
   durationMs: number;
   tracks: readonly TrackHeard[];
   vocabulary?: readonly VocabularyEntry[];
   language?: string | null;
+  roll?: { clips: readonly RollClip[]; heard: Heard };
 }): Assembled {
+  const votes = recording.roll && votesOf(recording.roll);
   const self: Voice = { global: undefined, vector: undefined };
   const tracks = recording.tracks.slice(0, mostTracks).map((heard) => ({
     track: heard.track,
-    words: wordsOf(heard, heard.track === 'mic' ? self : undefined, recording.durationMs),
+    words: wordsOf(heard, heard.track === 'mic' ? self : undefined, recording.durationMs, votes?.get(heard.track)),
   }));
   const system = tracks.filter(({ track }) => track === 'system').flatMap(({ words }) => words);
   system.sort((a, b) => a.startMs - b.startMs);
@@ -64,12 +69,14 @@ export function assemble(recording: {
 }
 
 /** The words of a track, sorted by start, none twice, each with its speaker; all of one speaker if that is given. */
-function wordsOf(track: TrackHeard, only: Voice | undefined, durationMs: number): SpokenWord[] {
-  const windows: HeardWindow[] = track.windows
-    .slice(0, mostWindows)
-    .toSorted((a, b) => a.window.startMs - b.window.startMs)
-    .map(({ window, heard }) => ({ window, heard, words: repaired(heard, window) }));
-  const voices = only ? [] : voicesOf(windows);
+function wordsOf(
+  track: TrackHeard,
+  only: Voice | undefined,
+  durationMs: number,
+  clips: readonly HeardClip[] | undefined,
+): SpokenWord[] {
+  const windows = repairedWindows(track.windows);
+  const voices = only ? [] : voicesOf(windows, clips);
   const bound = (at: number): number => (durationMs >= 0 ? Math.min(at, Math.round(durationMs)) : at);
   const words = stitched(windows).flatMap((kept, n) => {
     const { language } = windows[n]?.heard ?? {};
@@ -80,6 +87,11 @@ function wordsOf(track: TrackHeard, only: Voice | undefined, durationMs: number)
     });
   });
   return words.sort((a, b) => a.startMs - b.startMs);
+}
+
+function voicesOf(windows: readonly HeardWindow[], clips: readonly HeardClip[] | undefined): Names[] {
+  const matches = matchVoices(windows);
+  return clips ? joinedByRoll(windows, matches, clips) : matches.map(({ names }) => names);
 }
 
 function utteranceOf(own: Spoken, seq: number, labels: ReadonlyMap<Voice, string>, terms: Terms): AssembledUtterance {

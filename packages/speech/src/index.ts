@@ -2,6 +2,7 @@
 export { assemble } from './assemble.ts';
 export { type Cue, cuesOf } from './cues.ts';
 export { languageCode, languageOf } from './language.ts';
+export { planRoll } from './roll.plan.ts';
 export type {
   Assembled,
   AssembledSpeaker,
@@ -9,6 +10,7 @@ export type {
   AssembledWord,
   Heard,
   HeardWord,
+  RollClip,
   Silence,
   TrackHeard,
   VocabularyEntry,

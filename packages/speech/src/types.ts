@@ -50,6 +50,23 @@ export interface TrackHeard {
   windows: { window: Window; heard: Heard }[];
 }
 
+/**
+ * A clip of the roll: a few seconds in which one label of one window speaks alone. All clips, joined with short silences, are one
+ * more piece of audio for the provider, whose labels then mean the same speaker in all windows.
+ */
+export interface RollClip {
+  track: TrackHeard['track'];
+  /** `n` of the window. */
+  window: number;
+  /** The provider's label there. */
+  speaker: string;
+  /** In the track. */
+  startMs: number;
+  endMs: number;
+  /** Where the clip begins in the roll. */
+  atMs: number;
+}
+
 /** A name or piece of jargon that the transcript should spell as `term`. */
 export interface VocabularyEntry {
   term: string;

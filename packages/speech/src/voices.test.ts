@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { hear, type True, twoWindows } from './assemble.testing.ts';
-import { assign } from './assignment.ts';
-import { assemble, type Assembled, type Heard, planWindows, type TrackHeard, type Window } from './index.ts';
+import { assemble, type Assembled, type Heard, type Window } from './index.ts';
+import { errorOf, scripted } from './scripted.testing.ts';
 
 const duration = 200_000;
 const cut = 100_000;
@@ -166,81 +166,13 @@ describe('speakers over windows', () => {
   });
 });
 
-/** A recording of 45 min with a provider that hears every word and labels speakers anew in each window. */
-function scripted(
-  seed: number,
-  count: number,
-  turnMs: number,
-  hasVoices: boolean,
-): TrackHeard & { durationMs: number } {
-  let state = seed;
-  const random = (): number => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
-  const durationMs = 45 * 60_000;
-  const words: True[] = [];
-  let speaker = 0;
-  for (let at = 1_000; at < durationMs - 60_000; at += 200 + random() * 600) {
-    // The first speak most.
-    const next = Math.floor(count * random() ** 1.5);
-    speaker = next === speaker ? (next + 1) % count : next;
-    const end = at + Math.max(600, -Math.log(1 - random()) * turnMs);
-    while (at < end) {
-      const length = 150 + random() * 300;
-      words.push({
-        text: `${speaker}`,
-        speaker: `${speaker}`,
-        startMs: Math.round(at),
-        endMs: Math.round(at + length),
-      });
-      at += length + 30 + random() * 100;
-    }
-  }
-  const gaps = words.slice(1).map(({ startMs }, n) => ({ startMs: words[n]?.endMs ?? 0, endMs: startMs }));
-  const silences = gaps.filter(({ startMs, endMs }) => endMs - startMs > 200);
-  const windows = planWindows(durationMs, silences).map((window) => {
-    const labels = new Map<string, string>();
-    const labelOf = (truth = ''): string => {
-      if (!labels.has(truth)) labels.set(truth, `${labels.size}`);
-      return labels.get(truth) ?? '';
-    };
-    const moved = (at: number): number => at + Math.round(100 * random() - 50);
-    const heard: Heard = hear(words, window, (word) => ({
-      ...word,
-      speaker: labelOf(word.speaker),
-      startMs: moved(word.startMs),
-      endMs: moved(word.endMs),
-    }));
-    const voiceOf = (truth: string): number[] =>
-      Array.from({ length: 16 }, (_, n) => (n === Number(truth) ? 1 : 0) + 0.3 * (random() - 0.5));
-    if (hasVoices) heard.embeddings = Object.fromEntries([...labels].map(([truth, label]) => [label, voiceOf(truth)]));
-    return { window, heard };
-  });
-  return { track: 'system', windows, durationMs };
-}
-
-/** Share of the time of words whose label is not that of their speaker, at the best mapping of labels to speakers, in percent. */
-function errorOf({ utterances }: Assembled): number {
-  const times = new Map<string, number[]>();
-  let total = 0;
-  for (const { speaker, words } of utterances) {
-    const row = times.get(speaker) ?? Array.from({ length: 8 }, () => 0);
-    times.set(speaker, row);
-    for (const { text, startMs, endMs } of words) {
-      row[Number(text)] = (row[Number(text)] ?? 0) + endMs - startMs;
-      total += endMs - startMs;
-    }
-  }
-  const rows = [...times.values()];
-  const right = assign(rows).reduce((sum, column, row) => sum + (rows[row]?.[column] ?? 0), 0);
-  return (100 * (total - right)) / total;
-}
-
 describe('40 scripted recordings', () => {
   test('of 2 or 3 speakers, or of more whose voices the provider gives, gain no more than 0.5 points of diarization error', () => {
     let sum = 0;
     for (let n = 0; n < 40; n += 1) {
       const hasVoices = n % 2 === 1;
       const count = hasVoices ? 4 + (n % 3) : 2 + (n % 3 === 0 ? 1 : 0);
-      const recording = scripted(n * 77 + 1, count, n % 4 < 2 ? 4_000 : 10_000, hasVoices);
+      const recording = scripted(n * 77 + 1, count, n % 4 < 2 ? 4_000 : 10_000, { hasVoices });
       sum += errorOf(assemble({ durationMs: recording.durationMs, tracks: [recording] }));
     }
     assert.ok(sum / 40 <= 0.5, `${sum / 40} points`);

@@ -6,6 +6,9 @@ const leastSimilarity = 0.6;
 /** Speakers of two windows are one when they spoke together for so long, and for so much of what the quieter one said there. */
 const leastTogetherMs = 100;
 const leastTogetherShare = 0.3;
+/** From here on that is certain. */
+const sureTogetherMs = 1_000;
+const sureTogetherShare = 0.7;
 /** Voices of earlier windows that a window is compared with, and numbers of a vector that are read. */
 const mostVoices = 200;
 const mostDimensions = 4_096;
@@ -14,12 +17,12 @@ const mostDimensions = 4_096;
 export interface Voice {
   /** The label that means this speaker in all windows whose labels are global. */
   global: string | undefined;
-  /** Sum of the unit vectors heard so far. It lives as long as `voicesOf` runs. */
+  /** Sum of the unit vectors heard so far. It lives as long as `assemble` runs. */
   vector: number[] | undefined;
 }
 
 /** Who each label of a window is. The label of words without a speaker is undefined. */
-type Names = Map<string | undefined, Voice>;
+export type Names = Map<string | undefined, Voice>;
 
 /**
  * The speakers of a track's windows: for each window, who its labels are. Labels that are global are believed. Others are
@@ -27,29 +30,37 @@ type Names = Map<string | undefined, Voice>;
  * best sum. One that is left over in each of two neighbours with as many speakers, and silent in that audio, is the same.
  * Everybody else is new. Words without a label, in windows that name nobody, are one speaker of the track.
  */
-export function voicesOf(windows: readonly HeardWindow[]): Names[] {
+export function matchVoices(windows: readonly HeardWindow[]): Match[] {
   const nobody: Voice = { global: undefined, vector: undefined };
-  const roll: Roll = { voices: [], byLabel: new Map() };
+  const known: Known = { voices: [], byLabel: new Map() };
   let before: { window: HeardWindow; names: Names } | undefined;
   return windows.map((window) => {
     const names: Names = new Map([[undefined, nobody]]);
     const labels = [...new Set(window.words.map(({ speaker }) => speaker))].filter((label) => label !== undefined);
-    const ask = { window, names, labels, isGlobal: window.heard.speakersAreGlobal === true };
-    if (ask.isGlobal) byLabel(ask, roll);
-    byVoice(ask, roll);
+    const sure = new Set<string>();
+    const ask = { window, names, labels, sure, isGlobal: window.heard.speakersAreGlobal === true };
+    if (ask.isGlobal) byLabel(ask, known);
+    byVoice(ask, known);
     if (before) byOverlap(ask, before);
     for (const label of open(ask)) {
       const voice: Voice = { global: undefined, vector: undefined };
-      roll.voices.push(voice);
+      known.voices.push(voice);
       names.set(label, voice);
     }
-    remember(ask, roll);
+    remember(ask, known);
     before = { window, names };
-    return names;
+    return { names, sure };
   });
 }
 
-interface Roll {
+/** The speakers of a window. */
+export interface Match {
+  names: Names;
+  /** Labels that are certainly a speaker of an earlier window. */
+  sure: ReadonlySet<string>;
+}
+
+interface Known {
   voices: Voice[];
   byLabel: Map<string, Voice>;
 }
@@ -58,6 +69,7 @@ interface Ask {
   window: HeardWindow;
   names: Names;
   labels: readonly string[];
+  sure: Set<string>;
   isGlobal: boolean;
 }
 
@@ -69,16 +81,18 @@ function free({ names, isGlobal }: Ask, voices: readonly Voice[]): Voice[] {
   return voices.filter((voice) => !taken.has(voice) && !(isGlobal && voice.global !== undefined));
 }
 
-function byLabel({ labels, names }: Ask, roll: Roll): void {
+function byLabel({ labels, names, sure }: Ask, known: Known): void {
   for (const label of labels) {
-    const voice = roll.byLabel.get(label);
-    if (voice) names.set(label, voice);
+    const voice = known.byLabel.get(label);
+    if (!voice) continue;
+    names.set(label, voice);
+    sure.add(label);
   }
 }
 
-function byVoice(ask: Ask, roll: Roll): void {
+function byVoice(ask: Ask, known: Known): void {
   const labels = open(ask).filter((label) => vectorOf(ask.window, label) !== undefined);
-  const voices = free(ask, roll.voices)
+  const voices = free(ask, known.voices)
     .filter(({ vector }) => vector !== undefined)
     .slice(-mostVoices);
   const weights = labels.map((label) => {
@@ -89,6 +103,7 @@ function byVoice(ask: Ask, roll: Roll): void {
     });
   });
   give(ask, labels, voices, assign(weights));
+  for (const label of labels) if (ask.names.has(label)) ask.sure.add(label);
 }
 
 function byOverlap(ask: Ask, before: { window: HeardWindow; names: Names }): void {
@@ -106,6 +121,12 @@ function byOverlap(ask: Ask, before: { window: HeardWindow; names: Names }): voi
     return voices.map((voice) => (isApart(ask.window, label, voice) ? 0 : together(talk, talkThen(voice))));
   });
   give(ask, labels, voices, assign(weights));
+  for (const label of labels) {
+    const voice = ask.names.get(label);
+    const [talk, other] = [now.get(label) ?? nothing, voice ? talkThen(voice) : nothing];
+    const least = Math.max(sureTogetherMs, sureTogetherShare * Math.max(talk.total, other.total));
+    if (voice && together(talk, other) >= least) ask.sure.add(label);
+  }
   const [label, ...labelsLeft] = open(ask);
   const [voice, ...voicesLeft] = free(ask, named);
   if (label === undefined || voice === undefined || labelsLeft.length + voicesLeft.length > 0) return;
@@ -119,6 +140,11 @@ function isApart(window: HeardWindow, label: string, voice: Voice): boolean {
   return vector !== undefined && voice.vector !== undefined && cosine(vector, voice.vector) < leastSimilarity;
 }
 
+/** Whether two voices may be one speaker: vectors and global labels do not say otherwise. */
+export const mayBeOne = (a: Voice, b: Voice): boolean =>
+  !(a.global !== undefined && b.global !== undefined && a.global !== b.global) &&
+  !(a.vector && b.vector && cosine(a.vector, b.vector) < leastSimilarity);
+
 function give({ names }: Ask, labels: readonly string[], voices: readonly Voice[], found: readonly number[]): void {
   for (const [n, label] of labels.entries()) {
     const voice = voices[found[n] ?? -1];
@@ -127,13 +153,13 @@ function give({ names }: Ask, labels: readonly string[], voices: readonly Voice[
 }
 
 /** Adds what this window says of its speakers. */
-function remember({ window, names, labels, isGlobal }: Ask, roll: Roll): void {
+function remember({ window, names, labels, isGlobal }: Ask, known: Known): void {
   for (const label of labels) {
     const voice = names.get(label);
     if (!voice) continue;
     if (isGlobal) {
       voice.global ??= label;
-      roll.byLabel.set(label, voice);
+      known.byLabel.set(label, voice);
     }
     const unit = vectorOf(window, label);
     if (!unit) continue;

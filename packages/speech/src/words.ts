@@ -1,6 +1,8 @@
 import { wordsIn } from './text.ts';
-import type { Heard, HeardWord, PlacedWord, Window } from './types.ts';
+import type { Heard, HeardWindow, HeardWord, PlacedWord, TrackHeard, Window } from './types.ts';
 
+/** Windows that are read of a track; a recording of 3 h has 13. */
+const mostWindows = 1_000;
 /** More words than this in a window are left out: 15 min of fast speech are 4,000. */
 const mostWords = 100_000;
 /** Labels of speakers in a window; the words of further ones count as their neighbours'. */
@@ -8,6 +10,13 @@ const mostSpeakers = 50;
 /** A word ends after this, and one whose end is unknown after the second. */
 const longestWordMs = 30_000;
 const usualWordMs = 300;
+
+/** The windows of a track by time, with their repaired words. */
+export const repairedWindows = (windows: TrackHeard['windows']): HeardWindow[] =>
+  windows
+    .slice(0, mostWindows)
+    .toSorted((a, b) => a.window.startMs - b.window.startMs)
+    .map(({ window, heard }) => ({ window, heard, words: repaired(heard, window) }));
 
 /**
  * Words of a text whose provider gave only the times of a segment. Each gets a part of [startMs, endMs] that fits its length,
