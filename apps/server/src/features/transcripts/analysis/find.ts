@@ -60,11 +60,10 @@ type Ways = [Found, readonly Pick<Hit, 'transcript_id' | 'seq' | 'to_seq'>[]][];
 
 async function byText(db: Db, accountId: string, { q, scope }: Pick<Finding, 'q' | 'scope'>): Promise<Ways> {
   const of = { accountId, scope, limit: mostOfWay };
-  const content = contentWords(q).slice(0, mostWords);
-  const words = content.join(' ');
+  const words = contentWords(q).slice(0, mostWords);
   const all = await findByWords(db, { ...of, words, mode: 'all' });
   const any = all.length < mostOfWay ? await findByWords(db, { ...of, words, mode: 'any' }) : [];
-  const named = await findByNames(db, { ...of, names: content.filter((word) => word.length >= shortestName) });
+  const named = await findByNames(db, { ...of, names: words.filter((word) => word.length >= shortestName) });
   return [
     ['words', [...all, ...any].map(asPassage)],
     ['name', named.map(asPassage)],

@@ -1,6 +1,6 @@
 import type { Db } from '../../../kernel/db/db.ts';
 import { ownerWord } from '../text/text.sql.ts';
-import { inScope, type Scope } from './vectors.sql.ts';
+import { inScope, isInScope, type Scope } from './vectors.sql.ts';
 
 /** An utterance that a search found, by one of its ways. */
 export interface FoundRow {
@@ -9,42 +9,39 @@ export interface FoundRow {
   rank: number;
 }
 
-/** Utterances that are ranked: few searches share words with more. */
+/** Utterances that are ranked; of each word of a question its share of them, so that a common one leaves room for a rare one. */
 const mostRanked = 2_000;
 
 interface Searching {
   accountId: string;
   /** Without stop words. */
-  words: string;
+  words: readonly string[];
   mode: 'all' | 'any';
   scope: Scope;
   limit: number;
 }
 
-/** The words of a question in the forms of both languages, and the owner's word. */
-const questionOf = (db: Db, { accountId, words, mode }: Searching) => {
-  // `|` in place of `&`: any of the words.
-  const one = (dictionary: string) =>
-    mode === 'all'
-      ? db`plainto_tsquery(${dictionary}::text::regconfig, ${words})`
-      : db`replace(plainto_tsquery(${dictionary}::text::regconfig, ${words})::text, '&', '|')::tsquery`;
-  const asked = db`${one('transcripts.ro')} || ${one('transcripts.en')}`;
-  // Of stop words alone nothing is left: with the owner's word it would be everything.
-  return db`case when numnode(${asked}) > 0 then (${asked}) && quote_literal(${ownerWord(accountId)})::tsquery end`;
-};
-
 /** Utterances that have all words of a question, or any of them; the best first. */
-export async function findByWords(db: Db, searching: Searching): Promise<FoundRow[]> {
-  const { accountId, scope, limit } = searching;
+export async function findByWords(db: Db, { accountId, words, mode, scope, limit }: Searching): Promise<FoundRow[]> {
+  if (words.length === 0) return [];
+  const asked = mode === 'all' ? [words.join(' ')] : [...words];
+  const share = Math.ceil(mostRanked / asked.length);
+  // Of stop words alone nothing is left: with the owner's word they would be everything.
   return db<FoundRow[]>`
-    with question as materialized (select ${questionOf(db, searching)} as query),
-    candidates as (
-      select u.transcript_id, u.seq, u.words, t.started_at
-      from transcripts.utterances u join transcripts.transcripts t on t.id = u.transcript_id
-      where u.words @@ (select query from question) and t.account_id = ${accountId} ${inScope(db, scope)}
-      limit ${mostRanked})
-    select transcript_id, seq, ts_rank(words, (select query from question))::float8 as rank from candidates
-    order by rank desc, started_at desc, transcript_id, seq limit ${limit}`;
+    with asked as materialized (
+      select distinct forms from unnest(${asked}::text[]) word,
+        lateral (select plainto_tsquery('transcripts.ro', word) || plainto_tsquery('transcripts.en', word) as forms) parsed
+      where numnode(forms) > 0),
+    whole as materialized (select string_agg('(' || forms::text || ')', '|')::tsquery as forms from asked),
+    found as (
+      select distinct u.transcript_id, u.seq, u.rank from asked, lateral (
+        select transcript_id, seq, ts_rank(words, (select forms from whole))::float8 as rank
+        from transcripts.utterances
+        where words @@ (asked.forms && quote_literal(${ownerWord(accountId)})::tsquery)
+          ${isInScope(db, accountId, scope)}
+        limit ${share}) u)
+    select found.* from found join transcripts.transcripts t on t.id = found.transcript_id
+    order by rank desc, t.started_at desc, transcript_id, seq limit ${limit}`;
 }
 
 /** Utterances in which a name is said that is spelt like one of these words. */

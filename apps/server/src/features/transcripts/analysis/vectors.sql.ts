@@ -48,6 +48,16 @@ export const inScope = (db: Db, { folder_id: folder, tag, from, to, transcript_i
   ${to === undefined ? db`` : db`and t.started_at < ${to}`}
   ${ids === undefined ? db`` : db`and t.id = any(${[...ids]}::uuid[])`}`;
 
+/**
+ * The same on a row that names its transcript. The transcripts of a scope are listed once: joined, the rows that a search finds
+ * would be looked for in each of them, where the planner takes an account for a small one.
+ */
+export const isInScope = (db: Db, accountId: string, scope: Scope) =>
+  Object.values(scope).every((value) => value === undefined)
+    ? db``
+    : db`and transcript_id = any(array(
+        select t.id from transcripts.transcripts t where t.account_id = ${accountId} ${inScope(db, scope)}))`;
+
 /** The passages of an account whose signs differ least from a question's: recall 0.99 of ten among 400 (design: measured). */
 export async function nearestVectors(
   db: Db,
@@ -60,10 +70,9 @@ export async function nearestVectors(
   }: { accountId: string; model: string; bits: string; scope: Scope; limit: number },
 ): Promise<NearRow[]> {
   return db<NearRow[]>`
-    select v.transcript_id, v.seq, v.to_seq, v.bytes
-    from transcripts.vectors v join transcripts.transcripts t on t.id = v.transcript_id
-    where v.account_id = ${accountId} and v.model = ${model} and length(v.bits) = ${bits.length} ${inScope(db, scope)}
-    order by bit_count(v.bits # ${bits}::text::bit varying), v.transcript_id, v.seq limit ${limit}`;
+    select transcript_id, seq, to_seq, bytes from transcripts.vectors
+    where account_id = ${accountId} and model = ${model} and length(bits) = ${bits.length} ${isInScope(db, accountId, scope)}
+    order by bit_count(bits # (select ${bits}::text::bit varying)), transcript_id, seq limit ${limit}`;
 }
 
 /** Whether the account has any vectors. */
