@@ -25,8 +25,7 @@ export const uploadsDocs = {
     description:
       'Any tus 1.0 client does this by itself; `Location` is the address of the upload. An upload expires an hour ' +
       'after it was begun while it has no bytes, 72 hours after its last bytes, and 24 hours after it became complete, ' +
-      'unless a transcript takes it. A first piece whose connection breaks begins nothing. 429 `quota_exceeded`: ' +
-      'finalize or delete other uploads first.',
+      'unless a transcript takes it. 429 `quota_exceeded`: finalize or delete other uploads first.',
     example: {
       headers: { ...version, 'upload-length': '5', 'upload-metadata': 'filename c3RhbmR1cC5tNGE=' },
       body: 'audio',
