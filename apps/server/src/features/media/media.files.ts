@@ -1,4 +1,4 @@
-import { access, open, rm, stat } from 'node:fs/promises';
+import { access, open, readFile, rm, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../kernel/base/clock.ts';
@@ -6,7 +6,9 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
 import { type Bound, type CageKind, cageWords, type Chain, chains, inCage, programPath } from './media.cage.ts';
+import { batchesOf, bytesAMs, type Clip, joinedMs } from './media.clips.ts';
 import {
+  clipsArgs,
   decodeMs,
   lengthArgs,
   longestPartMs,
@@ -22,6 +24,7 @@ import {
   type Sound,
   soundOf,
   tracksArgs,
+  wavHead,
 } from './media.rules.ts';
 import { type Ended, OutOfTime, Programs } from './media.run.ts';
 import { type Scratch, ScratchFolders } from './media.scratch.ts';
@@ -170,6 +173,33 @@ export class MediaFiles {
     await this.#write(opusArgs, { input: flac, output: ogg, signal });
     await rm(flac);
     return { file: ogg, contentType: 'audio/ogg', bytes: (await stat(ogg)).size };
+  }
+
+  /**
+   * Joins clips of recordings (60 s each, 15 min in all) in the order given, with `gapMs` of silence after each, into one file in
+   * the scratch, as `part` makes it. A clip begins where those before it and their silences end, also when one of them lies past
+   * the end of its file: then there is silence.
+   */
+  async clips(parts: readonly Clip[], gapMs: number, scratch: Scratch, signal: AbortSignal): Promise<MediaPart> {
+    const wholeMs = joinedMs(parts, gapMs);
+    const wav = join(scratch.dir, 'clips.wav');
+    const samples = join(scratch.dir, 'clips.raw');
+    try {
+      await using joined = await open(wav, 'w', 0o600);
+      await joined.appendFile(wavHead(wholeMs * bytesAMs));
+      for (const { file, spans } of batchesOf(parts)) {
+        const args = (places: Places): string[] => clipsArgs(places, spans, gapMs);
+        await this.#write(args, { input: file, output: samples, signal });
+        const wanted = bytesAMs * spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs + gapMs, 0);
+        const bytes = await readFile(samples);
+        if (bytes.length !== wanted) throw new Error(`clips of ${bytes.length} bytes, not ${wanted}`);
+        await joined.appendFile(bytes);
+      }
+      return await this.part(wav, 0, wholeMs, scratch, signal);
+    } finally {
+      await rm(samples, { force: true });
+      await rm(wav, { force: true });
+    }
   }
 
   async #tracks(file: string, head: Uint8Array, signal: AbortSignal): Promise<string> {

@@ -123,6 +123,49 @@ export function partArgs(places: Places, fromMs: number, toMs: number): string[]
   return [...quiet, ...seek, ...untrusted(places), ...sound, ...one, ...filters, ...output];
 }
 
+/** A part of a file, milliseconds. */
+export interface ClipSpan {
+  startMs: number;
+  endMs: number;
+}
+
+/** ffmpeg: spans of one file, one after the other in the order given, each with a silence after it, as samples without a head. */
+export function clipsArgs(places: Places, spans: readonly ClipSpan[], gapMs: number): string[] {
+  const inputs = spans.flatMap(({ startMs }) => {
+    const lead = Math.min(startMs, leadMs);
+    return [...(startMs > lead ? ['-ss', seconds(startMs - lead)] : []), ...untrusted(places)];
+  });
+  const cuts = spans.map(({ startMs, endMs }, n) => {
+    const lead = Math.min(startMs, leadMs);
+    const whole = seconds(endMs - startMs + gapMs);
+    const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
+    // What ends early is as long as the others expect: the place of each clip is known before.
+    return `[${n}:a:0]${speech},${cut},apad=whole_dur=${whole},atrim=end=${whole}[c${n}]`;
+  });
+  const joined = `${spans.map((_, n) => `[c${n}]`).join('')}concat=n=${spans.length}:v=0:a=1[all]`;
+  const mapped = '-map [all] -map_metadata -1 -map_chapters -1 -filter_complex_threads 1 -threads 1'.split(' ');
+  const output = [...anonymous, ...told, ...'-c:a pcm_s16le -f s16le -y'.split(' '), `file:${places.output}`];
+  return [...quiet, ...inputs, '-filter_complex', [...cuts, joined].join(';'), ...mapped, ...output];
+}
+
+/** The head of a WAV file of one channel of 16 bits at 16 kHz with so many bytes of samples. */
+export function wavHead(bytes: number): Buffer {
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(bytes + 36, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(16_000, 24);
+  head.writeUInt32LE(32_000, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(bytes, 40);
+  return head;
+}
+
 /** ffmpeg: our own FLAC as Opus of 32 kbit/s. */
 export function opusArgs(places: Places): string[] {
   const coded = '-c:a libopus -b:a 32k -application voip -f ogg -y'.split(' ');

@@ -18,7 +18,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { systemClock, testClock } from '../../kernel/base/clock.ts';
 import { createLog } from '../../kernel/base/log.ts';
@@ -191,6 +191,58 @@ describe('recordings of every kind', () => {
     const short = await media.part(file, 0, 1_000, scratch, never);
     for (const { file: sent } of [part, short])
       assert.doesNotMatch(readFileSync(sent).toString('latin1'), /secret|Lavf5/);
+  });
+
+  test('clips of several files are joined in the order asked for, each where those before it end', async () => {
+    const wav = join(folder, 'bursts.wav');
+    const mp3 = encoded('clips.mp3', '-b:a', '64k');
+    const ogg = encoded('clips.ogg', '-c:a', 'libopus');
+    // Each has its burst 1 s after its start, and one lies past the end of its file.
+    const turns = [12, 0, 5, 5, 17, 3, 9, 1, 14, 2, 11, 8, 16, 4].map((turn, n) => ({
+      file: [wav, wav, mp3, ogg][n % 4] as string,
+      startMs: bursts.firstMs + turn * bursts.everyMs - 1_000,
+      endMs: bursts.firstMs + turn * bursts.everyMs + 2_000,
+    }));
+    const parts = [
+      ...turns.slice(0, 3),
+      { file: wav, startMs: 200_000, endMs: 203_000 },
+      ...turns.slice(3),
+      ...Array.from({ length: 20 }, () => turns[0] as (typeof turns)[0]),
+    ];
+    await using scratch = await media.scratch();
+    const { file, contentType, bytes } = await media.clips(parts, 700, scratch, never);
+    assert.deepEqual([contentType, bytes], ['audio/flac', statSync(file).size]);
+    assert.deepEqual(readdirSync(scratch.dir), [basename(file)]);
+    assert.equal(ffmpeg('-i', file, '-f', 's16le', '-').length, parts.length * 3_700 * 32);
+    const begun = burstsIn(file);
+    const wanted = parts.flatMap((_, n) => (n === 3 ? [] : [n * 3_700 + 1_000]));
+    assert.equal(begun.length, wanted.length);
+    for (const [n, at] of wanted.entries()) assert.ok(Math.abs((begun[n] ?? 0) - at) < 20, `${begun[n]} for ${at}`);
+  });
+
+  test('clips that are none, or too long together, are refused before a program starts, and nothing is left of damaged ones', async () => {
+    await using scratch = await media.scratch();
+    const file = join(folder, 'bursts.wav');
+    const clip = { file, startMs: 0, endMs: 60_000 };
+    for (const [parts, gapMs] of [
+      [[], 500],
+      [[{ ...clip, endMs: 0 }], 500],
+      [[{ ...clip, startMs: -1 }], 500],
+      [[{ ...clip, endMs: 60_001 }], 500],
+      [[{ ...clip, endMs: Number.NaN }], 500],
+      [[clip], -1],
+      [Array.from({ length: 15 }, () => clip), 1],
+      [Array.from({ length: 1_001 }, () => ({ ...clip, endMs: 1 })), 0],
+    ] as const) {
+      await assert.rejects(media.clips(parts, gapMs, scratch, never), RangeError);
+    }
+    const damaged = made('clips-damaged.mp3', Buffer.alloc(100_000, 7));
+    const both = [
+      { ...clip, endMs: 1_000 },
+      { file: damaged, startMs: 0, endMs: 1_000 },
+    ];
+    await assert.rejects(media.clips(both, 500, scratch, never), refused('damaged'));
+    assert.deepEqual(readdirSync(scratch.dir), []);
   });
 
   test('a part that is none is refused before a program starts', async () => {
