@@ -59,6 +59,7 @@ export async function fillSearch(
 export const bare = {
   speaker: 'S1',
   track: 'mixed',
+  heard_speaker: null,
   original_text: null,
   edited_at: null,
   confidence: null,

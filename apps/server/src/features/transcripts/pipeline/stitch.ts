@@ -18,6 +18,7 @@ import {
 } from '../text/text.sql.ts';
 import { packWords } from '../text/words.ts';
 import { keepEdits, keepNames } from './edits.ts';
+import { hearRoll } from './roll.ts';
 import type { PipelineParts } from './prepare.ts';
 import type { StepWork } from './runner.ts';
 import type { Held } from './settle.ts';
@@ -35,11 +36,13 @@ export const stitch =
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
     const tracks = await tracksHeard(parts, step, voices);
     const isPreview = tracks.length === 0;
+    const roll = isPreview ? undefined : await hearRoll(parts, row, tracks, signal);
     const recording = {
       durationMs: row.duration_ms ?? 0,
       tracks: isPreview ? previewOf(row) : tracks,
       vocabulary: (await vocabularyOf(kernel.background, row.account_id)).entries,
       language: row.language,
+      ...(roll && { roll }),
     };
     const assembled = await pool.do(row.account_id, { kind: 'assemble', recording }, signal);
     const words = await packWords(assembled.utterances);

@@ -1,0 +1,65 @@
+import { type Heard, planRoll, type RollClip, type TrackHeard } from '@svc/speech';
+import type { Track, TranscriptRow } from '../transcripts.rows.ts';
+import { languageOfRow } from '../transcripts.view.ts';
+import type { PipelineParts } from './prepare.ts';
+
+/** Silence after each clip, as `planRoll` counts it. */
+const gapMs = 500;
+
+/** The clips of a recording's speakers and what a provider heard in them. */
+interface Roll {
+  clips: RollClip[];
+  heard: Heard;
+}
+
+/**
+ * Has clips of speakers heard in one piece, whose labels join them over windows. Undefined when all is certain without, and when
+ * no provider hears it: a speaker who was silent at a cut has a label of each window then.
+ */
+export async function hearRoll(
+  parts: PipelineParts,
+  row: TranscriptRow,
+  tracks: readonly TrackHeard[],
+  signal: AbortSignal,
+): Promise<Roll | undefined> {
+  const clips = planRoll({ durationMs: row.duration_ms ?? 0, tracks });
+  if (clips.length === 0 || row.audio_purged_at !== null) return undefined;
+  try {
+    const names = [...new Set(clips.map(({ track }) => track))];
+    return {
+      clips,
+      heard: await withFiles(parts, row, names, (files) => hearClips(parts, row, { clips, files }, signal)),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    parts.kernel.log.info({ err: error, transcript: row.id }, 'speakers were joined without their clips');
+    return undefined;
+  }
+}
+
+/** Runs `work` with the files of some tracks. */
+async function withFiles<T>(
+  parts: PipelineParts,
+  row: TranscriptRow,
+  [track, ...others]: readonly Track[],
+  work: (files: ReadonlyMap<Track, string>) => Promise<T>,
+): Promise<T> {
+  if (track === undefined) return work(new Map());
+  return parts.files.use(row.account_id, row.id, track, (file) =>
+    withFiles(parts, row, others, (files) => work(new Map([...files, [track, file]]))),
+  );
+}
+
+async function hearClips(
+  { media, speech }: PipelineParts,
+  row: TranscriptRow,
+  { clips, files }: { clips: readonly RollClip[]; files: ReadonlyMap<Track, string> },
+  signal: AbortSignal,
+): Promise<Heard> {
+  await using scratch = await media.scratch();
+  const spans = clips.map(({ track, startMs, endMs }) => ({ file: files.get(track) as string, startMs, endMs }));
+  const part = await media.clips(spans, gapMs, scratch, signal);
+  const durationMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs + gapMs, 0);
+  const language = languageOfRow(row) ?? undefined;
+  return await speech.hear({ ...part, durationMs, terms: [], ...(language && { language }) }, signal);
+}
