@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { contract } from '@svc/contract';
-import { contentDisposition, toMarkdown, toSrt, toText, toVtt, type TranscriptDocument } from '@svc/documents';
-import { cuesOf } from '@svc/speech';
+import { contentDisposition, toMarkdown, toText, type TranscriptDocument } from '@svc/documents';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
@@ -11,7 +10,6 @@ import type { TranscriptRow } from './transcripts.rows.ts';
 import type { Transcripts } from './transcripts.store.ts';
 import { speakersOf, utterancesOf, wordsOfMinutes } from './text/text.sql.ts';
 import { languageOfRow, titleOf } from './transcripts.view.ts';
-import { unpackWords } from './text/words.ts';
 
 const types = {
   md: 'text/markdown; charset=utf-8',
@@ -51,25 +49,26 @@ async function write(
   row: TranscriptRow,
   format: Format,
 ): Promise<string | Uint8Array> {
-  if (format === 'json') return JSON.stringify({ transcript: await transcripts.whole(context.db, row) }, undefined, 2);
+  const { signal } = context;
+  if (format === 'json') {
+    const transcript = await transcripts.whole(context.db, row, { words: false });
+    const words = await wordsOfMinutes(context.db, row.id);
+    return pool.do(row.account_id, { kind: format, transcript, words }, signal);
+  }
   const document = await documentOf(context, row);
   if (document.utterances.length === 0)
     throw new ApiError('nothing_heard', 'there is nothing to export: no word of this recording was heard');
   if (format === 'md') return toMarkdown(document);
   if (format === 'txt') return toText(document);
-  if (format === 'pdf' || format === 'docx') return pool.do(row.account_id, { kind: format, document }, context.signal);
-  const words = await unpackWords(await wordsOfMinutes(context.db, row.id));
-  const rows = await utterancesOf(context.db, row.id);
-  const cues = cuesOf(
-    rows.map(({ seq, speaker, start_ms: startMs, end_ms: endMs, text, edited_at: edited }) => {
-      // A person's words have no times of their own.
-      const own = edited === null ? words.get(seq) : undefined;
-      return { speaker, startMs, endMs, text, ...(own && { words: own }) };
-    }),
+  if (format === 'pdf' || format === 'docx') return pool.do(row.account_id, { kind: format, document }, signal);
+  const words = await wordsOfMinutes(context.db, row.id);
+  const utterances = (await utterancesOf(context.db, row.id)).map(
+    ({ seq, speaker, start_ms: startMs, end_ms: endMs, text, edited_at: edited }) => {
+      return { seq, speaker, startMs, endMs, text, isEdited: edited !== null };
+    },
   );
   const names = new Map(document.speakers.map(({ label, name }) => [label, name ?? label]));
-  const nameOf = (label: string): string => names.get(label) ?? label;
-  return format === 'srt' ? toSrt(cues, nameOf) : toVtt(cues, nameOf);
+  return pool.do(row.account_id, { kind: format, subtitled: { utterances, words, names } }, signal);
 }
 
 /** A transcript as documents have it: the owner's exports hold all of its insights. */

@@ -81,7 +81,10 @@ export function toTranscript(
 const toInsights = (stored: StoredInsights | null, stale: boolean) => (stored === null ? null : { ...stored, stale });
 
 /** An utterance; without words where a person wrote its text. */
-export function toUtterance(row: UtteranceRow, words: readonly AssembledWord[] | undefined): z.input<typeof utterance> {
+export function toUtterance(
+  row: Omit<UtteranceRow, 'heard_speaker'>,
+  words: readonly AssembledWord[] | undefined,
+): z.input<typeof utterance> {
   const { seq, speaker, track, start_ms, end_ms, text, original_text, edited_at, confidence, language } = row;
   return {
     seq,

@@ -30,7 +30,7 @@ export async function packWords(
 }
 
 /** Words by the number of their utterance. */
-export async function unpackWords(rows: readonly { packed: Buffer }[]): Promise<Map<number, AssembledWord[]>> {
+export async function unpackWords(rows: readonly { packed: Uint8Array }[]): Promise<Map<number, AssembledWord[]>> {
   const words = new Map<number, AssembledWord[]>();
   for (const { packed } of rows) {
     const text = (await gunzipped(packed, { maxOutputLength: mostUnpacked })).toString();
