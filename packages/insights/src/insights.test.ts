@@ -56,7 +56,7 @@ describe('parts of a recording', () => {
           en.utterances,
         );
         for (const part of parts) assert.ok(sizeOf(part) <= most);
-        if (parts.length > 1 && most > 2_000) assert.ok(Math.min(...parts.map(sizeOf)) > most / 8);
+        if (parts.length > 1 && most > 2_000) assert.ok(Math.min(...parts.map(sizeOf)) > most / 4);
       }),
     );
     assert.ok(partsOf(threeHours()).length <= 6);

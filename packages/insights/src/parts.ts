@@ -14,15 +14,18 @@ export function partsOf(recording: Recording, mostChars: number = 120_000): Reco
   const sizes = recording.utterances.map(sizeOf);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (!(total > mostChars)) return [recording];
-  const even = total / Math.ceil(total / mostChars);
+  // A cut may lie half of the longest utterance away from where it should: so much room is left in each part.
+  const longest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  const even = total / Math.ceil(total / Math.max(mostChars / 2, mostChars - longest));
   const starts = [0];
-  let size = 0;
+  let [before, size] = [0, 0];
   for (const [n, own] of sizes.entries()) {
-    if (size > 0 && (size + own > mostChars || size + own / 2 > even)) {
+    if (size > 0 && (size + own > mostChars || before + own / 2 > starts.length * even)) {
       starts.push(n);
       size = 0;
     }
     size += own;
+    before += own;
   }
   return starts.map((start, n) => {
     const utterances = recording.utterances.slice(start, starts[n + 1]);
