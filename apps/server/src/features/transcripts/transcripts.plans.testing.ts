@@ -97,8 +97,13 @@ export async function plansOf(sql: Sql, work: (db: Db) => Promise<unknown>): Pro
         return [];
       };
       // A statement alone is awaited; what is part of one is not.
-      const then: Promise<unknown[]>['then'] = (done, failed) => explain().then(done, failed);
-      return Object.defineProperty(query, 'then', { value: then });
+      return new Proxy(query, {
+        get: (on, name) => {
+          if (name !== 'then') return Reflect.get(on, name) as unknown;
+          const explained = explain();
+          return explained.then.bind(explained);
+        },
+      });
     },
   });
   await work(explaining);
