@@ -11,6 +11,12 @@ import { moveOfStep } from './transcripts.moves.ts';
 import type { TranscriptRow } from './transcripts.rows.ts';
 import type { Transcripts } from './transcripts.store.ts';
 
+/**
+ * How often a recording that was heard may be heard anew: its minutes are charged once, and without a bound 3 h of allowance
+ * would be heard for ever.
+ */
+const mostAnew = 10;
+
 /** Transcribes anew. After a failure what was done stays done, and what failed is tried again. */
 export const retranscribe = (transcripts: Transcripts, settling: Settling): Operation =>
   operation(contract.transcripts.retranscribe, async (context, { params }) => {
@@ -30,6 +36,11 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
         await settling.plan({ tx, row: moved }, isHeard ? [{ kind: 'stitch' }] : []);
         return moved;
       }
+      if (moved.generation >= mostAnew)
+        throw new ApiError(
+          'quota_exceeded',
+          `this recording was transcribed anew ${mostAnew} times; record it as another`,
+        );
       const anew = await transcripts.change(tx, moved, { generation: moved.generation + 1 });
       await settling.plan({ tx, row: anew }, [{ kind: 'prepare' }]);
       return anew;

@@ -314,6 +314,17 @@ describe('transcribing anew', () => {
     assert.deepEqual([textIn(other), other.edits_lost], ['other', 1]);
     assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
   });
+
+  test('of what was heard ends after ten times, as its minutes are charged once', async () => {
+    await using t = await openTranscripts();
+    const id = await t.begin();
+    await t.finalize(id, { mixed: sound });
+    await t.over(id);
+    await t.base.gateway.kernel.sql`update transcripts.transcripts set generation = 10 where id = ${id}`;
+    const { status, body } = await t.call('POST', `/v1/transcripts/${id}/retranscribe`);
+    assert.deepEqual([status, body.error.code], [429, 'quota_exceeded']);
+    assert.equal((await t.over(id)).status, 'ready');
+  });
 });
 
 describe('who said what, as a person corrected it', () => {

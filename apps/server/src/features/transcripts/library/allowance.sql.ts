@@ -27,8 +27,8 @@ export async function chargesOf(db: Db, accountId: string): Promise<Charges> {
   const [row] = await db<Charges[]>`
     select date_trunc('month', now(), 'UTC') as period_start,
       date_trunc('month', now(), 'UTC') + interval '1 month' as period_end,
-      coalesce(sum(ms) filter (where charged_at is not null), 0)::int as used_ms,
-      coalesce(sum(ms) filter (where charged_at is null), 0)::int as reserved_ms,
+      coalesce(sum(ms) filter (where charged_at is not null), 0)::float8 as used_ms,
+      coalesce(sum(ms) filter (where charged_at is null), 0)::float8 as reserved_ms,
       count(*)::int as recordings
     from transcripts.charges where account_id = ${accountId} and reserved_at >= date_trunc('month', now(), 'UTC')`;
   return row as Charges;

@@ -1,4 +1,5 @@
-import { type Heard, planRoll, type RollClip, type TrackHeard } from '@svc/speech';
+import { planRoll, type RollClip, type TrackHeard } from '@svc/speech';
+import type { SpeechHeard } from '../../speech/index.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { languageOfRow } from '../transcripts.view.ts';
 import type { PipelineParts } from './prepare.ts';
@@ -9,7 +10,9 @@ const gapMs = 500;
 /** The clips of a recording's speakers and what a provider heard in them. */
 interface Roll {
   clips: RollClip[];
-  heard: Heard;
+  heard: SpeechHeard;
+  /** How long cutting and hearing took, ms. */
+  ms: number;
 }
 
 /**
@@ -26,10 +29,9 @@ export async function hearRoll(
   if (clips.length === 0 || row.audio_purged_at !== null) return undefined;
   try {
     const names = [...new Set(clips.map(({ track }) => track))];
-    return {
-      clips,
-      heard: await withFiles(parts, row, names, (files) => hearClips(parts, row, { clips, files }, signal)),
-    };
+    const started = parts.kernel.clock.monotonic();
+    const heard = await withFiles(parts, row, names, (files) => hearClips(parts, row, { clips, files }, signal));
+    return { clips, heard, ms: parts.kernel.clock.monotonic() - started };
   } catch (error) {
     signal.throwIfAborted();
     parts.kernel.log.info({ err: error, transcript: row.id }, 'speakers were joined without their clips');
@@ -55,7 +57,7 @@ async function hearClips(
   row: TranscriptRow,
   { clips, files }: { clips: readonly RollClip[]; files: ReadonlyMap<Track, string> },
   signal: AbortSignal,
-): Promise<Heard> {
+): Promise<SpeechHeard> {
   await using scratch = await media.scratch();
   const spans = clips.map(({ track, startMs, endMs }) => ({ file: files.get(track) as string, startMs, endMs }));
   const part = await media.clips(spans, gapMs, scratch, signal);

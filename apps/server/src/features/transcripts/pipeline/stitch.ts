@@ -23,6 +23,7 @@ import type { PipelineParts } from './prepare.ts';
 import type { StepWork } from './runner.ts';
 import type { Held } from './settle.ts';
 import { deleteOtherSteps, resultsOf, stepsOf } from './steps.sql.ts';
+import { recordHeard } from './window.ts';
 import type { Voices } from './voices.ts';
 
 const unpacked = promisify(gunzip);
@@ -48,7 +49,8 @@ export const stitch =
     const words = await packWords(assembled.utterances);
     const missing = missingOf(await stepsOf(kernel.background, row.id, step.generation));
     const isKept = await settling.with(step, async (held) => {
-      await settling.move(held, 'finish', { result: null, costMicroUsd: 0 });
+      await settling.move(held, 'finish', { result: null, costMicroUsd: roll?.heard.costMicroUsd ?? 0 });
+      if (roll) await recordHeard(held, roll.heard, roll.ms);
       const editsLost = await write(held, assembled, words);
       await deleteOtherSteps(held.tx, row.id, step.generation);
       if (isPreview) await releaseMinutes(held.tx, row.id);

@@ -59,7 +59,7 @@ function checkTimes({ words, provider }: SpeechHeard, durationMs: number): void 
 }
 
 /** What it cost, in the transaction of its result: it is charged exactly as often as it counts. */
-async function recordHeard({ tx, now, row }: Held, heard: SpeechHeard, ms: number): Promise<void> {
+export async function recordHeard({ tx, now, row }: Held, heard: SpeechHeard, ms: number): Promise<void> {
   await addCost(tx, row.id, heard.costMicroUsd);
   await writeUsage(tx, [
     usageOf(row, { at: now.ms, route: 'transcripts.transcribe', costMicroUsd: heard.costMicroUsd, ms }),
