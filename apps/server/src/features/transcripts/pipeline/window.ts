@@ -26,6 +26,11 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     const started = kernel.clock.monotonic();
     const { window } = step.given as { window: Window };
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
+    // After a failure windows are tried again without a preparation, which says that it goes on otherwise.
+    if (row.state === 'queued')
+      await settling.with(step, async ({ tx, now, row: locked }) => {
+        if (locked.state === 'queued') await transcripts.move(tx, now, locked, 'begin', {});
+      });
     const terms = (await vocabularyOf(kernel.background, row.account_id)).entries.map(({ term }) => term);
     await using scratch = await media.scratch();
     const part = await files.use(row.account_id, row.id, step.track as Track, (file) =>
