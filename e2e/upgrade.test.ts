@@ -7,70 +7,38 @@ import { migrate } from '../apps/server/src/kernel/db/migrate.ts';
 import { http, startGateway, type TestDatabase, type TestGateway, testDatabase } from '../apps/server/src/testing.ts';
 
 /** Data that a platform of an earlier version kept: `upgrade/README.md` says how it was made. */
-interface Kept {
+interface Kept<Held extends object = object> {
   commit: string;
   master_key: string;
   /** The owner's. */
   key: string;
   /** Answers of that version: what a client of it still holds. */
-  held: {
-    ping_url: string;
-    stored: { key: string; body: object; id: string };
-    vapid: string;
-    revoked: string;
-    paused: string;
-  };
+  held: Held;
   tables: Record<string, Record<string, unknown>[]>;
 }
 
-const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'upgrade/before-hardening.json'), 'utf8')) as Kept;
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `upgrade/${name}.json`), 'utf8'));
 const migrationsDir = join(import.meta.dirname, '../apps/server/migrations');
 /** Rows that an upgrade drops on purpose: answers that were shown once. */
 const forgotten = (table: string, row: Record<string, unknown>): boolean =>
   table === 'kernel.idempotency' && ['keys.create', 'heartbeats.create'].includes(String(row['route']));
 
-describe(`a database of version ${kept.commit}`, () => {
-  let database: TestDatabase;
-  let gateway: TestGateway;
-  let sql: Sql;
+describe('a database before hardening', () => {
+  const kept = read('before-hardening') as Kept<{
+    ping_url: string;
+    stored: { key: string; body: object; id: string };
+    vapid: string;
+    revoked: string;
+    paused: string;
+  }>;
+  const of = upgraded(kept);
 
-  before(async () => {
-    database = await testDatabase('empty');
-    sql = openDatabase(database.target, 1);
-    await restore(sql);
-  });
-  after(async () => {
-    await gateway?.close();
-    await sql.end({ timeout: 1 });
-    await database.drop();
-  });
-
-  test('has a row of every kind, and keeps all of them, with every value', async () => {
-    const empty = Object.entries(kept.tables).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
-    assert.deepEqual(empty, [], 'tables without a row in the fixture');
-    await migrate(sql);
-    for (const [table, rows] of Object.entries(kept.tables)) {
-      for (const row of rows.filter((each) => !forgotten(table, each))) {
-        const found = await sql.unsafe(
-          `select 1 from ${table} t
-           where to_jsonb(t) @> to_jsonb(json_populate_record(null::${table}, $1::json))
-             - (select coalesce(array_agg(name), '{}') from unnest($2::text[]) as name)`,
-          [JSON.stringify(row), await newColumns(sql, table, row)],
-        );
-        assert.ok(found.length > 0, `${table}: ${JSON.stringify(row)}`);
-      }
-    }
-  });
+  test('has a row of every kind, and keeps all of them, with every value', () => of.keepsAll());
 
   test('serves what it held: keys, lists, pings, stored answers, the push identity; what was refused still is', async () => {
-    gateway = await startGateway(database, { settings: { SVC_MASTER_KEY: kept.master_key } });
-    const { url } = gateway;
+    const { url, get } = await of.serve();
     const { key, held, tables } = kept;
-    const get = async (path: string) => {
-      const answer = await http(url, path, { key });
-      assert.equal(answer.status, 200, path);
-      return answer.body;
-    };
     for (const [path, list, table] of [
       ['/v1/keys', 'keys', 'keys.keys'],
       ['/v1/devices', 'devices', 'devices.devices'],
@@ -100,8 +68,81 @@ describe(`a database of version ${kept.commit}`, () => {
   });
 });
 
+describe('a database before environments', () => {
+  const kept = read('before-environments') as Kept<{ transcript: string; live: string; upload: string; share: string }>;
+  const of = upgraded(kept);
+
+  test('keeps every row of recordings and uploads, with every value', () => of.keepsAll());
+
+  test('serves recordings, what a person corrected in them, searches, folders, words of its own, and shared pages', async () => {
+    const { url, get } = await of.serve();
+    const { transcript, live, share } = kept.held;
+    const { transcript: record } = await get(`/v1/transcripts/${transcript}`);
+    assert.deepEqual(
+      [record.status, record.utterances[0].text, record.speakers[0].name, record.bookmarks.length, record.tags],
+      ['ready', 'Ana Popescu spoke here', 'Ana', 1, ['kept']],
+    );
+    assert.ok(record.utterances[1].words.length > 0);
+    assert.equal((await get(`/v1/transcripts/${live}`)).transcript.status, 'recording');
+    const { results } = await get('/v1/transcripts/search?q=popescu');
+    assert.equal(results.length, 1);
+    assert.equal((await get('/v1/transcript-folders')).folders.length, 1);
+    assert.equal((await get('/v1/transcript-vocabulary')).entries.length, 1);
+    const page = await fetch(url + new URL(share).pathname);
+    assert.match(await page.text(), /Ana Popescu spoke here/);
+  });
+});
+
+/** A database with what was kept, for the tests of one `describe`. */
+function upgraded(kept: Kept) {
+  let database: TestDatabase;
+  let gateway: TestGateway | undefined;
+  let sql: Sql;
+
+  before(async () => {
+    database = await testDatabase('empty');
+    sql = openDatabase(database.target, 1);
+    await restore(sql, kept);
+  });
+  after(async () => {
+    await gateway?.close();
+    await sql.end({ timeout: 1 });
+    await database.drop();
+  });
+
+  return {
+    /** Migrates, and looks for every row. */
+    async keepsAll(): Promise<void> {
+      const empty = Object.entries(kept.tables).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
+      assert.deepEqual(empty, [], 'tables without a row in the fixture');
+      await migrate(sql);
+      for (const [table, rows] of Object.entries(kept.tables)) {
+        for (const row of rows.filter((each) => !forgotten(table, each))) {
+          const found = await sql.unsafe(
+            `select 1 from ${table} t
+             where to_jsonb(t) @> to_jsonb(json_populate_record(null::${table}, $1::json))
+               - (select coalesce(array_agg(name), '{}') from unnest($2::text[]) as name)`,
+            [JSON.stringify(row), await newColumns(sql, table, row)],
+          );
+          assert.ok(found.length > 0, `${table}: ${JSON.stringify(row)}`);
+        }
+      }
+    },
+    /** Starts a gateway on it; `get` asks with the key that was kept. */
+    async serve() {
+      const { url } = (gateway = await startGateway(database, { settings: { SVC_MASTER_KEY: kept.master_key } }));
+      const get = async (path: string) => {
+        const answer = await http(url, path, { key: kept.key });
+        assert.equal(answer.status, 200, path);
+        return answer.body;
+      };
+      return { url, get };
+    },
+  };
+}
+
 /** Makes the schema of that version from the migrations it had, and puts its rows back. */
-async function restore(sql: Sql): Promise<void> {
+async function restore(sql: Sql, kept: Kept): Promise<void> {
   const applied = kept.tables['kernel.migrations'] as { name: string }[];
   await sql.unsafe(
     'create schema kernel; create table kernel.migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
