@@ -21,7 +21,7 @@ export interface Running {
 }
 
 /** After this long a process hangs, on a busy machine too. */
-const hangMs = 90_000;
+const hangMs = 180_000;
 const started = new Set<ChildProcess>();
 
 /** Kills what a failed test left running. */

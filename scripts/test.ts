@@ -33,7 +33,7 @@ const { root } = options;
 /** How long the run's own node and database may take to end. */
 const ownEndMs = 60_000;
 /** Timeout of a test, unless it says otherwise: longer for whole programs, on a busy machine too. */
-const insideMs = Number(options['test-ms'] ?? 120_000);
+const insideMs = Number(options['test-ms'] ?? 300_000);
 const outsideMs = Number(options['test-ms'] ?? 300_000);
 /** Ends what is open after the last test of a lane; with the time to name it, less than 10 s. */
 const limits = {

@@ -276,7 +276,7 @@ export async function openHost(
 }
 
 /** After this long a test hangs, on a busy machine too. */
-export const hangMs = 60_000;
+export const hangMs = 180_000;
 
 /** Waits until `ready` answers true; fails after `ms`. For conditions that no event announces. */
 export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs): Promise<void> {
