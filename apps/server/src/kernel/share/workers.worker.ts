@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 /** A worker's answer to one piece of work. */
@@ -15,6 +16,8 @@ export interface WorkerSaid {
  * with work that threw.
  */
 export function serveWork(doWork: (work: never) => Promise<unknown>, kindOf: (error: unknown) => string): void {
+  // Requests come before documents: with a core each for two of these, `/health` took 350 ms at p99 (bench/transcripts.ts).
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   // The owner sends the next piece after the answer.
   process.on('message', (work) => {
     void doWork(work as never).then(
