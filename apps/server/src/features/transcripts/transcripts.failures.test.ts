@@ -144,9 +144,9 @@ describe('a provider of speech that fails', () => {
           isFirst.set(audio.length, hearTones(audio)[0]?.text === textOf(longWords[0]?.id ?? -1));
         if (isFirst.get(audio.length)) return hearsTones(response, got);
         if (!isBroken)
-          return void t.call('GET', `/v1/transcripts/${id}`).then(({ body }) => {
+          return t.call('GET', `/v1/transcripts/${id}`).then(async ({ body }) => {
             meanwhile = body.transcript.status;
-            hearsTones(response, got);
+            await hearsTones(response, got);
           });
         return answers({ err_msg: 'broken' }, 400)(response, got);
       },
