@@ -71,7 +71,7 @@ export const libraryDocs = {
     },
   },
   revokeShare: {
-    description: 'Whoever has the link gets 404 from now on.',
+    description: 'Ends the link: whoever has it gets 404 from now on.',
     example: { params: { ...byId, shareId: samples.share }, response: { deleted: true, id: samples.share } },
   },
   publicTranscript: {
@@ -98,7 +98,7 @@ export const libraryDocs = {
     example: { query: {}, response: { folders: [exampleFolder] } },
   },
   createFolder: {
-    description: 'Inside of another one with `parent_id`.',
+    description: 'At the top, or inside of another folder with `parent_id`.',
     example: { body: { name: 'Customers', color: '#2563eb' }, response: { folder: exampleFolder } },
   },
   getFolder: {
@@ -114,11 +114,11 @@ export const libraryDocs = {
     },
   },
   removeFolder: {
-    description: 'Nothing in it is deleted.',
+    description: 'Nothing in it is deleted: its transcripts stand in no folder then, and its folders at the top.',
     example: { params: { id: samples.folder }, response: { deleted: true, id: samples.folder } },
   },
   vocabulary: {
-    description: 'Empty until it is written.',
+    description: 'The words and names that are expected in recordings. Empty until it is written.',
     example: { response: { entries: [], updated_at: null } },
   },
   setVocabulary: {

@@ -223,7 +223,7 @@ export const transcriptsDocs = {
     },
   },
   removeBookmark: {
-    description: 'The others stay as they are.',
+    description: 'Takes a mark away; the others, and what is said there, stay as they are.',
     example: {
       params: { ...byId, bookmarkId: samples.bookmark },
       response: { deleted: true, id: samples.bookmark },
