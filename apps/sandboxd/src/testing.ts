@@ -105,7 +105,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
         ...changes,
       }),
     async exec(id, body) {
-      const answer = await daemon.call<unknown>('POST', `/v1/sandboxes/${id}/exec`, { timeout_ms: 60_000, ...body });
+      const answer = await daemon.call<unknown>('POST', `/v1/sandboxes/${id}/exec`, { timeout_ms: 240_000, ...body });
       if (typeof answer.body !== 'string') {
         return { status: answer.status, events: [], stdout: '', stderr: JSON.stringify(answer.body), last: undefined };
       }
@@ -117,7 +117,7 @@ export async function startDaemon(words: readonly string[] = []): Promise<Daemon
         events.map((event) => (event.type === type && 'data' in event ? event.data : '')).join('');
       return { status: answer.status, events, stdout: joined('stdout'), stderr: joined('stderr'), last: events.at(-1) };
     },
-    code: async (id, code, timeoutMs = 30_000) =>
+    code: async (id, code, timeoutMs = 120_000) =>
       (await daemon.call<CodeResult>('POST', `/v1/sandboxes/${id}/run_code`, { code, timeout_ms: timeoutMs })).body,
     async port(id, port) {
       const asked = request({

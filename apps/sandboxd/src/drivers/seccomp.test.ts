@@ -75,7 +75,7 @@ for fd in pty.openpty():
       const done = await python(otherDoors);
       assert.match(done.stdout, /^-1 38\n/, done.stderr);
       // gVisor has no such calls (ENOSYS); the filter ends who makes one.
-      if (backend === 'v2') return assert.match(done.stdout, /\nanswered -38\n$/);
+      if (backend === 'v2') return assert.match(done.stdout, /\nanswered -38\n$/, JSON.stringify(done));
       assert.doesNotMatch(done.stdout, /answered/);
       assert.ok(done.last?.type === 'exit' && (done.last.exit_code ?? 0) > 128, JSON.stringify(done.last));
     });

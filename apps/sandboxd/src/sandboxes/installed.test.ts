@@ -24,7 +24,7 @@ describe('what is installed for the user', { skip }, () => {
       assert.equal((await daemon.create(id, { backend })).status, 200);
       const bytes = tmpfsSizes['/home'] + 64 * mib;
       const made = await daemon.exec(id, { shell: `head -c ${bytes} /dev/zero > ~/.local/big; wc -c < ~/.local/big` });
-      assert.equal(made.stdout, `${bytes}\n`, made.stderr);
+      assert.equal(made.stdout, `${bytes}\n`, JSON.stringify(made));
       assert.equal((await daemon.exec(id, { shell: install('mine') })).last?.type, 'exit');
       assert.equal((await daemon.code(id, 'import mine; mine.version')).result, '7');
       // An empty directory is what `git clone … .` and the makers of projects want.
