@@ -9,13 +9,14 @@ import { openDataDir } from '../apps/server/src/postgres/datadir.ts';
 import { ensurePostgres, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { installSystemPackages } from './system-packages.ts';
 import type { Family } from './test/family.ts';
-import { type Outcome, runFiles } from './test/files.ts';
+import { type Outcomes, outcomeOf, runFiles } from './test/files.ts';
 import { lanesOf } from './test/lanes.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: six lanes, one database server, every `*.test.ts` of the repository or the files given. Ends with
- * what was left open, what this machine could not run, each failure with its error, and a line that counts.
+ * The test suite: six lanes, one database server, every `*.test.ts` of the repository or the files given. A few files
+ * that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run,
+ * each failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
@@ -27,6 +28,7 @@ const { values: options, positionals: named } = parseArgs({
     'test-ms': { type: 'string' },
     'end-ms': { type: 'string', default: '8000' },
     'deaf-ms': { type: 'string', default: '120000' },
+    again: { type: 'boolean', default: true },
   },
 });
 const { root } = options;
@@ -40,6 +42,10 @@ const limits = {
   endMs: Number(options['end-ms']),
   deafMs: Number(options['deaf-ms']),
 };
+/** More files than these fail for a reason that is not the load of the others. */
+const mostAgain = 20;
+/** A run that took longer so far repeats nothing: whoever waits for it has a limit, too. */
+const longestBeforeAgainMs = 75 * 60_000;
 
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
   cwd: root,
@@ -79,7 +85,7 @@ const node = lanes.needsNode ? await startTestNode(options['system-packages']) :
 if (node && 'missing' in node) missing.push(node.missing);
 
 const families = new Set<Family>();
-const total: Outcome = { passed: 0, failed: 0, failures: [], skips: [], faults: [] };
+const total: Outcomes = new Map();
 
 /** Files of one process, and what each of their tests may take. */
 interface Work {
@@ -97,20 +103,38 @@ interface Lane {
 async function runLane({ own, out }: Lane): Promise<number> {
   const begun = performance.now();
   for (let next = own ?? outside.shift(); next !== undefined; next = outside.shift()) {
-    const { testMs } = next;
-    const { passed, failed, failures, skips, faults } = await runFiles(next.files, {
-      root,
-      out,
-      families,
-      limits: { testMs, ...limits },
-    });
-    total.passed += passed;
-    total.failed += failed;
-    total.failures.push(...failures);
-    total.skips.push(...skips);
-    total.faults.push(...faults);
+    const outcomes = await runFiles(next.files, { root, out, families, limits: { testMs: next.testMs, ...limits } });
+    for (const [file, outcome] of outcomes) {
+      const { passed, failures, skips, faults } = outcomeOf(total, file);
+      total.set(file, {
+        passed: passed + outcome.passed,
+        failures: [...failures, ...outcome.failures],
+        skips: [...skips, ...outcome.skips],
+        faults: [...faults, ...outcome.faults],
+      });
+    }
   }
   return (performance.now() - begun) / 1000;
+}
+
+/**
+ * Runs the files that failed again, one after the other, where they are few: a failure that only the load of the other
+ * lanes makes is named, and fails no run. Answers what had failed and passes now.
+ */
+async function runAgain(): Promise<string[]> {
+  const again = [...total].filter(([, { failures, faults }]) => failures.length + faults.length > 0);
+  if (again.length > mostAgain) return [];
+  const healed: string[] = [];
+  for (const [file, before] of again) {
+    if (file === '' || performance.now() > longestBeforeAgainMs) continue;
+    const limitsNow = { testMs: outsideMs, ...limits };
+    const outcomes = await runFiles([file], { root, out: process.stdout, families, limits: limitsNow });
+    const now = outcomeOf(outcomes, file);
+    if (outcomes.size > 1 || now.failures.length + now.faults.length > 0) continue;
+    total.set(file, now);
+    healed.push(...before.failures, ...before.faults);
+  }
+  return healed;
 }
 
 async function end(): Promise<void> {
@@ -137,15 +161,24 @@ const done = all.map(async (lane) => {
 });
 for (const { out } of all) for await (const chunk of out) process.stdout.write(chunk);
 const times = await Promise.all(done);
+const alone = options.again && files.length > 1 ? await runAgain() : [];
 const ended = await Promise.race([end().then(() => true), delay(ownEndMs, false)]);
-if (!ended) total.faults.push(`the run's own sandbox node or database did not end within ${ownEndMs} ms`);
-total.failed += total.faults.length;
+if (!ended) {
+  outcomeOf(total, '').faults.push(`the run's own sandbox node or database did not end within ${ownEndMs} ms`);
+}
+const outcomes = [...total.values()];
+const failures = outcomes.flatMap((outcome) => outcome.failures);
+const faults = outcomes.flatMap((outcome) => outcome.faults);
+const skips = outcomes.flatMap((outcome) => outcome.skips);
+const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+const failed = failures.length + faults.length;
 
 console.log(`lanes: ${times.join(', ')}`);
-for (const line of total.skips) console.log(`not run here: ${line}`);
+for (const line of skips) console.log(`not run here: ${line}`);
 for (const line of missing) console.log(`missing here: ${line}`);
-for (const text of total.failures) console.log(`✖ ${text}`);
-for (const line of total.faults) console.log(`failed: ${line}`);
-const skipped = total.skips.length > 0 ? `, ${total.skips.length} skipped` : '';
-console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
-process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);
+for (const text of alone) console.log(`passed alone after it had failed beside others: ${text}`);
+for (const text of failures) console.log(`✖ ${text}`);
+for (const line of faults) console.log(`failed: ${line}`);
+const skipped = skips.length > 0 ? `, ${skips.length} skipped` : '';
+console.log(`${passed} passed, ${failed} failed${skipped}`);
+process.exit(failed > 0 || passed === 0 ? 1 : 0);

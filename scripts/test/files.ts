@@ -10,24 +10,33 @@ export type Message =
   /** It lives: no test blocks it. */
   | { type: 'alive' }
   | { type: 'start'; name: string; file: string }
-  | { type: 'pass' }
-  | { type: 'fail'; text: string }
-  | { type: 'skip'; text: string }
+  | { type: 'pass'; file: string }
+  | { type: 'fail'; file: string; text: string }
+  | { type: 'skip'; file: string; text: string }
   /** The last test is over. */
   | { type: 'over' }
   /** The things that were still open some time later; the processes among them. */
-  | { type: 'open'; things: string[]; pids: number[] };
+  | { type: 'open'; things: { file: string; text: string }[]; pids: number[] };
 
-/** Result of some test files. */
+/** Result of a test file. */
 export interface Outcome {
   passed: number;
-  failed: number;
   /** Each failed test with its error: a reader of the last lines alone sees why. */
   failures: string[];
   /** A line for each test that was not run. */
   skips: string[];
   /** A line for each thing that failed beside the tests: what was left open, a process that hung or broke. */
   faults: string[];
+}
+
+/** Results by path; what belongs to no file that was given stands under the empty path. */
+export type Outcomes = Map<string, Outcome>;
+
+/** A file's result, which is begun when nothing was heard of it. */
+export function outcomeOf(outcomes: Outcomes, file: string): Outcome {
+  const outcome = outcomes.get(file) ?? { passed: 0, failures: [], skips: [], faults: [] };
+  outcomes.set(file, outcome);
+  return outcome;
 }
 
 /** Times, in milliseconds. */
@@ -47,7 +56,7 @@ const lastWordsMs = 1_500;
 export async function runFiles(
   files: readonly string[],
   options: { root: string; out: Writable; limits: Limits; families: Set<Family> },
-): Promise<Outcome> {
+): Promise<Outcomes> {
   const { root, out, limits, families } = options;
   const paths = files.map((file) => join(root, file));
   const child = fork(join(import.meta.dirname, 'lane.ts'), [root, String(limits.endMs), ...paths], {
@@ -58,30 +67,42 @@ export async function runFiles(
   families.add(family);
   child.stdout?.pipe(out, { end: false });
   const closed = once(child, 'close');
-  const { outcome, named, overAt } = await follow(child, limits, files.length === 1 ? files[0] : undefined);
+  const { outcomes, named, overAt } = await follow(child, limits, files);
   if (overAt === undefined) family.kill();
   const left = await endOf(family, (overAt ?? 0) + limits.endMs);
   for (const { pid, command } of rootsOf(left)) {
-    if (!named.includes(pid)) outcome.faults.push(`${files.join(', ')}: left running: process ${pid}: ${command}`);
+    if (named.includes(pid)) continue;
+    const { faults } = outcomeOf(outcomes, onlyOf(files));
+    faults.push(`${files.join(', ')}: left running: process ${pid}: ${command}`);
   }
   family.kill();
   families.delete(family);
   await Promise.race([closed, delay(lastWordsMs, undefined, { ref: false })]);
   child.stdout?.destroy();
-  return outcome;
+  return outcomes;
 }
 
+/** Where no file can be named: the one there is, or none. */
+const onlyOf = (files: readonly string[]): string => (files.length === 1 ? (files[0] ?? '') : '');
+
 /** Hears a lane's process until it ended, and ends it when it hangs. */
-async function follow(child: ChildProcess, limits: Limits, only: string | undefined) {
-  const outcome: Outcome = { passed: 0, failed: 0, failures: [], skips: [], faults: [] };
-  let at = only ?? 'before the first test';
+async function follow(child: ChildProcess, limits: Limits, files: readonly string[]) {
+  const outcomes: Outcomes = new Map();
+  // A test that a helper declares is of the file that called it, which is known where there is one alone.
+  const of = (file: string): Outcome => outcomeOf(outcomes, files.includes(file) ? file : onlyOf(files));
+  let at = { file: onlyOf(files), name: 'before the first test' };
   let overAt: number | undefined;
   let named: number[] = [];
+  let isFaulty = false;
   let deadline: NodeJS.Timeout | undefined;
-  const expect = (ms: number, fault: string): void => {
+  const fault = (text: string): void => {
+    isFaulty = true;
+    of(at.file).faults.push(`${at.file}: ${at.name}: ${text}`);
+  };
+  const expect = (ms: number, text: string): void => {
     clearTimeout(deadline);
     deadline = setTimeout(() => {
-      outcome.faults.push(`${at}: ${fault}`);
+      fault(text);
       child.kill('SIGKILL');
     }, ms);
   };
@@ -89,26 +110,26 @@ async function follow(child: ChildProcess, limits: Limits, only: string | undefi
   deaf();
   child.on('message', (message: Message) => {
     if (overAt === undefined) deaf();
-    if (message.type === 'start') at = `${message.file}: ${message.name}`;
-    else if (message.type === 'pass') outcome.passed += 1;
-    else if (message.type === 'fail') {
-      outcome.failed += 1;
-      outcome.failures.push(message.text);
-    } else if (message.type === 'skip') outcome.skips.push(message.text);
+    if (message.type === 'start')
+      at = { file: files.includes(message.file) ? message.file : at.file, name: message.name };
+    else if (message.type === 'pass') of(message.file).passed += 1;
+    else if (message.type === 'fail') of(message.file).failures.push(message.text);
+    else if (message.type === 'skip') of(message.file).skips.push(message.text);
     else if (message.type === 'over') {
       overAt = performance.now();
       expect(limits.endMs + lastWordsMs, 'the process did not end after its last test');
     } else if (message.type === 'open') {
-      outcome.faults.push(...message.things);
+      for (const { file, text } of message.things) of(file).faults.push(text);
       named = message.pids;
     }
   });
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
   clearTimeout(deadline);
-  if (overAt === undefined && outcome.faults.length === 0) {
-    outcome.faults.push(`${at}: the process ended with ${code ?? signal} in the middle of its tests`);
+  if (overAt === undefined) {
+    if (!isFaulty) fault(`the process ended with ${code ?? signal} in the middle of its tests`);
+    for (const file of files.slice(files.indexOf(at.file) + 1)) of(file).faults.push(`${file}: was not begun`);
   }
-  return { outcome, named, overAt };
+  return { outcomes, named, overAt };
 }
 
 /** Waits until a family has ended, at most until a time; answers who is left. */

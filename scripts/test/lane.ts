@@ -35,8 +35,8 @@ stream.on('test:enqueue', ({ nesting }) => {
 stream.on('test:dequeue', ({ name, file }) => void tell({ type: 'start', name, file: pathOf(file) }));
 stream.on('test:pass', ({ name, skip, details, file }) => {
   if (details.type === 'suite') return;
-  if (skip === undefined) void tell({ type: 'pass' });
-  else void tell({ type: 'skip', text: `${pathOf(file)}: ${name}: ${String(skip)}` });
+  if (skip === undefined) void tell({ type: 'pass', file: pathOf(file) });
+  else void tell({ type: 'skip', file: pathOf(file), text: `${pathOf(file)}: ${name}: ${String(skip)}` });
 });
 stream.on('test:fail', ({ name, details, file }) => {
   // A suite fails with its tests, which are counted; on its own it fails by its hooks.
@@ -45,7 +45,7 @@ stream.on('test:fail', ({ name, details, file }) => {
   const why = inspect(cause ?? details.error)
     .slice(0, mostErrorLetters)
     .replaceAll('\n', '\n  ');
-  void tell({ type: 'fail', text: `${pathOf(file)}: ${name}\n  ${why}` });
+  void tell({ type: 'fail', file: pathOf(file), text: `${pathOf(file)}: ${name}\n  ${why}` });
 });
 stream.on('test:complete', ({ nesting }) => {
   if (nesting === 0) waiting -= 1;
@@ -74,12 +74,12 @@ async function giveUp(): Promise<void> {
 }
 
 /** One line for each test or suite that left something open. */
-function thingsOf(open: readonly Open[]): string[] {
+function thingsOf(open: readonly Open[]): { file: string; text: string }[] {
   const byTest = Map.groupBy(open, ({ by }) => (by ? `${pathOf(by.file)}: ${by.name}` : 'outside of every test'));
   const lines = [...byTest].map(([test, things]) => {
     const counted = [...Map.groupBy(things, ({ what }) => what)];
     const words = counted.map(([what, { length }]) => (length > 1 ? `${length} × ${what}` : what));
-    return `${test}: left open: ${words.join(', ')}`;
+    return { file: pathOf(things[0]?.by?.file), text: `${test}: left open: ${words.join(', ')}` };
   });
-  return lines.length > 0 ? lines : [`left open: ${process.getActiveResourcesInfo().join(', ')}`];
+  return lines.length > 0 ? lines : [{ file: '', text: `left open: ${process.getActiveResourcesInfo().join(', ')}` }];
 }

@@ -23,9 +23,9 @@ function plant(t: TestContext, files: Readonly<Record<string, string>>): string 
 }
 
 /** Runs the suite of a planted repository to its end. */
-async function runSuite(root: string): Promise<{ code: number; lines: string[] }> {
+async function runSuite(root: string, ...more: string[]): Promise<{ code: number; lines: string[] }> {
   const limits = ['--test-ms=1000', '--end-ms=1500', '--deaf-ms=5000', '--no-system-packages'];
-  const words = [join(repository, 'scripts/test.ts'), `--root=${root}`, ...limits];
+  const words = [join(repository, 'scripts/test.ts'), `--root=${root}`, ...limits, ...more];
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return await new Promise((done) => {
     execFile(process.execPath, words, { env }, (error, stdout, stderr) => {
@@ -61,7 +61,7 @@ describe('the test runner', () => {
         });`,
       'whole.test.ts': `test('is sound', () => {});`,
     });
-    const { code, lines } = await runSuite(root);
+    const { code, lines } = await runSuite(root, '--no-again');
     const output = lines.join('\n');
     const faults = lines.filter((line) => line.startsWith('failed: '));
     assert.equal(faults.length, 4, output);
@@ -92,7 +92,7 @@ describe('the test runner', () => {
       'e2e/loop.test.ts': `test('loops', () => { for (;;); });`,
       'e2e/exits.test.ts': `test('exits', () => process.exit(3));`,
     });
-    const { code, lines } = await runSuite(root);
+    const { code, lines } = await runSuite(root, '--no-again');
     const output = lines.join('\n');
     assert.match(output, /✖ never ends/);
     assert.match(lines.slice(-10).join('\n'), /✖ hangs\.test\.ts: never ends\n {2}'test timed out after 1000ms/);
@@ -100,6 +100,27 @@ describe('the test runner', () => {
     assert.match(output, /failed: e2e\/exits\.test\.ts: exits: the process ended with 3 in the middle of its tests/);
     assert.match(lines.at(-1) ?? '', /^1 passed, 5 failed$/);
     assert.equal(code, 1);
+  });
+
+  test('what fails beside other files alone is named, and fails no run; what fails again does', async (t) => {
+    const root = plant(t, {
+      'busy.test.ts': `
+        import { existsSync, writeFileSync } from 'node:fs';
+        const mark = import.meta.filename + '.ran';
+        const isFirst = !existsSync(mark);
+        writeFileSync(mark, '');
+        test('passes when it runs alone', () => { if (isFirst) throw new Error('planted'); });
+        test('is sound', () => {});`,
+      'broken.test.ts': `test('never passes', () => { throw new Error('planted'); });`,
+    });
+    const { code, lines } = await runSuite(root);
+    const output = lines.join('\n');
+    assert.match(
+      output,
+      /^passed alone after it had failed beside others: busy\.test\.ts: passes when it runs alone$/m,
+    );
+    assert.match(output, /^✖ broken\.test\.ts: never passes$/m);
+    assert.deepEqual([lines.at(-1), code], ['2 passed, 1 failed', 1]);
   });
 
   test('a file’s lane is chosen by where it is and what it imports', (t) => {
