@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createKeyring } from './crypto.ts';
+import { createKeyring, openUnder, sealUnder } from './crypto.ts';
 
 const p = { purpose: 'p' };
 
@@ -29,6 +29,14 @@ describe('keyring', () => {
       assert.throws(() => keyring.open(p, sealed.subarray(0, length)), `${length} bytes`);
     }
     assert.throws(() => keyring.open(p, Buffer.concat([sealed, Buffer.alloc(1)])));
+  });
+
+  test('what is bound to a place opens there alone', () => {
+    const key = Buffer.alloc(32, 7);
+    const sealed = sealUnder(key, Buffer.from('secret'), 'one 1');
+    assert.equal(openUnder(key, sealed, 'p', 'one 1').toString(), 'secret');
+    for (const bound of ['one 2', '', undefined]) assert.throws(() => openUnder(key, sealed, 'p', bound));
+    assert.throws(() => openUnder(key, sealUnder(key, Buffer.from('secret')), 'p', 'one 1'));
   });
 
   test('a tag that was cut short is no tag', () => {

@@ -67,19 +67,24 @@ export function createKeyring(masterKey: string, firstKey = masterKey): Keyring 
 export const keyOfText = (text: string, salt: string, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', text, salt, use, 32));
 
-/** AES-256-GCM; the answer holds nonce, tag and ciphertext. */
-export function sealUnder(key: Buffer, plain: Buffer): Buffer {
+/**
+ * AES-256-GCM; the answer holds nonce, tag and ciphertext. `bound`: says where the value stands, is kept nowhere, and must be
+ * the same when it is opened, so that a value cannot be put in the place of another one.
+ */
+export function sealUnder(key: Buffer, plain: Buffer, bound = ''): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(Buffer.from(bound));
   const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** Opens what `sealUnder` made with the same key; throws `BrokenSeal`. */
-export function openUnder(key: Buffer, sealed: Buffer, purpose: string): Buffer {
+/** Opens what `sealUnder` made with the same key and the same `bound`; throws `BrokenSeal`. */
+export function openUnder(key: Buffer, sealed: Buffer, purpose: string, bound = ''): Buffer {
   if (sealed.length < nonceBytes + tagBytes) throw new BrokenSeal(purpose);
   const nonce = sealed.subarray(0, nonceBytes);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+  decipher.setAAD(Buffer.from(bound));
   decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
   const plain = decipher.update(sealed.subarray(nonceBytes + tagBytes));
   try {
