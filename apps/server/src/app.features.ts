@@ -1,6 +1,8 @@
 import { artifactsFeature } from './features/artifacts/feature.ts';
 import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
+import { environmentsFeature } from './features/environments/feature.ts';
+import { environmentsOf } from './features/environments/index.ts';
 import { eventsFeature } from './features/events/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
@@ -24,6 +26,7 @@ import { receiptFeature } from './features/receipt/feature.ts';
 import { inferenceFeature } from './features/inference/feature.ts';
 import { Inference } from './features/inference/index.ts';
 import type { KeyLookup, Spending } from './features/keys/index.ts';
+import { projectsFeature } from './features/projects/feature.ts';
 import { promptsFeature } from './features/prompts/feature.ts';
 import { Prompts } from './features/prompts/index.ts';
 import { realtimeFeature } from './features/realtime/feature.ts';
@@ -90,6 +93,8 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     ...models,
     ...webFeatures(kernel),
     ...recordings.all,
+    projectsFeature(environmentsOf),
+    environmentsFeature(kernel),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];

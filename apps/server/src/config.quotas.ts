@@ -40,6 +40,8 @@ const quotas = {
   audio_bytes: byteQuota.default(50 * 2 ** 30).describe('bytes of audio an account may have'),
   transcript_shares: quota.default(1_000).describe('active share links an account may have'),
   transcript_folders: quota.default(1_000).describe('folders of transcripts an account may have'),
+  projects: quota.default(200).describe('projects an account may have'),
+  environments: quota.default(500).describe('environments an account may have, destroyed ones aside'),
   recording_ms: quota
     .default(72_000_000)
     .describe('milliseconds of recordings an account may have transcribed in a calendar month (UTC)'),

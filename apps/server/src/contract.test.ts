@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { withoutStreams } from './features/mcp/index.ts';
 import { notify } from './features/notifications/index.ts';
 import { shared } from './testing.shared.ts';
+import { environmentOf, projectOf } from './features/environments/environments.testing.ts';
 import { beginUpload } from './features/uploads/uploads.testing.ts';
 import { clientOf, createAccount, http, openHost, openTest, type TestAccount, type TestGateway } from './testing.ts';
 
@@ -207,6 +208,8 @@ describe('contract', () => {
       '/v1/uploads/': (await beginUpload(gateway, account, 5)).id,
       '/v1/transcripts/': (await host.client.transcripts.create({ body: {} })).transcript.id,
       '/v1/transcript-folders/': (await host.client.transcripts.createFolder({ body: { name: 'mine' } })).folder.id,
+      '/v1/projects/': await projectOf(gateway, account),
+      '/v1/environments/': await environmentOf(gateway, account),
       '/v1/notifications/': await notificationOf(gateway, account),
       '/v1/notifications/webhooks/': await webhookOf(gateway, account),
     };
@@ -241,6 +244,13 @@ describe('contract', () => {
       'transcripts.updateUtterance': { text: 'mine' },
       'transcripts.share': {},
       'transcripts.updateFolder': { name: 'mine now' },
+      'projects.update': { name: 'mine now' },
+      'environments.update': { name: 'mine now' },
+      'environments.addMember': { email: account.email, role: 'owner' },
+      'environments.updateMember': { role: 'owner' },
+      'environments.setSshKey': { public_key: 'mine' },
+      'environments.publishPort': { visibility: 'public' },
+      'environments.setSecret': { value: 'mine' },
     };
     const queries: Record<string, string> = {
       'scheduler.appendLog': '?attempt=1&offset=0',
@@ -256,6 +266,12 @@ describe('contract', () => {
       'transcripts.updateSpeaker': ['S1'],
       'transcripts.updateUtterance': ['0'],
       'transcripts.acceptPrompt': ['0'],
+      'environments.updateMember': [account.id],
+      'environments.removeMember': [account.id],
+      'environments.publishPort': ['3000'],
+      'environments.removePort': ['3000'],
+      'environments.setSecret': ['TOKEN'],
+      'environments.removeSecret': ['TOKEN'],
     };
     const tus = { 'tus-resumable': '1.0.0' };
     const headers: Record<string, Record<string, string>> = {

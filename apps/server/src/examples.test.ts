@@ -10,6 +10,7 @@ import { bodyIds, exampleIds, type Makers, notSent, type Preparation, Scene, sen
 import { replies, streams, TestProvider } from './features/inference/inference.testing.ts';
 import { TestPushService } from './features/notifications/notifications.testing.ts';
 import { article, openWeb, type Web } from './features/tools/tools.testing.ts';
+import { environmentMakers, environmentPreparations } from './features/environments/environments.examples.testing.ts';
 import { transcriptMakers, transcriptPreparations } from './features/transcripts/transcripts.examples.testing.ts';
 import { beginUpload } from './features/uploads/uploads.testing.ts';
 import { shared } from './testing.shared.ts';
@@ -90,6 +91,7 @@ const receiver = new TestPushService();
 
 const makers: Makers = {
   ...transcriptMakers,
+  ...environmentMakers,
   caller: ({ account }) => Promise.resolve(account.keyId),
   key: async (scene) => (await scene.call('POST', '/v1/keys', keys.create.example.body)).id,
   async device({ gateway, account }) {
@@ -228,6 +230,7 @@ async function startExec(scene: Scene): Promise<void> {
 
 const preparations: Record<string, Preparation> = {
   ...transcriptPreparations,
+  ...environmentPreparations,
   'hosts.list': { before: answeringHost },
   'hosts.get': { before: answeringHost },
   'hosts.exec': { before: answeringHost },

@@ -3,6 +3,7 @@ import { agentManifest } from './features/agent/index.ts';
 import { artifactsManifest } from './features/artifacts/index.ts';
 import { auditManifest } from './features/audit/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
+import { environmentsManifest, environmentsOwnedAlone } from './features/environments/index.ts';
 import { heartbeatsManifest } from './features/heartbeats/index.ts';
 import { hostsManifest } from './features/hosts/index.ts';
 import { inferenceManifest } from './features/inference/index.ts';
@@ -11,6 +12,7 @@ import { meteringManifest } from './features/metering/index.ts';
 import { notificationsManifest } from './features/notifications/index.ts';
 import { orgsManifest, orgsOwnedAlone } from './features/orgs/index.ts';
 import { pagesManifest } from './features/pages/index.ts';
+import { projectsManifest } from './features/projects/index.ts';
 import { promptsManifest } from './features/prompts/index.ts';
 import { rulesManifest } from './features/rules/index.ts';
 import { sandboxesManifest } from './features/sandboxes/index.ts';
@@ -51,6 +53,8 @@ export const manifests: readonly Manifest[] = [
   schedulesManifest,
   artifactsManifest,
   sandboxesManifest,
+  projectsManifest,
+  environmentsManifest,
   agentManifest,
 ];
 
@@ -64,6 +68,10 @@ export const accountDeletion: DeletionParts = {
     const [org] = await orgsOwnedAlone(db, accountId);
     if (org) {
       return `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
+    }
+    const [environment] = await environmentsOwnedAlone(db, accountId);
+    if (environment) {
+      return `the environment ${environment.name} (${environment.id}) has members and no other owner; make one, or destroy it`;
     }
     if (force || !(await isLastOwner(db, accountId))) return undefined;
     return 'no other account has a key that may do everything; make one (svc accounts create, svc keys create), or add --force';

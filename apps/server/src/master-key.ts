@@ -2,6 +2,7 @@ import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
+import { sealedDataKeys } from './features/environments/index.ts';
 import { sealedFrames } from './features/hosts/index.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { sealedRunHeaders } from './features/scheduler/index.ts';
@@ -36,6 +37,7 @@ export const allSealed: readonly Sealed[] = [
   sealedScheduleHeaders,
   sealedRunHeaders,
   sealedFrames,
+  sealedDataKeys,
 ];
 
 /**

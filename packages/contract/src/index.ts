@@ -9,6 +9,9 @@ import { heartbeatErrors, heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
 import { keyErrors, keys } from './keys.ts';
 import { notificationErrors, notifications } from './notifications.ts';
+import { environmentErrors } from './environments.shapes.ts';
+import { environments } from './environments.ts';
+import { projectErrors, projects } from './projects.ts';
 import type { Route } from './route.ts';
 import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
@@ -50,6 +53,8 @@ export const errorCodes = {
   ...toolErrors,
   ...uploadErrors,
   ...transcriptErrors,
+  ...projectErrors,
+  ...environmentErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -81,6 +86,8 @@ export const contract = {
   tools,
   uploads,
   transcripts,
+  projects,
+  environments,
   mcp,
   events,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events', Record<string, Route<ErrorCode>>>;
@@ -88,6 +95,18 @@ export type Contract = typeof contract;
 
 export { act } from './audit.ts';
 export { device } from './devices.ts';
+export {
+  environment,
+  environmentEvent,
+  environmentMember,
+  environmentPort,
+  environmentProviders,
+  environmentRoles,
+  environmentSecret,
+  environmentSizes,
+  environmentStates,
+  portVisibilities,
+} from './environments.shapes.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { change, topics } from './events.ts';
 export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
@@ -107,6 +126,7 @@ export { notification } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
 export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
+export { project } from './projects.ts';
 export * from './route.ts';
 export {
   artifact,

@@ -24,6 +24,8 @@ export const scopedFeatures = [
   'tools',
   'uploads',
   'transcripts',
+  'projects',
+  'environments',
   'mcp',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];

@@ -18,7 +18,9 @@ import { chatDocs } from './chat.ts';
 import { messagesDocs } from './messages.ts';
 import { responsesDocs } from './responses.ts';
 import { embeddingsDocs } from './embeddings.ts';
+import { environmentsDocs } from './environments.ts';
 import { modelsDocs } from './models.ts';
+import { projectsDocs } from './projects.ts';
 import { promptsDocs } from './prompts.ts';
 import { receiptDocs } from './receipt.ts';
 import { mcpDocs } from './mcp.ts';
@@ -57,6 +59,8 @@ export const docs = {
   tools: toolsDocs,
   uploads: uploadsDocs,
   transcripts: transcriptsDocs,
+  projects: projectsDocs,
+  environments: environmentsDocs,
   mcp: mcpDocs,
   events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };

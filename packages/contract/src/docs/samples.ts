@@ -78,6 +78,19 @@ export const samples = {
   /** A link to the transcript, and the token of one. */
   share: '9b8a7f6e-5d4c-4b3a-8291-807f6e5d4c3b',
   shareToken: 'EXAMPLE-share-token-EXAMPLE-share-token-000',
+  /** The account of the key that calls. */
+  account: '0b1a2938-4756-4657-8493-a2b1c0d9e8f7',
+  /** A project. */
+  project: '2c1f0e9d-8b7a-4f69-9584-73625140f3e2',
+  /** A project without environments. */
+  otherProject: 'f0e1d2c3-b4a5-4968-8778-695a4b3c2d1e',
+  /** An environment in it, which waits for a machine. */
+  environment: 'c3d2e1f0-a9b8-4796-8574-635241302f1e',
+  /** A token that enrols a machine in it. */
+  enrolToken: 'svc_env_EXAMPLE-enrol-token-EXAMPLE-0000',
+  /** Somebody with a role in it, and an account that has none yet. */
+  member: '84736251-40f3-4e2d-91c0-bfa9e8d7c6b5',
+  memberEmail: 'mihai@example.com',
   /** A page that can be fetched. */
   page: 'https://widgets.example.com/about',
 } as const;

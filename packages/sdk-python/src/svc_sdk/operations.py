@@ -1004,6 +1004,134 @@ class Transcripts(Feature):
         return self._transport.json("PUT", "/v1/transcript-vocabulary", body=body, options=options)
 
 
+class Projects(Feature):
+    """Operations of `projects`."""
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.ProjectsListAnswer:
+        """The caller's projects and those of their organisations, newest first."""
+        return self._transport.json("GET", "/v1/projects", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Project]:
+        """The caller's projects and those of their organisations, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/projects", query={"limit": limit, "cursor": cursor}, items="projects", options=options)
+
+    def create(self, body: types.ProjectsCreateBody, *, options: Optional[CallOptions] = None) -> types.ProjectsCreateAnswer:
+        """Make a project."""
+        return self._transport.json("POST", "/v1/projects", body=body, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.ProjectsGetAnswer:
+        """One project, and those of its environments in which the caller has a role."""
+        return self._transport.json("GET", f"/v1/projects/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.ProjectsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.ProjectsUpdateAnswer:
+        """Change a project; its owner, or an owner or admin of its organisation."""
+        return self._transport.json("PATCH", f"/v1/projects/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.ProjectsRemoveAnswer:
+        """Delete a project whose environments are all destroyed."""
+        return self._transport.json("DELETE", f"/v1/projects/{quote(id, safe='')}", options=options)
+
+
+class Environments(Feature):
+    """Operations of `environments`."""
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, project_id: Optional[str] = None, for_user_id: Optional[Literal["me"]] = None, options: Optional[CallOptions] = None) -> types.EnvironmentsListAnswer:
+        """Environments in which the caller has a role, newest first."""
+        return self._transport.json("GET", "/v1/environments", query={"limit": limit, "cursor": cursor, "project_id": project_id, "for_user_id": for_user_id}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, project_id: Optional[str] = None, for_user_id: Optional[Literal["me"]] = None, options: Optional[CallOptions] = None) -> Iterator[types.Environment]:
+        """Environments in which the caller has a role, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/environments", query={"limit": limit, "cursor": cursor, "project_id": project_id, "for_user_id": for_user_id}, items="environments", options=options)
+
+    def create(self, body: types.EnvironmentsCreateBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsCreateAnswer:
+        """Make an environment: a machine of your own to be enrolled, or one at a provider."""
+        return self._transport.json("POST", "/v1/environments", body=body, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsGetAnswer:
+        """One environment with its members, its published ports and its last 20 events."""
+        return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.EnvironmentsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.EnvironmentsUpdateAnswer:
+        """Change its name or when it counts as idle; maintainers."""
+        return self._transport.json("PATCH", f"/v1/environments/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def start(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsStartAnswer:
+        """Start a machine at a provider; maintainers."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/start", idempotent=True, options=options)
+
+    def stop(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsStopAnswer:
+        """Stop a machine at a provider; maintainers."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/stop", idempotent=True, options=options)
+
+    def archive(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsArchiveAnswer:
+        """Put it aside: members, ports and secrets stay; maintainers."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/archive", idempotent=True, options=options)
+
+    def destroy(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsDestroyAnswer:
+        """End it for good, with its secrets; owners."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/destroy", idempotent=True, options=options)
+
+    def events(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EnvironmentsEventsAnswer:
+        """What happened to it, newest first (additive)."""
+        return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def events_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.EnvironmentsGetAnswerEventsItem]:
+        """What happened to it, newest first (additive). Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/environments/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, items="events", options=options)
+
+    def enroll_token(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsEnrollTokenAnswer:
+        """A token for one enrolment within 30 minutes, in place of the one before; maintainers."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/enroll-token", idempotent=True, options=options)
+
+    def enroll(self, body: types.EnvironmentsEnrollBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsEnrollAnswer:
+        """Enrol a machine with a token; its daemon calls this."""
+        return self._transport.json("POST", "/v1/environments/enroll", body=body, options=options)
+
+    def list_members(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListMembersAnswer:
+        """Members of an environment, 200 at most."""
+        return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/members", options=options)
+
+    def add_member(self, id: str, body: types.EnvironmentsAddMemberBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAddMemberAnswer:
+        """Give somebody a role; maintainers, and owners for the role of an owner."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members", body=body, idempotent=True, options=options)
+
+    def set_ssh_key(self, id: str, body: types.EnvironmentsSetSshKeyBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSshKeyAnswer:
+        """The SSH key with which the caller comes in; developers."""
+        return self._transport.json("PUT", f"/v1/environments/{quote(id, safe='')}/members/me/ssh-key", body=body, options=options)
+
+    def update_member(self, id: str, user_id: str, body: types.EnvironmentsUpdateMemberBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsUpdateMemberAnswer:
+        """Change the role of a member; maintainers, and owners where an owner is concerned."""
+        return self._transport.json("PATCH", f"/v1/environments/{quote(id, safe='')}/members/{quote(user_id, safe='')}", body=body, options=options)
+
+    def remove_member(self, id: str, user_id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsRemoveMemberAnswer:
+        """Take a member out; maintainers, and everybody for themselves."""
+        return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/members/{quote(user_id, safe='')}", options=options)
+
+    def list_ports(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListPortsAnswer:
+        """Published ports of an environment, 200 at most."""
+        return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/ports", options=options)
+
+    def publish_port(self, id: str, port: str, body: types.EnvironmentsPublishPortBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsPublishPortAnswer:
+        """Publish a port, or change who reaches it; developers, and maintainers for `public`."""
+        return self._transport.json("PUT", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}", body=body, options=options)
+
+    def remove_port(self, id: str, port: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsRemovePortAnswer:
+        """Publish a port no more; developers."""
+        return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}", options=options)
+
+    def list_secrets(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListSecretsAnswer:
+        """Names of secrets, 200 at most; developers."""
+        return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/secrets", options=options)
+
+    def set_secret(self, id: str, name: str, body: types.EnvironmentsSetSecretBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSecretAnswer:
+        """Keep a secret, or replace it; it is never answered again. Maintainers."""
+        return self._transport.json("PUT", f"/v1/environments/{quote(id, safe='')}/secrets/{quote(name, safe='')}", body=body, options=options)
+
+    def remove_secret(self, id: str, name: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsRemoveSecretAnswer:
+        """Delete a secret; maintainers."""
+        return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/secrets/{quote(name, safe='')}", options=options)
+
+
 class Mcp(Feature):
     """Operations of `mcp`."""
 
@@ -1057,5 +1185,7 @@ class Operations:
         self.tools = Tools(transport)
         self.uploads = Uploads(transport)
         self.transcripts = Transcripts(transport)
+        self.projects = Projects(transport)
+        self.environments = Environments(transport)
         self.mcp = Mcp(transport)
         self.events = Events(transport)

@@ -68,6 +68,8 @@ Embeddings = TypedDict("Embeddings", {"model": "str", "data": "List[AnthropicMes
 
 EndedProcess = TypedDict("EndedProcess", {"pid": "int", "command": "str", "signal": "NotRequired[str]"})
 
+Environment = TypedDict("Environment", {"id": "str", "projectId": "str", "ownerUserId": "str", "orgId": "Union[str, None]", "forUserId": "Union[str, None]", "for_user_id": "Union[str, None]", "isolation": "str", "name": "str", "slug": "str", "provider": "Literal[\"byo\", \"managed_a\", \"managed_b\"]", "region": "Union[str, None]", "size": "Union[Literal[\"small\", \"medium\", \"large\"], None]", "state": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "stateReason": "Union[str, None]", "deviceId": "Union[str, None]", "providerRef": "Union[str, None]", "publicIp": "Union[str, None]", "idleTimeoutMinutes": "int", "lastActivityAt": "Union[str, None]", "startedAt": "Union[str, None]", "stoppedAt": "Union[str, None]", "hourlyRateMicroEur": "Union[int, None]", "includedHoursUsedSeconds": "int", "metadata": "Dict[str, Any]", "createdAt": "str", "updatedAt": "str"})
+
 Error = TypedDict("Error", {"error": "ErrorError"})
 
 ErrorError = TypedDict("ErrorError", {"message": "str", "type": "str", "code": "str", "details": "NotRequired[ErrorErrorDetails]"})
@@ -183,6 +185,8 @@ Notification = TypedDict("Notification", {"id": "str", "type": "str", "title": "
 OneShot = TypedDict("OneShot", {"cmd": "NotRequired[Union[List[str], None]]", "shell": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[Literal[\"python\", \"bash\"], None]]", "code": "NotRequired[Union[str, None]]", "env": "NotRequired[Union[Dict[str, str], None]]", "cwd": "NotRequired[Union[str, None]]", "timeout_seconds": "NotRequired[Union[int, None]]", "stdin": "NotRequired[Union[str, None]]", "inputs": "NotRequired[Union[List[CommandInputsItem], None]]", "backend": "NotRequired[Union[Literal[\"v1\", \"v2\"], None]]", "template": "NotRequired[Union[Literal[\"svc-base\", \"office-acte\", \"desktop\"], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]"})
 
 Ping = TypedDict("Ping", {"kind": "Literal[\"success\", \"start\", \"fail\", \"log\", \"exit\"]", "at": "str", "exit_code": "NotRequired[int]", "rid": "NotRequired[str]", "body": "NotRequired[str]", "count": "int"})
+
+Project = TypedDict("Project", {"id": "str", "ownerUserId": "str", "orgId": "Union[str, None]", "name": "str", "slug": "str", "repoUrl": "Union[str, None]", "defaultBranch": "str", "devcontainerPath": "Union[str, None]", "isolation": "Literal[\"shared_vm\", \"container\", \"vm_per_dev\"]", "settings": "Dict[str, Any]", "createdAt": "str", "updatedAt": "str"})
 
 Prompt = TypedDict("Prompt", {"id": "str", "prompt": "str", "text_hash": "str", "source": "str", "goal_key": "NotRequired[str]", "not_before": "NotRequired[str]", "auto_run": "bool", "target_device_id": "NotRequired[str]", "status": "Literal[\"open\", \"launched\", \"sent\", \"answered\", \"verified\", \"done\", \"dismissed\", \"superseded\"]", "match_ref": "NotRequired[str]", "match_turn_id": "NotRequired[str]", "run_session_id": "NotRequired[str]", "waiting_for": "NotRequired[str]", "last_turn": "NotRequired[PromptTurn]", "report": "NotRequired[PromptReport]", "created_at": "str", "updated_at": "str", "launched_at": "NotRequired[str]", "sent_at": "NotRequired[str]", "answered_at": "NotRequired[str]", "verified_at": "NotRequired[str]", "superseded_by": "NotRequired[str]"})
 
@@ -700,11 +704,95 @@ TranscriptsSetVocabularyBody = TypedDict("TranscriptsSetVocabularyBody", {"entri
 
 TranscriptsSetVocabularyAnswer = TypedDict("TranscriptsSetVocabularyAnswer", {"entries": "List[VocabularyEntry]", "updated_at": "Union[str, None]"})
 
+ProjectsListAnswer = TypedDict("ProjectsListAnswer", {"projects": "List[Project]", "next_cursor": "NotRequired[str]"})
+
+ProjectsCreateBody = TypedDict("ProjectsCreateBody", {"name": "str", "repo_url": "NotRequired[Union[str, None]]", "isolation": "NotRequired[Union[Literal[\"shared_vm\", \"container\", \"vm_per_dev\"], None]]", "org_id": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "default_branch": "NotRequired[Union[str, None]]", "devcontainer_path": "NotRequired[Union[str, None]]", "settings": "NotRequired[Union[Dict[str, Any], None]]"})
+
+ProjectsCreateAnswer = TypedDict("ProjectsCreateAnswer", {"project": "Project"})
+
+ProjectsGetAnswer = TypedDict("ProjectsGetAnswer", {"project": "Project", "environments": "List[Environment]"})
+
+ProjectsUpdateBody = TypedDict("ProjectsUpdateBody", {"name": "NotRequired[Union[str, None]]", "repo_url": "NotRequired[Union[str, None]]", "isolation": "NotRequired[Union[Literal[\"shared_vm\", \"container\", \"vm_per_dev\"], None]]", "default_branch": "NotRequired[Union[str, None]]", "devcontainer_path": "NotRequired[Union[str, None]]", "settings": "NotRequired[Union[Dict[str, Any], None]]", "slug": "NotRequired[Union[Any, None]]"})
+
+ProjectsUpdateAnswer = TypedDict("ProjectsUpdateAnswer", {"project": "Project"})
+
+ProjectsRemoveAnswer = TypedDict("ProjectsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+EnvironmentsListAnswer = TypedDict("EnvironmentsListAnswer", {"environments": "List[Environment]", "next_cursor": "NotRequired[str]"})
+
+EnvironmentsCreateBody = TypedDict("EnvironmentsCreateBody", {"project_id": "str", "provider": "Literal[\"byo\", \"managed_a\", \"managed_b\"]", "name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "size": "NotRequired[Union[Literal[\"small\", \"medium\", \"large\"], None]]", "region": "NotRequired[Union[str, None]]", "idle_timeout_minutes": "NotRequired[Union[int, None]]", "budget_micro_eur": "NotRequired[Union[int, None]]"})
+
+EnvironmentsCreateAnswer = TypedDict("EnvironmentsCreateAnswer", {"environment": "Environment"})
+
+EnvironmentsGetAnswer = TypedDict("EnvironmentsGetAnswer", {"environment": "Environment", "isolation": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "members": "List[EnvironmentsGetAnswerMembersItem]", "ports": "List[EnvironmentsGetAnswerPortsItem]", "events": "List[EnvironmentsGetAnswerEventsItem]"})
+
+EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str"})
+
+EnvironmentsGetAnswerPortsItem = TypedDict("EnvironmentsGetAnswerPortsItem", {"id": "str", "environmentId": "str", "port": "int", "protocol": "Literal[\"http\"]", "label": "Union[str, None]", "visibility": "Literal[\"owner\", \"org\", \"authenticated\", \"public\"]", "openedByUserId": "Union[str, None]", "createdAt": "str", "updatedAt": "str"})
+
+EnvironmentsGetAnswerEventsItem = TypedDict("EnvironmentsGetAnswerEventsItem", {"id": "int", "environmentId": "str", "actorUserId": "Union[str, None]", "actorKind": "Literal[\"user\", \"daemon\", \"system\"]", "kind": "str", "payload": "Dict[str, Any]", "createdAt": "str"})
+
+EnvironmentsUpdateBody = TypedDict("EnvironmentsUpdateBody", {"name": "NotRequired[Union[str, None]]", "idle_timeout_minutes": "NotRequired[Union[int, None]]", "slug": "NotRequired[Union[Any, None]]"})
+
+EnvironmentsUpdateAnswer = TypedDict("EnvironmentsUpdateAnswer", {"environment": "Environment"})
+
+EnvironmentsStartAnswer = TypedDict("EnvironmentsStartAnswer", {"environment": "Environment", "from": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "to": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]"})
+
+EnvironmentsStopAnswer = TypedDict("EnvironmentsStopAnswer", {"environment": "Environment", "from": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "to": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]"})
+
+EnvironmentsArchiveAnswer = TypedDict("EnvironmentsArchiveAnswer", {"environment": "Environment", "from": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "to": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]"})
+
+EnvironmentsDestroyAnswer = TypedDict("EnvironmentsDestroyAnswer", {"environment": "Environment", "from": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "to": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]"})
+
+EnvironmentsEventsAnswer = TypedDict("EnvironmentsEventsAnswer", {"events": "List[EnvironmentsGetAnswerEventsItem]", "next_cursor": "NotRequired[str]"})
+
+EnvironmentsEnrollTokenAnswer = TypedDict("EnvironmentsEnrollTokenAnswer", {"token": "str", "expires_at": "str", "environment_id": "str"})
+
+EnvironmentsEnrollBody = TypedDict("EnvironmentsEnrollBody", {"token": "str", "device_id": "str", "daemon_version": "str", "os": "str", "arch": "str"})
+
+EnvironmentsEnrollAnswer = TypedDict("EnvironmentsEnrollAnswer", {"environment_id": "str", "relay_url": "str", "api_key": "NotRequired[str]"})
+
+EnvironmentsListMembersAnswer = TypedDict("EnvironmentsListMembersAnswer", {"members": "List[EnvironmentsGetAnswerMembersItem]"})
+
+EnvironmentsAddMemberBody = TypedDict("EnvironmentsAddMemberBody", {"email": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]"})
+
+EnvironmentsAddMemberAnswer = TypedDict("EnvironmentsAddMemberAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
+
+EnvironmentsAddMemberAnswerMember = TypedDict("EnvironmentsAddMemberAnswerMember", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "linux_username": "str", "port_range_start": "int"})
+
+EnvironmentsSetSshKeyBody = TypedDict("EnvironmentsSetSshKeyBody", {"public_key": "str"})
+
+EnvironmentsSetSshKeyAnswer = TypedDict("EnvironmentsSetSshKeyAnswer", {"user_id": "str", "ssh_public_key": "Literal[True]"})
+
+EnvironmentsUpdateMemberBody = TypedDict("EnvironmentsUpdateMemberBody", {"role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]"})
+
+EnvironmentsUpdateMemberAnswer = TypedDict("EnvironmentsUpdateMemberAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
+
+EnvironmentsRemoveMemberAnswer = TypedDict("EnvironmentsRemoveMemberAnswer", {"deleted": "Literal[True]", "user_id": "str"})
+
+EnvironmentsListPortsAnswer = TypedDict("EnvironmentsListPortsAnswer", {"ports": "List[EnvironmentsGetAnswerPortsItem]"})
+
+EnvironmentsPublishPortBody = TypedDict("EnvironmentsPublishPortBody", {"visibility": "Literal[\"owner\", \"org\", \"authenticated\", \"public\"]", "label": "NotRequired[Union[str, None]]", "protocol": "NotRequired[Union[Literal[\"http\"], None]]"})
+
+EnvironmentsPublishPortAnswer = TypedDict("EnvironmentsPublishPortAnswer", {"port": "EnvironmentsGetAnswerPortsItem"})
+
+EnvironmentsRemovePortAnswer = TypedDict("EnvironmentsRemovePortAnswer", {"deleted": "Literal[True]", "port": "int"})
+
+EnvironmentsListSecretsAnswer = TypedDict("EnvironmentsListSecretsAnswer", {"secrets": "List[EnvironmentsListSecretsAnswerSecretsItem]"})
+
+EnvironmentsListSecretsAnswerSecretsItem = TypedDict("EnvironmentsListSecretsAnswerSecretsItem", {"name": "str", "created_by_user_id": "Union[str, None]", "created_at": "str", "updated_at": "str"})
+
+EnvironmentsSetSecretBody = TypedDict("EnvironmentsSetSecretBody", {"value": "str"})
+
+EnvironmentsSetSecretAnswer = TypedDict("EnvironmentsSetSecretAnswer", {"name": "str", "updated": "Literal[True]"})
+
+EnvironmentsRemoveSecretAnswer = TypedDict("EnvironmentsRemoveSecretAnswer", {"deleted": "Literal[True]", "name": "str"})
+
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "mcp", "mcp:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

@@ -97,6 +97,8 @@ describe('svc accounts delete', () => {
     // Rows that would take an hour, a second machine or the version before.
     const { id } = account;
     const any = randomUUID();
+    const { project } = await ok('POST', '/v1/projects', { name: 'Mine' });
+    await ok('POST', '/v1/environments', { project_id: project.id, provider: 'byo', name: 'Mine' });
     await sql`insert into hosts.calls (req_id, account_id, device_id, origin_id, carrier_id, frame, expires_at)
       values (${any}, ${id}, ${any}, ${any}, ${any}, '{}', now() + interval '1 hour')`;
     await sql`insert into hosts.invites (account_id, code_hash, key_id, expires_at)

@@ -50,3 +50,10 @@ export async function leaveOrgs(db: Db, accountId: string): Promise<{ members: n
       and not exists (select 1 from orgs.members m where m.org_id = o.id)`;
   return { members: left.length, orgs };
 }
+
+/** The role of an account in an organisation; undefined when it is no member, or there is no such organisation. */
+export async function orgRoleOf(db: Db, accountId: string, orgId: string): Promise<OrgRole | undefined> {
+  const [row] = await db<{ role: OrgRole }[]>`
+    select role from orgs.members where org_id = ${orgId} and account_id = ${accountId}`;
+  return row?.role;
+}

@@ -83,6 +83,8 @@ describe('quotas of an account', () => {
       transcript_shares: '0 of 1000',
       transcript_folders: '0 of 1000',
       recording_ms: '0 of 72000000',
+      projects: '0 of 200',
+      environments: '0 of 500',
       upload_bytes: `0 of ${8 * 2 ** 30}`,
       prompt_bytes: `0 of ${512 * 2 ** 20}`,
     });

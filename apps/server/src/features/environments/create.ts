@@ -1,0 +1,89 @@
+import { contract } from '@svc/contract';
+import type { z } from 'zod';
+import { ApiError, badRequest } from '../../kernel/base/errors.ts';
+import type { Db, Time } from '../../kernel/db/db.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
+import { findEmail } from '../accounts/index.ts';
+import { Projects, type SeenProject } from '../projects/index.ts';
+import { doerOf } from './environments.doer.ts';
+import { firstState } from './environments.moves.ts';
+import type { EnvironmentRow } from './environments.rows.ts';
+import { freshSlug } from './environments.slug.ts';
+import { environmentsQuota, insertEnvironment, lockLive, type NewEnvironment } from './environments.sql.ts';
+import type { Environments } from './environments.store.ts';
+import { toEnvironment } from './environments.view.ts';
+import { join } from './people/members.ts';
+
+type Body = z.output<typeof contract.environments.create.takes.schema>;
+/** A fresh slug that is taken is drawn anew so often: 31^4 are there for each project. */
+const mostDraws = 5;
+
+export const create = (environments: Environments): Operation =>
+  operation(contract.environments.create, (context, { body }) =>
+    context.transaction(async (tx) => {
+      const { accountId } = context.actor;
+      const project = await Projects.hold(tx, accountId, body.project_id);
+      if (body.provider !== 'byo')
+        throw new ApiError(
+          'forbidden',
+          'no provider of machines is set up here: enrol a machine of your own with provider "byo"',
+        );
+      const email = (await findEmail(tx, accountId)) ?? '';
+      await checkQuota(context.kernel.config, tx, environmentsQuota, accountId);
+      const isOwnOnly = project.isolation === 'vm_per_dev';
+      if (isOwnOnly) await checkFirst(tx, project, accountId);
+      const row = await insert(tx, context.clock, body, {
+        account_id: accountId,
+        project_id: project.id,
+        org_id: project.org_id,
+        for_account_id: isOwnOnly ? accountId : null,
+        isolation: project.isolation,
+        name: body.name ?? nameFor(project, email),
+        slug: project.slug,
+        provider: body.provider,
+        region: null,
+        size: null,
+        state: firstState,
+        idle_timeout_minutes: body.idle_timeout_minutes,
+        hourly_rate_micro_eur: null,
+        metadata: {},
+      });
+      await join(tx, (await readNow(tx, context.clock)).iso, row, { accountId, email, role: 'owner' });
+      await environments.tell(tx, row, doerOf(context), {
+        kind: 'created',
+        payload: { provider: row.provider, state: row.state, slug: row.slug },
+      });
+      return { environment: toEnvironment(row) };
+    }),
+  );
+
+/** "Shop — ana" of a project with a machine for each developer. Throws 400 for any other that is given no name. */
+function nameFor({ name, isolation }: SeenProject, email: string): string {
+  if (isolation !== 'vm_per_dev') throw badRequest('name: is required', { name: ['is required'] });
+  const end = ` — ${email.split('@', 1).join('')}`;
+  return name.slice(0, 120 - end.length) + end;
+}
+
+/** Throws 409 when the developer has a live one in this project. */
+async function checkFirst(tx: Db, project: SeenProject, accountId: string): Promise<void> {
+  const there = await lockLive(tx, project.id, accountId);
+  if (there === undefined) return;
+  throw new ApiError('already_has_env', 'you have a live environment in this project; archive or destroy it first', {
+    beside: { environment_id: there },
+  });
+}
+
+async function insert(tx: Db, time: Time, { slug }: Body, one: NewEnvironment): Promise<EnvironmentRow> {
+  if (slug !== undefined) {
+    const row = await insertEnvironment(tx, time, { ...one, slug });
+    if (row) return row;
+    throw new ApiError('slug_taken', `the slug ${slug} is taken; give another one, or none`);
+  }
+  for (let draw = 0; draw < mostDraws; draw += 1) {
+    const row = await insertEnvironment(tx, time, { ...one, slug: freshSlug(one.slug) });
+    if (row) return row;
+  }
+  throw new ApiError('slug_taken', 'no free slug was found; give one');
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { type Contract, contract, environmentRoles, portVisibilities, type Route } from '@svc/contract';
+import { accountDeletion } from '../../features.ts';
+import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import type { EnvironmentRole } from './environments.rows.ts';
+import { environmentOf } from './environments.testing.ts';
+
+/** An RSA key as OpenSSH writes it. */
+function rsaKey(bits: number): string {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
+  const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+  const number = (text: string) => Buffer.concat([Buffer.of(0), Buffer.from(text, 'base64url')]);
+  return line('ssh-rsa', Buffer.from(e, 'base64url'), number(n));
+}
+
+const line = (type: string, ...parts: Buffer[]): string => {
+  const strings = [Buffer.from(type), ...parts].map((part) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(part.length);
+    return Buffer.concat([length, part]);
+  });
+  return `${type} ${Buffer.concat(strings).toString('base64')}`;
+};
+
+const ed25519 = line('ssh-ed25519', Buffer.alloc(32, 7));
+
+describe('people of an environment', () => {
+  const { gateway } = shared(() => openTest());
+  const ask = async ({ key }: Pick<TestAccount, 'key'>, method: string, path: string, body?: object) =>
+    http(gateway.url, path, { method, key, ...(body && { body }) });
+
+  /** An environment with a member of each role, and a stranger. */
+  async function everybody() {
+    const owner = await createAccount(gateway);
+    const id = await environmentOf(gateway, owner);
+    const path = `/v1/environments/${id}`;
+    const add = async (role: EnvironmentRole) => {
+      const account = await createAccount(gateway);
+      assert.equal((await ask(owner, 'POST', `${path}/members`, { email: account.email, role })).status, 201);
+      return account;
+    };
+    const people = {
+      viewer: await add('viewer'),
+      developer: await add('developer'),
+      maintainer: await add('maintainer'),
+      owner,
+    };
+    return { id, path, people, add, stranger: await createAccount(gateway) };
+  }
+
+  test('every route, by role: 404 for a stranger, 403 below the role of the document, and no wider', async () => {
+    const least: Record<keyof Contract['environments'], EnvironmentRole | undefined> = {
+      list: undefined,
+      create: undefined,
+      enroll: undefined,
+      get: 'viewer',
+      events: 'viewer',
+      listMembers: 'viewer',
+      listPorts: 'viewer',
+      removeMember: 'maintainer',
+      listSecrets: 'developer',
+      publishPort: 'developer',
+      removePort: 'developer',
+      setSshKey: 'developer',
+      update: 'maintainer',
+      start: 'maintainer',
+      stop: 'maintainer',
+      archive: 'maintainer',
+      enrollToken: 'maintainer',
+      addMember: 'maintainer',
+      updateMember: 'maintainer',
+      setSecret: 'maintainer',
+      removeSecret: 'maintainer',
+      destroy: 'owner',
+    };
+    const { id, people, stranger, add } = await everybody();
+    const target = await add('viewer');
+    const bodies: Record<string, object> = {
+      update: { name: 'New' },
+      addMember: { email: 'nobody@example.test', role: 'viewer' },
+      updateMember: { role: 'viewer' },
+      setSshKey: { public_key: 'none' },
+      publishPort: { visibility: 'owner' },
+      setSecret: { value: 'x' },
+    };
+    /** Past the role each meets another refusal, or goes well; what would end the environment comes last. */
+    const order = (verb: string) => ['archive', 'destroy'].indexOf(verb);
+    const verbs = Object.entries(least).toSorted(([a], [b]) => order(a) - order(b));
+    for (const [verb, role] of verbs) {
+      if (role === undefined) continue;
+      const route = (contract.environments as Record<string, Route>)[verb] as Route;
+      const path = route.path
+        .replace('{id}', id)
+        .replace('{port}', '3000')
+        .replace('{name}', 'TOKEN')
+        .replace('{userId}', target.id);
+      for (const [at, of] of environmentRoles.entries()) {
+        // The last one may do it: it is not asked, so that those after it meet the same environment.
+        if (at > environmentRoles.indexOf(role)) break;
+        const { status, body } = await ask(people[of], route.method, path, bodies[verb]);
+        const isAllowed: boolean = at === environmentRoles.indexOf(role);
+        assert.equal(status === 403, !isAllowed, `${verb} as ${of}: ${status} ${JSON.stringify(body)}`);
+      }
+      assert.equal((await ask(stranger, route.method, path, bodies[verb])).status, 404, verb);
+    }
+  });
+
+  test('a key sees with `environments:read`, changes with `environments`, and neither without them', async () => {
+    const { path, people } = await everybody();
+    const keyOf = async (...scopes: string[]) =>
+      (await ask(people.owner, 'POST', '/v1/keys', { name: 'k', scopes })).body as { key: string };
+    const [reads, writes, other] = [
+      await keyOf('environments:read'),
+      await keyOf('environments'),
+      await keyOf('prompts'),
+    ];
+    const statuses = async (method: string, body?: object) =>
+      Promise.all([reads, writes, other].map(async (key) => (await ask(key, method, path, body)).status));
+    assert.deepEqual(await statuses('GET'), [200, 200, 403]);
+    assert.deepEqual(await statuses('PATCH', { name: 'x' }), [403, 200, 403]);
+  });
+
+  test('members get a user name and ports of their own, whatever their addresses are', async () => {
+    const { path, people } = await everybody();
+    const { members } = (await ask(people.viewer, 'GET', `${path}/members`)).body;
+    const of = (field: string) => members.map((member: Record<string, unknown>) => member[field]);
+    assert.equal(new Set(of('linux_username')).size, 4);
+    for (const name of of('linux_username')) assert.match(name, /^[a-z][a-z0-9_-]{0,31}$/);
+    assert.deepEqual(of('port_range_start'), [20_000, 20_100, 20_200, 20_300]);
+    // Whoever leaves makes room for the next.
+    assert.equal((await ask(people.developer, 'DELETE', `${path}/members/${people.developer.id}`)).status, 200);
+    const next = await createAccount(gateway);
+    const { member } = (await ask(people.maintainer, 'POST', `${path}/members`, { email: next.email, role: 'viewer' }))
+      .body;
+    assert.equal(member.port_range_start, 20_200);
+  });
+
+  test('who is no account, is a member already, or has no such role is refused by its own code', async () => {
+    const { path, people } = await everybody();
+    const add = (account: TestAccount, body: object) => ask(account, 'POST', `${path}/members`, body);
+    assert.equal((await add(people.owner, { email: 'nobody@example.test', role: 'viewer' })).status, 404);
+    const again = await add(people.owner, { email: people.viewer.email.toUpperCase(), role: 'viewer' });
+    assert.deepEqual([again.status, again.body.error.code], [409, 'already_member']);
+    assert.equal((await add(people.owner, { email: people.viewer.email, role: 'admin' })).status, 400);
+    assert.equal((await add(people.maintainer, { email: 'nobody@example.test', role: 'owner' })).status, 403);
+  });
+
+  test('the last owner stays: not lowered, not removed, not gone by itself, by another owner, or with its account', async () => {
+    const { path, people, add } = await everybody();
+    const { owner, maintainer } = people;
+    const own = `${path}/members/${owner.id}`;
+    const code = async (account: TestAccount, method: string, body?: object) =>
+      (await ask(account, method, own, body)).body.error?.code;
+    assert.equal(await code(owner, 'PATCH', { role: 'maintainer' }), 'last_owner');
+    assert.equal(await code(owner, 'DELETE'), 'last_owner');
+    assert.equal(await code(maintainer, 'PATCH', { role: 'viewer' }), 'forbidden');
+    assert.equal(await code(maintainer, 'DELETE'), 'forbidden');
+    const refusal = await accountDeletion.refusal(gateway.kernel.sql, owner.id, true);
+    assert.match(refusal ?? '', /has members and no other owner/);
+    const second = await add('owner');
+    // Two that lower each other at the same moment: one stays.
+    const both = await Promise.all([
+      ask(owner, 'PATCH', `${path}/members/${second.id}`, { role: 'viewer' }),
+      ask(second, 'PATCH', own, { role: 'viewer' }),
+    ]);
+    assert.equal(both.filter(({ status }) => status === 200).length, 1, JSON.stringify(both.map(({ body }) => body)));
+    const { members, environment } = (await ask(maintainer, 'GET', path)).body;
+    const owners = members.filter(({ role }: { role: string }) => role === 'owner');
+    assert.equal(owners.length, 1);
+    assert.equal(environment.ownerUserId, owners[0].user_id);
+  });
+
+  test('an SSH key of another kind, too short, damaged, of two lines or in disguise is a 400; it is never answered', async () => {
+    const { path, people } = await everybody();
+    const set = (public_key: unknown) => ask(people.developer, 'PUT', `${path}/members/me/ssh-key`, { public_key });
+    const point = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]);
+    const good = [
+      ed25519,
+      `${ed25519} ana@laptop`,
+      rsaKey(2_048),
+      line('ecdsa-sha2-nistp256', Buffer.from('nistp256'), point),
+    ];
+    for (const key of good)
+      assert.deepEqual((await set(key)).body, { user_id: people.developer.id, ssh_public_key: true });
+    const disguised = `ssh-ed25519 ${rsaKey(2_048).split(' ')[1]}`;
+    const bad = [
+      'ssh-dss AAAA',
+      rsaKey(1_024),
+      disguised,
+      `${ed25519}\n${ed25519}`,
+      'ssh-ed25519 !!!!',
+      'ssh-ed25519',
+      '',
+      line('ssh-ed25519', Buffer.alloc(31)),
+      `command="id" ${ed25519}`,
+      7,
+    ];
+    for (const key of bad) assert.equal((await set(key)).status, 400, String(key).slice(0, 60));
+    const whole = JSON.stringify((await ask(people.owner, 'GET', path)).body);
+    assert.ok(!whole.includes('AAAA'));
+    const { members } = (await ask(people.owner, 'GET', `${path}/members`)).body;
+    const flags = members.map((member: Record<string, unknown>) => member['ssh_public_key']);
+    assert.deepEqual(flags, [false, false, true, false]);
+  });
+
+  test('ports are published once each; `public` needs a maintainer, to take it away a developer is enough', async () => {
+    const { path, people } = await everybody();
+    const put = (account: TestAccount, port: number | string, body: object) =>
+      ask(account, 'PUT', `${path}/ports/${port}`, body);
+    for (const port of [0, 65_536, -1, '1.5', 'x']) {
+      assert.equal((await put(people.owner, port, { visibility: 'owner' })).status, 400, String(port));
+    }
+    for (const body of [
+      { visibility: 'all' },
+      {},
+      { visibility: 'org', label: 'x'.repeat(65) },
+      { visibility: 'org', protocol: 'tcp' },
+    ]) {
+      assert.equal((await put(people.owner, 80, body)).status, 400, JSON.stringify(body));
+    }
+    const statuses = await Promise.all(
+      portVisibilities.map(async (visibility) => (await put(people.developer, 3_000, { visibility })).status),
+    );
+    assert.deepEqual(statuses, [200, 200, 200, 403]);
+    const { port } = (await put(people.maintainer, 3_000, { visibility: 'public', label: 'web' })).body;
+    assert.deepEqual([port.port, port.protocol, port.visibility, port.label], [3_000, 'http', 'public', 'web']);
+    assert.deepEqual((await ask(people.viewer, 'GET', `${path}/ports`)).body, { ports: [port] });
+    const gone = await ask(people.developer, 'DELETE', `${path}/ports/3000`);
+    assert.deepEqual([gone.status, gone.body], [200, { deleted: true, port: 3_000 }]);
+    assert.equal((await ask(people.developer, 'DELETE', `${path}/ports/3000`)).status, 404);
+  });
+});

@@ -1,0 +1,138 @@
+import { ApiError } from '../../kernel/base/errors.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { insertEvent } from './environments.events.sql.ts';
+import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
+import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
+import { changeEnvironment } from './environments.sql.ts';
+import type { EnvironmentState } from './environments.states.ts';
+import { toEnvironment } from './environments.view.ts';
+import { deleteSecrets } from './secrets/secrets.sql.ts';
+import { deleteToken } from './secrets/tokens.sql.ts';
+
+/** Who does something: an account by a key, a daemon, or svc itself. */
+export interface Doer {
+  /** Null: none. */
+  accountId: string | null;
+  kind: EventRow['actor_kind'];
+  by: Who;
+}
+
+/** What a move did. */
+interface Moved {
+  row: EnvironmentRow;
+  from: EnvironmentState;
+  to: EnvironmentState;
+}
+
+/** A move as it is answered (document 3, Endpoints). */
+export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironment(row), from, to });
+
+/** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
+export class Environments {
+  readonly #kernel: Pick<Kernel, 'clock'>;
+
+  constructor(kernel: Pick<Kernel, 'clock'>) {
+    this.#kernel = kernel;
+  }
+
+  /** Moves a locked environment. Throws 409 `invalid_transition` when the table does not allow it. */
+  async move<N extends EnvironmentMove>(
+    tx: Db,
+    row: EnvironmentRow,
+    name: N,
+    given: EnvironmentGiven<N>,
+    doer: Doer,
+  ): Promise<Moved> {
+    const now = await readNow(tx, this.#kernel.clock);
+    const change = moveOf(row, name, given, now);
+    if (!change) throw new ApiError('invalid_transition', whyNot(row, name));
+    const moved = await changeEnvironment(tx, now.iso, row.id, change);
+    const payload = given as Record<string, unknown>;
+    await this.#write(tx, now, row, doer, { kind: `state:${row.state}->${moved.state}`, payload });
+    await writeAct(tx, {
+      accountId: row.account_id,
+      by: doer.by,
+      action: `environments.${name}`,
+      subject: row.id,
+      details: { from: row.state, to: moved.state },
+    });
+    return { row: moved, from: row.state, to: moved.state };
+  }
+
+  /** Throws 409 `not_enrollable` for an environment whose state admits no machine. */
+  checkEnrollable(row: EnvironmentRow, now: Instant): void {
+    if (moveOf(row, 'enroll', { deviceId: row.id }, now)) return;
+    throw new ApiError('not_enrollable', `an environment that is ${row.state} takes no machine`);
+  }
+
+  /** Destroys a locked environment, its secrets and its token. One without a machine at a provider is destroyed at once. */
+  async destroy(tx: Db, row: EnvironmentRow, doer: Doer): Promise<Moved> {
+    const { row: leaving, from } = await this.move(tx, row, 'destroy', {}, doer);
+    await deleteSecrets(tx, row.id);
+    await deleteToken(tx, row.id);
+    const gone = await this.move(tx, leaving, 'gone', {}, doer);
+    return { ...gone, from };
+  }
+
+  /** Changes columns of a locked environment, and says so. */
+  async change(
+    tx: Db,
+    row: EnvironmentRow,
+    change: EnvironmentChange,
+    doer: Doer,
+    event: { kind: string; payload: Record<string, unknown> },
+  ): Promise<EnvironmentRow> {
+    const now = await readNow(tx, this.#kernel.clock);
+    const changed = await changeEnvironment(tx, now.iso, row.id, change);
+    await this.#tell(tx, now, row, doer, event);
+    return changed;
+  }
+
+  /** Writes what was done in a locked environment. */
+  async tell(
+    tx: Db,
+    row: EnvironmentRow,
+    doer: Doer,
+    event: { kind: string; payload: Record<string, unknown> },
+  ): Promise<void> {
+    await this.#tell(tx, await readNow(tx, this.#kernel.clock), row, doer, event);
+  }
+
+  async #tell(
+    tx: Db,
+    now: Instant,
+    row: EnvironmentRow,
+    doer: Doer,
+    event: { kind: string; payload: Record<string, unknown> },
+  ): Promise<void> {
+    await this.#write(tx, now, row, doer, event);
+    const action = `environments.${event.kind}`;
+    await writeAct(tx, { accountId: row.account_id, by: doer.by, action, subject: row.id, details: event.payload });
+  }
+
+  async #write(
+    tx: Db,
+    now: Instant,
+    { id }: EnvironmentRow,
+    doer: Doer,
+    { kind, payload }: { kind: string; payload: Record<string, unknown> },
+  ): Promise<void> {
+    await insertEvent(tx, {
+      environment_id: id,
+      actor_id: doer.accountId,
+      actor_kind: doer.kind,
+      kind,
+      payload,
+      created_at: now.iso,
+    });
+  }
+}
+
+function whyNot(row: EnvironmentRow, name: EnvironmentMove): string {
+  if (row.provider === 'byo' && (name === 'start' || name === 'stop'))
+    return `a machine of your own is not started or stopped from here; archive and destroy are what this environment takes`;
+  return `an environment that is ${row.state} does not ${name}`;
+}

@@ -1,0 +1,60 @@
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { addMember } from './addMember.ts';
+import { archive } from './archive.ts';
+import { create } from './create.ts';
+import { destroy } from './destroy.ts';
+import { enroll } from './enroll.ts';
+import { enrollToken } from './enrollToken.ts';
+import { sweepEnvironments } from './environments.jobs.ts';
+import { Environments } from './environments.store.ts';
+import { events } from './events.ts';
+import { get } from './get.ts';
+import { environmentsManifest } from './index.ts';
+import { list } from './list.ts';
+import { listMembers } from './listMembers.ts';
+import { listPorts } from './listPorts.ts';
+import { listSecrets } from './listSecrets.ts';
+import { publishPort } from './publishPort.ts';
+import { removeMember } from './removeMember.ts';
+import { removePort } from './removePort.ts';
+import { removeSecret } from './removeSecret.ts';
+import { setSecret } from './setSecret.ts';
+import { setSshKey } from './setSshKey.ts';
+import { start } from './start.ts';
+import { stop } from './stop.ts';
+import { update } from './update.ts';
+import { updateMember } from './updateMember.ts';
+
+/** Environments: machines that developers work on, and who may do what there. */
+export function environmentsFeature(kernel: Kernel): Feature {
+  const environments = new Environments(kernel);
+  return {
+    ...environmentsManifest,
+    operations: {
+      list,
+      create: create(environments),
+      get,
+      update: update(environments),
+      start: start(environments),
+      stop: stop(environments),
+      archive: archive(environments),
+      destroy: destroy(environments),
+      events,
+      enrollToken: enrollToken(environments),
+      enroll: enroll(kernel, environments),
+      listMembers,
+      addMember: addMember(environments),
+      setSshKey: setSshKey(environments),
+      updateMember: updateMember(environments),
+      removeMember: removeMember(environments),
+      listPorts,
+      publishPort: publishPort(environments),
+      removePort: removePort(environments),
+      listSecrets,
+      setSecret: setSecret(environments),
+      removeSecret: removeSecret(environments),
+    },
+    jobs: [sweepEnvironments],
+  };
+}

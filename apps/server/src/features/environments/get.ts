@@ -1,0 +1,27 @@
+import { contract } from '@svc/contract';
+import { operation } from '../../kernel/feature.ts';
+import { enter } from './environments.access.ts';
+import { listEvents } from './environments.events.sql.ts';
+import { toEnvironment, toEvent, toMember, toPort } from './environments.view.ts';
+import { membersOf } from './people/members.sql.ts';
+import { portsOf } from './people/ports.sql.ts';
+
+/** Events beside a record. */
+const shownEvents = 20;
+
+export const get = operation(contract.environments.get, async (context, { params: { id } }) => {
+  const row = await enter(context.db, { accountId: context.actor.accountId, id, least: 'viewer' });
+  const [members, ports, events] = await Promise.all([
+    membersOf(context.db, id),
+    portsOf(context.db, id),
+    listEvents(context.db, id, shownEvents),
+  ]);
+  return {
+    environment: toEnvironment(row),
+    isolation: row.isolation,
+    role: row.role,
+    members: members.map(toMember),
+    ports: ports.map(toPort),
+    events: events.map(toEvent),
+  };
+});

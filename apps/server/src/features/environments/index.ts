@@ -1,0 +1,30 @@
+import type { Db } from '../../kernel/db/db.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { environmentMachine } from './environments.moves.ts';
+import { environmentsQuota, forgetDoer, listSeen, passOn } from './environments.sql.ts';
+import { toEnvironment } from './environments.view.ts';
+
+export { sealedDataKeys } from './secrets/seal.ts';
+export { environmentsOwnedAlone } from './people/members.sql.ts';
+
+/** Environments of a project in which an account has a role, newest first: 500 at most. */
+export async function environmentsOf(db: Db, accountId: string, projectId: string) {
+  const rows = await listSeen(db, accountId, { projectId }, { limit: 500 });
+  return rows.slice(0, 500).map(toEnvironment);
+}
+
+/** The feature without a running platform. */
+export const environmentsManifest: Manifest = {
+  name: 'environments',
+  data: {
+    // Members, ports, secrets, tokens and events of an environment go with it.
+    tables: ['environments.environments', 'environments.members'],
+    async end({ sql }, { accountId }) {
+      await passOn(sql, accountId);
+      await forgetDoer(sql, accountId);
+      return { deleted: {} };
+    },
+  },
+  machines: [environmentMachine],
+  quotas: [environmentsQuota],
+};

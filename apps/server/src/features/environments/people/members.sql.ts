@@ -1,0 +1,58 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import type { EnvironmentRole, MemberRow } from '../environments.rows.ts';
+
+const columns = (db: Db) => db`
+  m.environment_id, m.account_id, m.role, m.linux_username, m.place, m.ssh_public_key is not null as has_key,
+  m.provisioned_at, m.created_at`;
+
+/** Members of an environment, in the order in which they came. */
+export async function membersOf(db: Db, environmentId: string): Promise<MemberRow[]> {
+  return db<MemberRow[]>`
+    select ${columns(db)}, a.email, a.name from environments.members m
+    join accounts.people_view a on a.id = m.account_id
+    where m.environment_id = ${environmentId} order by m.place`;
+}
+
+/** Adds a member. */
+export async function insertMember(
+  db: Db,
+  now: string,
+  one: Pick<MemberRow, 'environment_id' | 'account_id' | 'role' | 'linux_username' | 'place'>,
+): Promise<void> {
+  await db`insert into environments.members ${db({ ...one, created_at: now })}`;
+}
+
+/** Changes a member's role. */
+export async function changeRole(
+  db: Db,
+  environmentId: string,
+  accountId: string,
+  role: EnvironmentRole,
+): Promise<void> {
+  await db`
+    update environments.members set role = ${role}
+    where environment_id = ${environmentId} and account_id = ${accountId}`;
+}
+
+/** Keeps the SSH key of a member; the machine has still to take it. */
+export async function keepSshKey(db: Db, environmentId: string, accountId: string, key: string): Promise<void> {
+  await db`
+    update environments.members set ssh_public_key = ${key}, provisioned_at = null
+    where environment_id = ${environmentId} and account_id = ${accountId}`;
+}
+
+/** Takes a member out. */
+export async function deleteMember(db: Db, environmentId: string, accountId: string): Promise<void> {
+  await db`delete from environments.members where environment_id = ${environmentId} and account_id = ${accountId}`;
+}
+
+/** Environments with other members and no owner but this account. */
+export async function environmentsOwnedAlone(db: Db, accountId: string): Promise<{ id: string; name: string }[]> {
+  return db<{ id: string; name: string }[]>`
+    select e.id, e.name from environments.members m join environments.environments e on e.id = m.environment_id
+    where m.account_id = ${accountId} and m.role = 'owner' and e.state <> 'destroyed'
+      and not exists (select from environments.members x
+        where x.environment_id = e.id and x.role = 'owner' and x.account_id <> ${accountId})
+      and exists (select from environments.members x where x.environment_id = e.id and x.account_id <> ${accountId})
+    order by e.id`;
+}

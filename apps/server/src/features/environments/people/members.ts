@@ -1,0 +1,52 @@
+import { ApiError, notFound } from '../../../kernel/base/errors.ts';
+import type { Db } from '../../../kernel/db/db.ts';
+import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
+import { checkRole } from '../environments.access.ts';
+import { insertMember, membersOf } from './members.sql.ts';
+import { freePlace, linuxNameOf } from './names.ts';
+
+/** Members that an environment may have. */
+const mostMembers = 200;
+
+/** Adds a member to an environment that is locked. Throws 409 `already_member`, 429 past 200. */
+export async function join(
+  tx: Db,
+  now: string,
+  row: Pick<EnvironmentRow, 'id'>,
+  person: { accountId: string; email: string; role: EnvironmentRole },
+): Promise<void> {
+  const before = await membersOf(tx, row.id);
+  if (before.some(({ account_id: id }) => id === person.accountId))
+    throw new ApiError('already_member', `${person.email} is a member already; change the role with PATCH`);
+  if (before.length >= mostMembers)
+    throw new ApiError('quota_exceeded', `an environment has at most ${mostMembers} members; take one out first`);
+  await insertMember(tx, now, {
+    environment_id: row.id,
+    account_id: person.accountId,
+    role: person.role,
+    linux_username: linuxNameOf(person.email, new Set(before.map(({ linux_username: name }) => name))),
+    place: freePlace(before.map(({ place }) => place)),
+  });
+}
+
+/** A member of an environment that is locked, and how many owners there are. Throws 404. */
+export async function memberOf(tx: Db, id: string, accountId: string): Promise<{ member: MemberRow; owners: number }> {
+  const all = await membersOf(tx, id);
+  const member = all.find(({ account_id: of }) => of === accountId);
+  if (!member) throw notFound('member');
+  return { member, owners: all.filter(({ role }) => role === 'owner').length };
+}
+
+/** Who makes, changes or removes an owner is one (design: answers, "member roles"). Throws 403. */
+export function checkOwners(own: EnvironmentRole, ...roles: EnvironmentRole[]): void {
+  if (roles.includes('owner')) checkRole(own, 'owner', 'to make, change or remove an owner');
+}
+
+/** Throws 409 `last_owner` when nobody would be left who owns the environment. */
+export function checkOwnerStays({ member, owners }: { member: MemberRow; owners: number }): void {
+  if (member.role !== 'owner' || owners > 1) return;
+  throw new ApiError(
+    'last_owner',
+    'this is the only owner; make somebody else an owner first, or destroy the environment',
+  );
+}

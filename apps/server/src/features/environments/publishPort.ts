@@ -1,0 +1,30 @@
+import { contract } from '@svc/contract';
+import { readNow } from '../../kernel/db/instant.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { checkRole, holdThere } from './environments.access.ts';
+import { doerOf } from './environments.doer.ts';
+import type { Environments } from './environments.store.ts';
+import { toPort } from './environments.view.ts';
+import { publish } from './people/ports.ts';
+
+export const publishPort = (environments: Environments): Operation =>
+  operation(contract.environments.publishPort, (context, { params: { id, port }, body }) =>
+    context.transaction(async (tx) => {
+      const { accountId } = context.actor;
+      const row = await holdThere(tx, { accountId, id, least: 'developer' });
+      const { visibility, protocol, label = null } = body;
+      if (visibility === 'public') checkRole(row.role, 'maintainer', 'to publish a port to everybody');
+      const { iso } = await readNow(tx, context.clock);
+      const one = await publish(tx, iso, {
+        environment_id: id,
+        port,
+        protocol,
+        label,
+        visibility,
+        opened_by: accountId,
+      });
+      const payload = { port, visibility, label };
+      await environments.tell(tx, row, doerOf(context), { kind: 'port_published', payload });
+      return { port: toPort(one) };
+    }),
+  );

@@ -1,0 +1,24 @@
+import { contract } from '@svc/contract';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { holdThere } from './environments.access.ts';
+import { doerOf } from './environments.doer.ts';
+import { passOn } from './environments.sql.ts';
+import type { Environments } from './environments.store.ts';
+import { toChangedMember } from './environments.view.ts';
+import { changeRole } from './people/members.sql.ts';
+import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
+
+export const updateMember = (environments: Environments): Operation =>
+  operation(contract.environments.updateMember, (context, { params: { id, userId }, body: { role } }) =>
+    context.transaction(async (tx) => {
+      const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
+      const { member, owners } = await memberOf(tx, id, userId);
+      checkOwners(row.role, role, member.role);
+      if (role !== 'owner') checkOwnerStays({ member, owners });
+      await changeRole(tx, id, userId, role);
+      if (userId === row.account_id && role !== 'owner') await passOn(tx, userId, id);
+      const payload = { user_id: userId, from: member.role, to: role };
+      await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
+      return { member: toChangedMember({ ...member, role }) };
+    }),
+  );

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import {
+  environmentMember,
+  environmentPort,
+  environmentRoles,
+  environmentSecret,
+  portVisibilities,
+} from './environments.shapes.ts';
+import { dateTime, text, uuid } from './fields.ts';
+import { json, route } from './route.ts';
+
+const byId = z.object({ id: uuid });
+const memberId = z.object({ id: uuid, userId: uuid });
+const oneMember = z.object({
+  member: environmentMember.pick({ user_id: true, role: true, linux_username: true, port_range_start: true }),
+});
+const role = z.enum(environmentRoles);
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number')
+  .transform(Number)
+  .pipe(z.int().min(1).max(65_535)) as unknown as z.ZodType<number, number>;
+const byPort = z.object({ id: uuid, port });
+const secretName = z
+  .string()
+  .regex(/^[A-Z_][A-Z0-9_]{0,127}$/, 'must be like an environment variable: A-Z, 0-9 and _, no digit first');
+const bySecret = z.object({ id: uuid, name: secretName });
+const secretBytes = 65_536;
+
+/** Members, ports, secrets and enrolment of environments. */
+export const environmentPeople = {
+  enrollToken: route({
+    method: 'POST',
+    path: '/v1/environments/{id}/enroll-token',
+    summary: 'A token for one enrolment within 30 minutes, in place of the one before; maintainers',
+    auth: 'key',
+    idempotent: true,
+    shownOnce: true,
+    params: byId,
+    answers: json(z.object({ token: z.string(), expires_at: dateTime, environment_id: uuid })),
+    errors: ['not_found', 'not_byo', 'not_enrollable'],
+  }),
+  enroll: route({
+    method: 'POST',
+    path: '/v1/environments/enroll',
+    summary: 'Enrol a machine with a token; its daemon calls this',
+    auth: 'open',
+    notIdempotent: 'a token is taken once: a repeat of the same device is answered like the first within its time',
+    takes: json(
+      z.object({
+        token: text(200).min(1),
+        device_id: uuid,
+        daemon_version: text(60).min(1),
+        os: text(60).min(1),
+        arch: text(60).min(1),
+      }),
+    ),
+    answers: json(
+      z.object({
+        environment_id: uuid,
+        relay_url: z.string(),
+        api_key: z.string().optional().describe('Of managed machines, once'),
+      }),
+    ),
+    errors: ['invalid_api_key', 'not_enrollable', 'rate_limit_exceeded'],
+  }),
+  listMembers: route({
+    method: 'GET',
+    path: '/v1/environments/{id}/members',
+    summary: 'Members of an environment, 200 at most',
+    auth: 'key',
+    params: byId,
+    answers: json(z.object({ members: z.array(environmentMember) })),
+    errors: ['not_found'],
+  }),
+  addMember: route({
+    method: 'POST',
+    path: '/v1/environments/{id}/members',
+    summary: 'Give somebody a role; maintainers, and owners for the role of an owner',
+    auth: 'key',
+    idempotent: true,
+    params: byId,
+    takes: json(z.object({ email: text(320).min(1), role })),
+    answers: json(oneMember, 201),
+    errors: ['not_found', 'already_member', 'vm_per_dev_single_member', 'quota_exceeded'],
+  }),
+  setSshKey: route({
+    method: 'PUT',
+    path: '/v1/environments/{id}/members/me/ssh-key',
+    summary: 'The SSH key with which the caller comes in; developers',
+    auth: 'key',
+    params: byId,
+    takes: json(z.object({ public_key: text(16_384).min(1).describe('ssh-ed25519, ecdsa, or ssh-rsa of 2048 bits') })),
+    answers: json(z.object({ user_id: uuid, ssh_public_key: z.literal(true) })),
+    errors: ['not_found'],
+  }),
+  updateMember: route({
+    method: 'PATCH',
+    path: '/v1/environments/{id}/members/{userId}',
+    summary: 'Change the role of a member; maintainers, and owners where an owner is concerned',
+    auth: 'key',
+    params: memberId,
+    takes: json(z.object({ role })),
+    answers: json(oneMember),
+    errors: ['not_found', 'last_owner'],
+  }),
+  removeMember: route({
+    method: 'DELETE',
+    path: '/v1/environments/{id}/members/{userId}',
+    summary: 'Take a member out; maintainers, and everybody for themselves',
+    auth: 'key',
+    params: memberId,
+    answers: json(z.object({ deleted: z.literal(true), user_id: uuid })),
+    errors: ['not_found', 'last_owner'],
+  }),
+  listPorts: route({
+    method: 'GET',
+    path: '/v1/environments/{id}/ports',
+    summary: 'Published ports of an environment, 200 at most',
+    auth: 'key',
+    params: byId,
+    answers: json(z.object({ ports: z.array(environmentPort) })),
+    errors: ['not_found'],
+  }),
+  publishPort: route({
+    method: 'PUT',
+    path: '/v1/environments/{id}/ports/{port}',
+    summary: 'Publish a port, or change who reaches it; developers, and maintainers for `public`',
+    auth: 'key',
+    params: byPort,
+    takes: json(
+      z.object({
+        visibility: z.enum(portVisibilities),
+        label: text(64).nullable().optional(),
+        protocol: z.enum(['http']).default('http'),
+      }),
+    ),
+    answers: json(z.object({ port: environmentPort })),
+    errors: ['not_found', 'quota_exceeded'],
+  }),
+  removePort: route({
+    method: 'DELETE',
+    path: '/v1/environments/{id}/ports/{port}',
+    summary: 'Publish a port no more; developers',
+    auth: 'key',
+    params: byPort,
+    answers: json(z.object({ deleted: z.literal(true), port: z.int() })),
+    errors: ['not_found'],
+  }),
+  listSecrets: route({
+    method: 'GET',
+    path: '/v1/environments/{id}/secrets',
+    summary: 'Names of secrets, 200 at most; developers',
+    auth: 'key',
+    params: byId,
+    answers: json(z.object({ secrets: z.array(environmentSecret) })),
+    errors: ['not_found'],
+  }),
+  setSecret: route({
+    method: 'PUT',
+    path: '/v1/environments/{id}/secrets/{name}',
+    summary: 'Keep a secret, or replace it; it is never answered again. Maintainers',
+    auth: 'key',
+    params: bySecret,
+    takes: json(
+      z.object({
+        value: z
+          .string()
+          .refine(
+            (value) => new TextEncoder().encode(value).length <= secretBytes,
+            'must be at most 65,536 bytes of UTF-8',
+          )
+          .refine((value) => value.isWellFormed(), 'must be well-formed text'),
+      }),
+    ),
+    answers: json(z.object({ name: z.string(), updated: z.literal(false) }), 201).or(
+      200,
+      z.object({ name: z.string(), updated: z.literal(true) }),
+    ),
+    errors: ['not_found', 'quota_exceeded'],
+  }),
+  removeSecret: route({
+    method: 'DELETE',
+    path: '/v1/environments/{id}/secrets/{name}',
+    summary: 'Delete a secret; maintainers',
+    auth: 'key',
+    params: bySecret,
+    answers: json(z.object({ deleted: z.literal(true), name: z.string() })),
+    errors: ['not_found'],
+  }),
+};
