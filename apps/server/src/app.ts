@@ -81,6 +81,7 @@ export function buildApp(kernel: Kernel): App {
       draining = true;
       await Promise.all(running.map(async (work) => work.drain?.()));
       kernel.streams.endAll();
+      await http.sockets.drain();
       await Promise.all(running.map(async (work) => work.stop?.()));
     },
   };

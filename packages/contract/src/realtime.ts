@@ -12,7 +12,7 @@ export const realtime = {
     scopes: ['realtime'],
     tokenScope: 'realtime',
     query: z.object({ model: modelName, intent: z.enum(['transcription']).optional() }),
-    answers: socket,
+    answers: socket('realtime'),
     errors: inferenceCodes,
     metered: true,
   }),

@@ -78,8 +78,11 @@ export const anything = (kept: number) => ({ kind: 'anything', kept }) as const;
 export const relayed = <S extends z.ZodType>(schema: S, type = 'application/json') =>
   ({ kind: 'relayed', schema, type }) as const;
 
-/** A WebSocket: the messages are those of a protocol that the operation knows. */
-export const socket = { kind: 'socket' } as const;
+/**
+ * A WebSocket: the messages are those of a protocol that the operation knows. `protocols` may be chosen of those that a
+ * client offers; any other name may be a secret, and is never sent back.
+ */
+export const socket = (...protocols: readonly string[]) => ({ kind: 'socket', protocols }) as const;
 
 /** Named SSE events without end, by name (document 1, Events). */
 export const events = <const E extends Readonly<Record<string, z.ZodType>>>(schemas: E) =>
@@ -91,7 +94,7 @@ export type Takes = Json<z.ZodType, undefined> | ReturnType<typeof bytes> | Retu
 export type Answers =
   | Json
   | typeof nothing
-  | typeof socket
+  | ReturnType<typeof socket>
   | { readonly kind: 'text'; readonly schema: z.ZodType<string> }
   | { readonly kind: 'relayed'; readonly schema: z.ZodType; readonly type: string }
   | ReturnType<typeof bytes>

@@ -1,14 +1,15 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { anything, bytes, events, json, nothing, plain, route } from '@svc/contract';
+import { type Duplex, Readable } from 'node:stream';
+import { anything, bytes, events, json, nothing, plain, route, socket } from '@svc/contract';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { loadConfig } from '../config.ts';
 import { openKernel } from '../resources.ts';
 import { masterKey, type TestDatabase, testDatabase } from '../testing.ts';
-import { Answer, type Feature, operation } from './feature.ts';
+import { Answer, type Feature, operation, type RawRoute } from './feature.ts';
 import type { Actor } from './base/actor.ts';
 import { ApiError } from './base/errors.ts';
 import { mount } from './mount/mount.ts';
@@ -95,7 +96,19 @@ const routes = {
     query: z.object({ refuse: z.string().optional() }),
     answers: events({ tick: z.object({ n: z.int() }) }),
   }),
+  carry: route({
+    method: 'GET',
+    path: '/v1/fixture/{name}/carry',
+    summary: 'A WebSocket of bytes',
+    auth: 'key',
+    params: z.object({ name: z.string().max(10) }),
+    query: z.object({ refuse: z.string().optional(), ping_ms: z.coerce.number().optional() }),
+    answers: socket('fixture'),
+  }),
 };
+
+/** Bytes of a message, and of those that wait, on the fixture's WebSocket. */
+export const mostCarried = 64 * 1024;
 
 /** A small feature for tests of the kernel, which knows none of the product's. */
 interface Fixture extends AsyncDisposable {
@@ -107,6 +120,10 @@ interface Fixture extends AsyncDisposable {
   readonly openSources: () => number;
   /** From now on new requests are refused. */
   readonly drain: () => void;
+  /** Ends the WebSockets of bytes, as a shutdown does. */
+  readonly endSockets: () => Promise<void>;
+  /** The next stream of a WebSocket, and the name that it was opened with. */
+  readonly carried: () => Promise<{ name: string; duplex: Duplex }>;
   /** Turns a switch of the caller's account on or off. */
   readonly turn: (name: string, on: boolean) => void;
 }
@@ -125,7 +142,30 @@ const actor = (switches: Record<string, boolean>): Actor => ({
   features: switches,
 });
 
-function feature(count: () => number, sources: Set<Readable>): Feature {
+type Carried = { name: string; duplex: Duplex };
+
+const carry = (count: () => number, opened: (carried: Carried) => void) =>
+  operation(routes.carry, async (context, { params, query }) => {
+    count();
+    if (query.refuse !== undefined) throw new ApiError('not_found', 'no such thing to carry');
+    const { ping_ms: pingEveryMs } = query;
+    const bounds = { mostBytes: mostCarried, ...(pingEveryMs !== undefined && { pingEveryMs }) };
+    const duplex = await context.openBytes(bounds);
+    if (duplex) opened({ name: params.name, duplex });
+  });
+
+const page = (count: () => number): RawRoute => ({
+  prefix: '/fixture-pages/',
+  async open({ request, response, rest, address }) {
+    count();
+    if (rest === 'broken') throw new Error('broken on purpose');
+    let bytes = 0;
+    for await (const chunk of request) bytes += (chunk as Buffer).length;
+    response.writeHead(203, { 'content-type': 'text/html' }).end(`${request.method} ${rest} ${bytes} ${address}`);
+  },
+});
+
+function feature(count: () => number, sources: Set<Readable>, opened: (carried: Carried) => void): Feature {
   const load = operation(routes.load, (_context, { params }) => {
     count();
     const source = Readable.from([Buffer.from(params.path)]);
@@ -136,18 +176,7 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
   return {
     name: 'fixture',
     headers: { 'x-fixture': 'yes' },
-    raw: [
-      {
-        prefix: '/fixture-pages/',
-        async open({ request, response, rest, address }) {
-          count();
-          if (rest === 'broken') throw new Error('broken on purpose');
-          let bytes = 0;
-          for await (const chunk of request) bytes += (chunk as Buffer).length;
-          response.writeHead(203, { 'content-type': 'text/html' }).end(`${request.method} ${rest} ${bytes} ${address}`);
-        },
-      },
-    ],
+    raw: [page(count)],
     gate({ features }) {
       if (features['fixture'] === false) throw new ApiError('forbidden', 'the fixture is off for this account');
     },
@@ -182,6 +211,7 @@ function feature(count: () => number, sources: Set<Readable>): Feature {
         context.openEvents().send('tick', { n: 1 });
         return Promise.resolve();
       }),
+      carry: carry(count, opened),
     },
   };
 }
@@ -198,14 +228,17 @@ export async function openFixture(): Promise<Fixture> {
   const kernel = opened.value;
   let calls = 0;
   const sources = new Set<Readable>();
+  const openings = new EventEmitter();
   const switches: Record<string, boolean> = {};
   const http = createHttp(kernel);
   let isDraining = false;
   const gate = { authenticate: () => actor(switches), touchDevice: () => {}, isDraining: () => isDraining };
-  mount(http, kernel, gate, [feature(() => ++calls, sources)]);
+  const tell = (carried: Carried): void => void openings.emit('carried', carried);
+  mount(http, kernel, gate, [feature(() => ++calls, sources, tell)]);
   await http.listen({ port: 0, host: '127.0.0.1' });
   opening.defer(async () => {
     kernel.streams.endAll();
+    await http.sockets.drain();
     http.server.closeAllConnections();
     await http.close();
   });
@@ -220,6 +253,8 @@ export async function openFixture(): Promise<Fixture> {
     drain() {
       isDraining = true;
     },
+    endSockets: () => http.sockets.drain(),
+    carried: async () => ((await once(openings, 'carried')) as [Carried])[0],
     calls: () => calls,
     openSources: () => sources.size,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

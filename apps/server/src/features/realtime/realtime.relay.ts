@@ -1,10 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
-import type { Clock } from '../../kernel/base/clock.ts';
 
 /** Bytes that may wait for one side before the other one is held back. */
 const mostWaiting = 1024 * 1024;
-const pingEveryMs = 30_000;
-const closeMs = 2_000;
 
 /** One message, as it came. */
 export interface Message {
@@ -38,36 +35,6 @@ export function whenClosed(socket: WebSocket): Promise<{ code: number; reason: s
   if (socket.readyState === socket.CLOSED) resolve({ code: 1006, reason: '' });
   return promise;
 }
-
-/** Pings a socket, and ends one that answered none of the last two; answers what stops it. */
-export function keepAlive(clock: Clock, socket: WebSocket): () => void {
-  let unanswered = 0;
-  socket.on('pong', () => (unanswered = 0));
-  return clock.every(pingEveryMs, () => {
-    if (unanswered === 2) return socket.terminate();
-    unanswered++;
-    if (socket.readyState === socket.OPEN) socket.ping();
-  });
-}
-
-/** Closes a socket, with a code that may be sent; one that does not answer is ended after a while. */
-export function close(clock: Clock, socket: WebSocket, code: number, reason: string): void {
-  // The rest of its messages is read to the end, or its own `close` would never come.
-  if (socket.isPaused) socket.resume();
-  socket.close(isSendable(code) ? code : 1011, cutTo123(reason));
-  const cancel = clock.after(closeMs, () => socket.terminate());
-  socket.once('close', cancel);
-}
-
-const isSendable = (code: number): boolean =>
-  (code >= 3000 && code <= 4999) || (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code));
-
-/** Cuts a reason to the bytes that a close frame has room for. */
-const cutTo123 = (reason: string): string =>
-  Buffer.from(reason)
-    .subarray(0, 123)
-    .toString()
-    .replace(/\ufffd+$/, '');
 
 const bytesOf = (data: RawData): Buffer =>
   Buffer.isBuffer(data) ? data : Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);

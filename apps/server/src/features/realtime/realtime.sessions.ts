@@ -14,10 +14,11 @@ import { WebSocket } from 'ws';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest, toApiError } from '../../kernel/base/errors.ts';
 import { JsonScanner } from '../../kernel/http/json.ts';
+import { closeSocket, keepAlive, watchRights } from '../../kernel/http/sockets.bytes.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { allFailed, type Bill, checkModels, headersFor, type Inference, LaneFailure } from '../inference/index.ts';
 import { type Choice, type Most } from '../providers/index.ts';
-import { carry, close, keepAlive, type Message, whenClosed } from './realtime.relay.ts';
+import { carry, type Message, whenClosed } from './realtime.relay.ts';
 
 /** One message of a client: to read one takes time that all others wait. Sound goes in parts. */
 const mostOfClient = 1024 * 1024;
@@ -52,7 +53,6 @@ export class RealtimeSessions {
 
   /** Connects a client with the first lane that answers, until either leaves. */
   async run(context: Context, { model, intent }: { model: string; intent?: string | undefined }): Promise<void> {
-    context.checkSocket();
     const choices = this.#inference.choicesFor(context, model).filter(({ lane }) => lane.protocol !== 'messages');
     if (choices.length === 0) throw badRequest(`model: no lane of ${model} speaks this protocol`);
     const giveBack = this.#inference.place(context);
@@ -175,8 +175,7 @@ class Session {
   }
 
   async talk(client: WebSocket, upstream: WebSocket, choice: Choice): Promise<void> {
-    const { clock, streams } = this.#kernel;
-    const { actor } = this.#context;
+    const { clock } = this.#kernel;
     this.#client = client;
     this.#choice = choice;
     const closed = [whenClosed(client), whenClosed(upstream)] as const;
@@ -186,19 +185,12 @@ class Session {
     const stops = [
       keepAlive(clock, client),
       keepAlive(clock, upstream),
-      streams.watch(actor, () =>
-        this.end(1008, { code: 'invalid_api_key', message: 'the key may not be used any more' }),
-      ),
-      clock.every(shortMs, () => {
-        const { expiresAt } = actor;
-        if (expiresAt !== undefined && Date.parse(expiresAt) <= clock.now())
-          this.end(1008, { code: 'invalid_api_key', message: 'the key has expired' });
-      }),
+      watchRights(this.#kernel, this.#context.actor, (message) => this.end(1008, { code: 'invalid_api_key', message })),
     ];
     try {
       const [left] = await Promise.race(closed.map(async (one, at) => [at, await one] as const));
       const { code, reason } = await (closed[left] ?? closed[0]);
-      close(clock, left === 0 ? upstream : client, code === 1005 ? 1000 : code, reason);
+      closeSocket(clock, left === 0 ? upstream : client, code === 1005 ? 1000 : code, reason);
       await Promise.all(closed);
     } finally {
       for (const stop of stops) stop();
@@ -211,7 +203,7 @@ class Session {
     if (!client) return;
     const error = { type: 'invalid_request_error', code: reason.code, message: reason.message };
     if (client.readyState === client.OPEN) client.send(JSON.stringify({ type: 'error', error }));
-    close(this.#kernel.clock, client, code, reason.message);
+    closeSocket(this.#kernel.clock, client, code, reason.message);
   }
 
   /** Records what was not recorded yet. */

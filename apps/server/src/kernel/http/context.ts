@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Actor } from '../base/actor.ts';
@@ -11,7 +11,8 @@ import { endWithClient } from '../base/half-closed.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Log } from '../base/log.ts';
 import { RelayedAnswer } from './relay.ts';
-import { acceptSocket, checkHandshake } from './sockets.ts';
+import { type ByteBounds, carryBytes } from './sockets.bytes.ts';
+import { acceptSocket } from './sockets.ts';
 import type { SpooledBody } from './spool.ts';
 import type { View } from '../streams/feed.ts';
 import type { EventStream } from '../streams/sse.ts';
@@ -167,15 +168,24 @@ export class Context {
     return this.#relay;
   }
 
-  /** Throws 400 when the caller wants no WebSocket, or asks for it in a wrong way; on a route of one. */
-  checkSocket(): void {
-    checkHandshake(this.#request.raw);
-  }
-
   /** Accepts the WebSocket, once; undefined when its client is gone. Until then a refusal is an ordinary answer. */
   async openSocket(mostBytes: number): Promise<WebSocket | undefined> {
     this.#socket ??= await acceptSocket(this.#request.raw, this.#reply, mostBytes);
     return this.#socket;
+  }
+
+  /**
+   * Accepts the WebSocket, once, as a stream of the bytes of its messages; undefined when its client is gone. It is closed
+   * when the rights of the caller end and when the process stops.
+   */
+  async openBytes(bounds: ByteBounds): Promise<Duplex | undefined> {
+    const { kernel } = this;
+    const { actor, server, raw } = this.#request;
+    let duplex: Duplex | undefined;
+    this.#socket = await acceptSocket(raw, this.#reply, bounds.mostBytes, (socket) => {
+      duplex = carryBytes(socket, bounds, { kernel, actor, sockets: server.sockets });
+    });
+    return duplex;
   }
 
   /** The WebSocket, once it is open. */

@@ -14,7 +14,7 @@ import { checkHost, guardConnections, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { refuseUnknown } from './nearest.ts';
 import { bodyLimit, readJson } from './json-body.ts';
-import { shouldUpgradeCallback } from './sockets.ts';
+import { Sockets } from './sockets.ts';
 import { NamedOrigins } from './origins.ts';
 import { Spool } from './spool.ts';
 import { version, versionHeader } from '../base/version.ts';
@@ -50,7 +50,9 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
     },
     clientErrorHandler,
   };
-  const app = openServer(options, config.tls);
+  const sockets = new Sockets(clock);
+  const app = openServer(options, config.tls, sockets);
+  app.decorate('sockets', sockets);
   decorate(app, kernel);
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic();
@@ -89,13 +91,16 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
 }
 
 /** Over TLS when there is a certificate. */
-const openServer = (options: FastifyServerOptions, tls: Kernel['config']['tls']): FastifyInstance =>
-  tls
-    ? fastify({
-        ...options,
-        https: { shouldUpgradeCallback, ...headsWithin, ...pemsOf(tls) },
-      } as FastifyServerOptions)
-    : fastify({ ...options, http: { shouldUpgradeCallback, ...headsWithin } });
+function openServer(
+  options: FastifyServerOptions,
+  tls: Kernel['config']['tls'],
+  { shouldUpgrade: shouldUpgradeCallback }: Sockets,
+): FastifyInstance {
+  const http = { shouldUpgradeCallback, ...headsWithin };
+  return tls
+    ? fastify({ ...options, https: { ...http, ...pemsOf(tls) } } as FastifyServerOptions)
+    : fastify({ ...options, http });
+}
 
 const pemsOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
   cert: readPem('SVC_TLS_CERT', certFile),

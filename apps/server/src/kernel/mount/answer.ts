@@ -6,6 +6,7 @@ import type { Kernel } from '../kernel.ts';
 import { toApiError } from '../base/errors.ts';
 import { Answer, type Operation } from '../feature.ts';
 import { Frames } from '../http/frames.ts';
+import { checkHandshake } from '../http/sockets.ts';
 import { bearerKey } from './access.ts';
 import { begunOnce, checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
 import { ignoredFields, parseInput } from './input.ts';
@@ -36,6 +37,7 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   const accountId = request.actor?.accountId;
   if (accountId !== undefined) unread.check(accountId);
   if (answers.kind === 'events' || isStreamed) return answerEvents(exchange, context, input);
+  if (answers.kind === 'socket') checkHandshake(request.raw);
   if (answers.kind === 'relayed' || answers.kind === 'socket') return answerRelayed(exchange, context, input);
   const work = (): Promise<StoredResponse> => execute(operation, context, input);
   if (frames) {

@@ -62,6 +62,7 @@ const urlOf = (route: Route): string => route.path.replace(/\{\w+\*\}$/, '*').re
 
 function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
   const { route } = mounted.operation;
+  if (route.answers.kind === 'socket') app.sockets.add(route);
   app.route({
     method: methodsOf(route),
     url: urlOf(route),
@@ -71,6 +72,7 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
       isOpenToPages: route.cors ?? false,
       ...(mounted.feature.errorsBeside && { errorsBeside: mounted.feature.errorsBeside }),
       ...(route.takes?.kind === 'bytes' && { patience: patienceForFiles }),
+      ...(route.answers.kind === 'socket' && { protocols: route.answers.protocols }),
     },
     onRequest: (request, reply, done) => {
       if (mounted.feature.headers) reply.headers(mounted.feature.headers);
