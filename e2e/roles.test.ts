@@ -57,12 +57,26 @@ describe('parts of the platform as processes of their own', () => {
     assert.equal(await answers(`http://127.0.0.1:${other + 2}/v1/keys`), 404);
     for (const none of [other, other + 1]) assert.equal(await answers(`http://127.0.0.1:${none}/health`), 0);
 
+    const [far, probes] = [await freePort(), await freePort()];
+    const relaySettings = { ...settings, SVC_PORT: String(far), SVC_METRICS_PORT: String(probes) };
+    const relay = start(['up', '--only', 'relay'], relaySettings);
+    await relay.printed(new RegExp(`svc relay runs at http://127\\.0\\.0\\.1:${far}/relay, health and metrics at `));
+    for (const path of ['/health', '/health/ready']) {
+      assert.equal(await answers(`http://127.0.0.1:${far}${path}`), 200, path);
+    }
+    assert.equal(await answers(`http://127.0.0.1:${probes}/metrics`), 200);
+    for (const path of ['/v1/keys', '/status', '/docs', '/']) {
+      assert.equal(await answers(`http://127.0.0.1:${far}${path}`), 404, path);
+    }
+    assert.equal(await answers(`http://127.0.0.1:${far + 1}/`), 0);
+
     const shown = JSON.parse((await run(['status', '--json'], { SVC_DATA_DIR: dataDir })).stdout);
     assert.deepEqual(
       shown.processes.map(({ part, ready }: { part: string; ready: boolean }) => [part, ready]),
       [
         ['gateway', true],
         ['worker', true],
+        ['relay', true],
       ],
     );
 
@@ -70,6 +84,7 @@ describe('parts of the platform as processes of their own', () => {
     const { id } = await client.keys.create({ body: { name: 'short' } });
     await client.keys.revoke({ params: { id } });
     assert.doesNotMatch(gateway.output(), /did not acknowledge/);
+    assert.equal(await relay.end(), 0);
     assert.equal(await worker.end(), 0);
     assert.equal(await gateway.end(), 0);
   });

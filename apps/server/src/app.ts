@@ -7,7 +7,7 @@ import { hostProgram } from './features/hosts/index.ts';
 import { createAuthentication } from './features/tokens/index.ts';
 import { withoutStreams } from './features/mcp/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { Feature, Role } from './kernel/feature.ts';
+import { type Feature, type Role, wholeRole } from './kernel/feature.ts';
 import { mount } from './kernel/mount/mount.ts';
 import { mountHome } from './kernel/reference/home.ts';
 import { mountInstall, mountRedirect } from './kernel/reference/install.ts';
@@ -24,7 +24,7 @@ export interface App {
   readonly features: readonly Feature[];
   readonly jobs: readonly JobDefinition[];
   /** Starts what the features do besides requests, as far as the role of this process needs it; before the first request. */
-  start(role?: Role): Promise<void>;
+  start(): Promise<void>;
   /** Refuses new requests, lets work in flight finish, ends every stream. */
   drain(): Promise<void>;
 }
@@ -38,8 +38,8 @@ function mountPages(http: FastifyInstance): void {
   refuseMethods(http, withoutStreams);
 }
 
-/** Builds the server. */
-export function buildApp(kernel: Kernel): App {
+/** Builds the server of a process that has this role. */
+export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
   const { features, lookup } = featuresOf(kernel);
   let draining = false;
   const http = createHttp(kernel);
@@ -52,8 +52,9 @@ export function buildApp(kernel: Kernel): App {
       isDraining: () => draining,
     },
     features,
+    role,
   );
-  mountPages(http);
+  if (role.serves) mountPages(http);
   kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 
@@ -68,7 +69,7 @@ export function buildApp(kernel: Kernel): App {
       deleteOn(accountData),
       ...features.flatMap((feature) => feature.jobs ?? []),
     ],
-    async start(role = { serves: true, works: true }) {
+    async start() {
       const started = await Promise.allSettled(
         features.map(async (feature) => (await feature.start?.(kernel, role)) ?? {}),
       );

@@ -10,7 +10,7 @@ import { findRunningProcesses, localUrl } from './running.ts';
 /** Where the platform of the data dir answers: as it runs, else as its settings file says. */
 function findUrl(): string | undefined {
   const dataDir = findDataDir(loadPlace({}));
-  const running = findRunningProcesses(dataDir).find(({ port }) => port !== undefined);
+  const running = findRunningProcesses(dataDir).find(({ port, part }) => port !== undefined && part !== 'relay');
   // A certificate is for the public name.
   if (running) return running.tls ? running.base_url : localUrl(running);
   const file = join(dataDir, settingsFileName);

@@ -91,12 +91,17 @@ export function greeting(
   return `${lines.join('\n')}\n`;
 }
 
-/** The same for a process that serves no API. */
-export function workerGreeting(probed: { probe_host: string; probe_port: number } | undefined): string {
-  const where = probed
-    ? `health and metrics at ${probed.probe_host}:${probed.probe_port}`
-    : 'without health and metrics';
-  return `svc worker runs, ${where}\n`;
+/** The same for a process that serves no API: where it listens, and where its probes are. */
+export function partGreeting(
+  part: string,
+  {
+    base_url: url,
+    probe_host: host,
+    probe_port: port,
+  }: { base_url?: string; probe_host?: string; probe_port?: number },
+): string {
+  const where = port === undefined ? 'without health and metrics' : `health and metrics at ${host}:${port}`;
+  return `svc ${part} runs${url === undefined ? '' : ` at ${url}`}, ${where}\n`;
 }
 
 const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -94,7 +94,11 @@ program.commandsGroup('Run it:');
 program
   .command('up')
   .description('run the platform in the foreground')
-  .option('--only <part>', 'run one part: gateway, worker or sandboxd', oneOf(['gateway', 'worker', 'sandboxd']))
+  .option(
+    '--only <part>',
+    'run one part: gateway, worker, relay or sandboxd',
+    oneOf(['gateway', 'worker', 'relay', 'sandboxd']),
+  )
   .option('--also', 'beside a platform that runs on the same data dir')
   .action(({ only = 'all', also = false }: { only?: Part; also?: boolean }) =>
     up(config(), only, { systemPackages: program.opts()['systemPackages'] !== false, also, warnings }),

@@ -9,13 +9,13 @@ import { giveToPlatform } from './root/user.ts';
 import { instanceHeader } from './features/health/index.ts';
 
 const record = z.object({
-  part: z.enum(['all', 'gateway', 'worker', 'sandboxd']),
+  part: z.enum(['all', 'gateway', 'worker', 'relay', 'sandboxd']),
   pid: z.int().positive(),
   /** With the pid it tells the process apart from a later one of the same number. */
   started: z.string(),
   instance_id: z.string(),
   since: z.string(),
-  /** Where it listens; absent: it serves no API. */
+  /** Where it listens; absent: it serves nothing. The URL of a relay is `{relay_url}`. */
   port: z.int().optional(),
   host: z.string().optional(),
   tls: z.boolean().optional(),

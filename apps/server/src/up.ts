@@ -14,11 +14,12 @@ import { createOwner } from './features/keys/index.ts';
 import { reachesAnybody } from './features/notifications/index.ts';
 import { systemClock } from './kernel/base/clock.ts';
 import { CommandError } from './kernel/base/errors.ts';
+import { type Role, wholeRole } from './kernel/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { listenForProbes, type Probes } from './kernel/http/probes.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/base/log.ts';
-import { addressesOf, greeting, keepOwnerKey, workerGreeting } from './greeting.ts';
+import { addressesOf, greeting, keepOwnerKey, partGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
@@ -27,7 +28,14 @@ import { installMediaPackages } from './media-packages.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.supervise.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
-export type Part = 'all' | 'gateway' | 'worker' | 'sandboxd';
+export type Part = 'all' | 'gateway' | 'worker' | 'relay' | 'sandboxd';
+
+const roles: Readonly<Record<Exclude<Part, 'sandboxd'>, Role>> = {
+  all: wholeRole,
+  gateway: { serves: true, works: false, relays: true },
+  worker: { serves: false, works: true, relays: false },
+  relay: { serves: false, works: false, relays: true },
+};
 
 /** A shutdown is over within 10 s (launch contract); what is not done by then is handed back by lease or lost to its client. */
 const shutdownLimitMs = 9_500;
@@ -62,7 +70,7 @@ export async function up(
   };
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
-  const helper = await findHelper(ended, options, log);
+  const helper = await findHelper(ended, part, options, log);
   const opened = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
   running.defer(opened.close);
   const kernel = opened.value;
@@ -71,14 +79,14 @@ export async function up(
   let probed: Awaited<ReturnType<typeof listenForMetrics>>;
   running.defer(() => probed?.listener.close());
   running.defer(() => node?.stop());
-  const app = buildApp(kernel);
+  const role = roles[part];
+  const app = buildApp(kernel, role);
   running.defer(async () => {
     await app.drain();
     await closeHttp(app);
   });
-  const role = { serves: part !== 'worker', works: part !== 'gateway' };
-  await app.start(role);
-  const served = role.serves ? await serve(app, kernel) : undefined;
+  await app.start();
+  const served = role.serves || role.relays ? await serve(app, kernel, role) : undefined;
   probed = await listenForMetrics(kernel, part, log);
   // A node that the settings name is run by somebody else; without Linux none can run.
   const isOurs = part === 'all' && config.sandboxdSocket === undefined && process.platform === 'linux';
@@ -98,21 +106,25 @@ export async function up(
     }),
   );
   await served?.greet();
-  if (!served) process.stdout.write(workerGreeting(probed?.at));
+  if (!role.serves) process.stdout.write(partGreeting(part, { ...served?.address, ...probed?.at }));
   // Not at the exit alone: one that is killed would leave the next start nothing. 0.1 s, once.
   flushCompileCache();
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
 }
 
-/** The process that stayed root; without one, this one sees to what reads recordings: gateways look at them, workers decode them. */
+/**
+ * The process that stayed root; without one, this one sees to what reads recordings: gateways look at them, workers decode
+ * them, relays have none.
+ */
 async function findHelper(
   ended: (reason: string) => void,
+  part: Part,
   { systemPackages }: { systemPackages: boolean },
   log: Log,
 ): ReturnType<typeof connectHelper> {
   const helper = await connectHelper(ended);
-  if (!helper && process.platform === 'linux') void installMediaPackages(systemPackages, log);
+  if (!helper && part !== 'relay' && process.platform === 'linux') void installMediaPackages(systemPackages, log);
   return helper;
 }
 
@@ -182,10 +194,10 @@ const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Conf
   ...(imagesDir !== undefined && { images_dir: imagesDir }),
 });
 
-/** Listens; answers where, and what greets the person who started it once all of it runs. */
-async function serve(app: App, kernel: Kernel) {
+/** Listens; answers where, and what greets the person who started it once all of it runs. A relay makes no owner. */
+async function serve(app: App, kernel: Kernel, { serves }: Role) {
   const { config } = kernel;
-  const ownerKey = await createOwner(kernel);
+  const ownerKey = serves ? await createOwner(kernel) : undefined;
   try {
     await app.http.listen({ port: config.port, host: config.host });
   } catch (error) {
@@ -195,10 +207,12 @@ async function serve(app: App, kernel: Kernel) {
     throw error;
   }
   const { port } = app.http.server.address() as AddressInfo;
-  const baseUrl = config.port === 0 ? config.baseUrl.replace(/:0$/, `:${port}`) : config.baseUrl;
+  const url = serves ? config.baseUrl : config.relayUrl;
+  const baseUrl = config.port === 0 ? url.replace(/:0(?=\/|$)/, `:${port}`) : url;
   return {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
     greet: async () => {
+      if (!serves) return;
       const reached = addressesOf({ ...config, baseUrl }, port);
       const email = config.ownerEmail;
       const isReached = await reachesAnybody(kernel, email);

@@ -17,6 +17,7 @@ export const health = {
   live: route({
     method: 'GET',
     path: '/health',
+    at: 'everywhere',
     summary: 'Liveness; never touches the database',
     auth: 'open',
     answers: json(
@@ -30,6 +31,7 @@ export const health = {
   ready: route({
     method: 'GET',
     path: '/health/ready',
+    at: 'everywhere',
     summary: 'Readiness: runs the real key look-up and checks schema and registry',
     auth: 'open',
     answers: json(readiness).or(503, readiness),

@@ -113,6 +113,11 @@ export interface Route<Code extends string = string> {
   /** Path with `{name}` for parameters, as in OpenAPI; `{name*}` at its end takes the rest of the path, slashes too. */
   readonly path: string;
   readonly summary: string;
+  /**
+   * Who answers it. `relay`: processes that relay, at the path of `{relay_url}` followed by this one. `everywhere`: every
+   * process that listens. If unset: gateways.
+   */
+  readonly at?: 'relay' | 'everywhere';
   /** `key`: a bearer key is required. `open`: anyone may call (document 1, Authentication 5). */
   readonly auth: 'key' | 'open';
   readonly params?: z.ZodObject;

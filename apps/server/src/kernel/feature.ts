@@ -51,13 +51,18 @@ export function operation<R extends Route>(
 /** Work of a feature that happens later, is retried, or recurs. */
 export type JobDefinition = Job<Kernel>;
 
-/** The parts of the platform that a process runs; both, unless it was started for one part. */
+/** The parts of the platform that a process runs; all of them, unless it was started for one part. */
 export interface Role {
   /** Answers requests and holds streams. */
   readonly serves: boolean;
   /** Does what is due: tickers, keepers, deliveries, jobs. */
   readonly works: boolean;
+  /** Answers the routes that are `at: 'relay'`. A process that only relays has no other and does nothing that is due. */
+  readonly relays: boolean;
 }
+
+/** The role of a process that runs the whole platform. */
+export const wholeRole: Role = { serves: true, works: true, relays: true };
 
 /** A feature without a running platform, as `features.ts` lists it. */
 export interface Manifest {

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { loadConfig } from '../config.ts';
 import { openKernel } from '../resources.ts';
 import { masterKey, type TestDatabase, testDatabase } from '../testing.ts';
-import { Answer, type Feature, operation, type RawRoute } from './feature.ts';
+import { Answer, type Feature, operation, type RawRoute, type Role } from './feature.ts';
 import type { Actor } from './base/actor.ts';
 import { ApiError } from './base/errors.ts';
 import { mount } from './mount/mount.ts';
@@ -99,7 +99,8 @@ const routes = {
   carry: route({
     method: 'GET',
     path: '/v1/fixture/{name}/carry',
-    summary: 'A WebSocket of bytes',
+    summary: 'A WebSocket of bytes, at a relay',
+    at: 'relay',
     auth: 'key',
     params: z.object({ name: z.string().max(10) }),
     query: z.object({ refuse: z.string().optional(), ping_ms: z.coerce.number().optional() }),
@@ -217,12 +218,15 @@ function feature(count: () => number, sources: Set<Readable>, opened: (carried: 
 }
 
 /** Serves the fixture, and nothing of the product, on a port of its own. Any bearer key is taken. */
-export async function openFixture(): Promise<Fixture> {
+export async function openFixture(role?: Role, settings: Record<string, string> = {}): Promise<Fixture> {
   await using opening = new AsyncDisposableStack();
   const database: TestDatabase = opening.use(await testDatabase());
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-fixture-'));
   opening.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const config = loadConfig({}, { SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: dataDir });
+  const config = loadConfig(
+    {},
+    { SVC_MASTER_KEY: masterKey, SVC_LOG_LEVEL: 'silent', SVC_DATA_DIR: dataDir, ...settings },
+  );
   const opened = await openKernel(config, createLog('silent'), { database: database.target });
   opening.defer(() => opened.close());
   const kernel = opened.value;
@@ -234,7 +238,7 @@ export async function openFixture(): Promise<Fixture> {
   let isDraining = false;
   const gate = { authenticate: () => actor(switches), touchDevice: () => {}, isDraining: () => isDraining };
   const tell = (carried: Carried): void => void openings.emit('carried', carried);
-  mount(http, kernel, gate, [feature(() => ++calls, sources, tell)]);
+  mount(http, kernel, gate, [feature(() => ++calls, sources, tell)], role);
   await http.listen({ port: 0, host: '127.0.0.1' });
   opening.defer(async () => {
     kernel.streams.endAll();

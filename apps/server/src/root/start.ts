@@ -34,9 +34,9 @@ function startsPlatform(given: readonly string[]): boolean {
   return command === 'up' && partOf(given) !== 'sandboxd';
 }
 
-/** Whether packages may be installed. */
+/** Whether packages may be installed; a relay needs none. */
 function maySystemPackages(): boolean {
-  return !words.includes('--no-system-packages');
+  return !words.includes('--no-system-packages') && partOf(words) !== 'relay';
 }
 
 /** The last one counts, as for the command itself. */

@@ -23,6 +23,6 @@ const config = loadConfig(
   },
 );
 const { value: kernel } = await openKernel(config, createLog(config.logLevel), { database: { embedded, database } });
-await notificationsFeature(kernel).start?.(kernel, { serves: false, works: true });
+await notificationsFeature(kernel).start?.(kernel, { serves: false, works: true, relays: false });
 process.stdout.write('delivering\n');
 setInterval(() => {}, 60_000);

@@ -13,7 +13,7 @@ import { http, until } from '../../testing.ts';
 import { mostCarried, openFixture } from '../testing.fixture.ts';
 
 const key = 'any';
-const path = '/v1/fixture/one/carry';
+const path = '/relay/v1/fixture/one/carry';
 
 describe('a WebSocket of the contract', () => {
   const t = shared(() => openFixture());
@@ -43,7 +43,7 @@ describe('a WebSocket of the contract', () => {
   test('is refused as every other route: key, parameters, query, and by the operation itself', async () => {
     const before = t.calls();
     assert.deepEqual(await refusal(path, {}), [401, 'invalid_api_key']);
-    assert.deepEqual(await refusal('/v1/fixture/longer-than-ten/carry'), [400, 'bad_request']);
+    assert.deepEqual(await refusal('/relay/v1/fixture/longer-than-ten/carry'), [400, 'bad_request']);
     assert.deepEqual(await refusal(`${path}?ping_ms=soon`), [400, 'bad_request']);
     assert.equal(t.calls(), before);
     assert.deepEqual(await refusal(`${path}?refuse=yes`), [404, 'not_found']);
@@ -52,14 +52,19 @@ describe('a WebSocket of the contract', () => {
   });
 
   test('is one at its own path only: elsewhere an offer to upgrade is passed over', async () => {
-    for (const other of [`${path}/more`, '/v1/fixture/carry', '/v1/fixture/a/b/carry'])
+    for (const other of [
+      `${path}/more`,
+      '/relay/v1/fixture/carry',
+      '/relay/v1/fixture/a/b/carry',
+      '/v1/fixture/a/carry',
+    ])
       assert.deepEqual(await refusal(other), [404, 'not_found']);
   });
 
   test('has the parameter of its path, and chooses a protocol of the contract, none else', async () => {
     const carried = t.carried();
     const protocols = ['svc-token.any', 'other', 'fixture'];
-    const socket = new WebSocket(address('/v1/fixture/a%20b/carry?'), protocols);
+    const socket = new WebSocket(address('/relay/v1/fixture/a%20b/carry?'), protocols);
     await once(socket, 'open');
     assert.deepEqual([(await carried).name, socket.protocol], ['a b', 'fixture']);
     socket.terminate();
@@ -68,7 +73,7 @@ describe('a WebSocket of the contract', () => {
   });
 
   test('carries bytes both ways, whatever they are and however they are cut', async () => {
-    using both = await open('/v1/fixture/bytes/carry');
+    using both = await open('/relay/v1/fixture/bytes/carry');
     const sent = randomBytes(1024 * 1024 + 7);
     const echoed: Buffer[] = [];
     let length = 0;

@@ -2,7 +2,6 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Route } from '@svc/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../base/clock.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
@@ -31,8 +30,8 @@ export class Sockets {
     this.#clock = clock;
   }
 
-  /** From now on requests for the path of this route may become a WebSocket. */
-  add({ path }: Pick<Route, 'path'>): void {
+  /** From now on requests for this path of the contract may become a WebSocket. */
+  add(path: string): void {
     const pattern = path
       .replaceAll('.', '\\.')
       .replace(/\{\w+\*\}$/, '.*')

@@ -116,6 +116,27 @@ describe('a route that is mounted', () => {
   });
 });
 
+describe('a route of the relay', () => {
+  test('is all that a process has which only relays, at the path of the relay, and no page', async () => {
+    await using t = await openFixture({ serves: false, works: false, relays: true });
+    const status = async (path: string) => (await http(t.server.url, path, { key })).status;
+    // It asks for a WebSocket.
+    assert.equal(await status('/relay/v1/fixture/one/carry'), 400);
+    for (const path of ['/v1/fixture/one/carry', '/v1/fixture/watch', '/fixture/word', '/fixture-pages/a'])
+      assert.equal(await status(path), 404, path);
+  });
+
+  test('is not at a process that does not relay, and at the root of a relay with a name of its own', async () => {
+    const status = async ({ server }: { server: { url: string } }, path: string) =>
+      (await http(server.url, path, { key })).status;
+    await using gateway = await openFixture({ serves: true, works: true, relays: false });
+    assert.equal(await status(gateway, '/relay/v1/fixture/one/carry'), 404);
+    assert.equal(await status(gateway, '/fixture/word'), 200);
+    await using named = await openFixture(undefined, { SVC_RELAY_URL: 'https://relay.example.com' });
+    assert.equal(await status(named, '/v1/fixture/one/carry'), 400);
+  });
+});
+
 describe('what a feature answers outside of the contract', () => {
   const t = shared(() => openFixture());
   const ask = (path: string, init: RequestInit = {}) => fetch(`${t.server.url}/fixture-pages/${path}`, init);

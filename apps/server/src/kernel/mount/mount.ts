@@ -5,7 +5,7 @@ import { answer } from './answer.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
-import type { Feature, Operation } from '../feature.ts';
+import { type Feature, type Operation, type Role, wholeRole } from '../feature.ts';
 import { patienceForFiles } from '../http/leftover.ts';
 import { acceptAnything, acceptUploads, checkRequestId } from '../http/server.ts';
 import { keyInProtocols, mountSockets } from '../http/sockets.ts';
@@ -26,16 +26,23 @@ export interface Gate {
 /**
  * Registers every operation of the features. A request passes, in order: key (401), suspended account (403), subscription (402), scopes (403),
  * spend cap (429), the feature's gate (403), rate (429), body and its schema (400), device, idempotency, the operation,
- * the response schema.
+ * the response schema. Routes that the role of this process does not answer are left out.
  */
-export function mount(app: FastifyInstance, kernel: Kernel, gate: Gate, features: readonly Feature[]): void {
+export function mount(
+  app: FastifyInstance,
+  kernel: Kernel,
+  gate: Gate,
+  features: readonly Feature[],
+  role: Role = wholeRole,
+): void {
   app.decorate('strangers', new Strangers(kernel));
   mountSockets(app);
   for (const feature of features) {
-    for (const raw of feature.raw ?? []) mountRaw(app, kernel, () => gate.isDraining(), raw);
+    for (const raw of role.serves ? (feature.raw ?? []) : []) mountRaw(app, kernel, () => gate.isDraining(), raw);
     for (const [verb, operation] of Object.entries(feature.operations)) {
       const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
       const { takes } = operation.route;
+      if (!isAnsweredBy(role, operation.route)) continue;
       if (takes === undefined || takes.kind === 'json') mountOperation(app, kernel, gate, mounted);
       else {
         // A scope of its own: what it makes of a body must not reach other routes.
@@ -57,15 +64,23 @@ interface Mounted {
   operation: Operation;
 }
 
-/** The path as the router spells it. */
-const urlOf = (route: Route): string => route.path.replace(/\{\w+\*\}$/, '*').replace(/\{(\w+)\}/g, ':$1');
+const isAnsweredBy = ({ serves, relays }: Role, { at }: Route): boolean =>
+  at === 'everywhere' || (at === 'relay' ? relays : serves);
+
+/** The path at which a route is reached. A proxy may give relays a name of their own, or a path below that of gateways. */
+const pathOf = ({ at, path }: Route, { relayUrl }: Kernel['config']): string =>
+  at === 'relay' ? `${new URL(relayUrl).pathname.replace(/\/$/, '')}${path}` : path;
+
+/** A path as the router spells it. */
+const urlOf = (path: string): string => path.replace(/\{\w+\*\}$/, '*').replace(/\{(\w+)\}/g, ':$1');
 
 function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounted: Mounted): void {
   const { route } = mounted.operation;
-  if (route.answers.kind === 'socket') app.sockets.add(route);
+  const path = pathOf(route, kernel.config);
+  if (route.answers.kind === 'socket') app.sockets.add(path);
   app.route({
     method: methodsOf(route),
-    url: urlOf(route),
+    url: urlOf(path),
     config: {
       operationId: mounted.id,
       keepsBody: route.verbatim ?? false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { errorCodes } from '@svc/contract';
+import { contract, errorCodes } from '@svc/contract';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
 import { openApiDocument } from './openapi.ts';
@@ -12,6 +12,7 @@ type Operation = {
   requestBody?: { required: boolean };
   responses: Record<string, JsonSchema>;
   operationId: string;
+  servers?: { url: string; variables: Record<string, { default: string }> }[];
 };
 const document = openApiDocument() as {
   paths: Record<string, Record<string, Operation>>;
@@ -27,6 +28,14 @@ describe('the published document', () => {
     const { valid, errors } = await validator.validate(structuredClone(document));
     assert.ok(valid, JSON.stringify(errors));
     assert.equal(validator.version, '3.1');
+  });
+
+  test('a route of the relay has the server of the relay, others have none of their own', () => {
+    const { connect } = contract.realtime;
+    const { paths } = openApiDocument({ realtime: { connect: { ...connect, at: 'relay' } } }) as typeof document;
+    const [server] = paths['/v1/realtime']?.['get']?.servers ?? [];
+    assert.deepEqual([server?.url, server?.variables['relay_url']?.default], ['{relay_url}', '/relay']);
+    for (const { servers, operationId } of operations) assert.equal(servers, undefined, operationId);
   });
 
   test('every component says what it is, and every reference finds one', () => {

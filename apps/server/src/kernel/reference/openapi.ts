@@ -34,6 +34,11 @@ const idempotencyHeader: JsonSchema = {
   description: 'A repeat within 24 h answers the stored response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
+/** Relays may have a name of their own, which the document cannot know. */
+const relayServer: JsonSchema = {
+  url: '{relay_url}',
+  variables: { relay_url: { default: '/relay', description: 'The setting `SVC_RELAY_URL` of the installation' } },
+};
 const binary: JsonSchema = { type: 'string', format: 'binary' };
 /** Of a form with a file, for a model. */
 const formSchema: JsonSchema = {
@@ -43,9 +48,9 @@ const formSchema: JsonSchema = {
 };
 
 /** The OpenAPI 3.1 document of the contract. Depends on nothing else, so the committed copy can be diffed. */
-export function openApiDocument(): JsonSchema {
-  const operations = Object.entries(contract).flatMap(([feature, routes]) =>
-    Object.entries(routes as Record<string, Route>).map(([verb, route]) => ({ feature, verb, route })),
+export function openApiDocument(table: Readonly<Record<string, Record<string, Route>>> = contract): JsonSchema {
+  const operations = Object.entries(table).flatMap(([feature, routes]) =>
+    Object.entries(routes).map(([verb, route]) => ({ feature, verb, route })),
   );
   const schemas = createSchemas(
     [errorEnvelope, ...operations.flatMap(({ route }) => outputsOf(route.answers))],
@@ -72,7 +77,7 @@ export function openApiDocument(): JsonSchema {
         'field is as good as leaving it out; in a PATCH it sets a field that has a default back to it.',
     },
     servers: [{ url: '/' }],
-    tags: Object.keys(contract).map((name) => ({ name })),
+    tags: Object.keys(table).map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key: `svc_…`' } },
@@ -106,6 +111,7 @@ function describe(
     tags: [feature],
     summary: route.summary,
     description: [doc.description, ...needs].join('\n\n'),
+    ...(route.at === 'relay' && { servers: [relayServer] }),
     security: route.auth === 'key' ? [{ key: [] }] : [],
     parameters: [
       ...parametersOf(route.params, 'path', schemas, example.params),

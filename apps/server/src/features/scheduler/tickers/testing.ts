@@ -24,6 +24,7 @@ const agent = { runTask: () => Promise.reject(new Error('nothing runs agents her
 await schedulerFeature(new Scheduler(kernel), { sandboxes, agent, rights }).start?.(kernel, {
   serves: true,
   works: true,
+  relays: true,
 });
 process.stdout.write('ticking\n');
 setInterval(() => {}, 60_000);

@@ -235,7 +235,7 @@ describe('scheduler: headers of webhooks are secrets', () => {
     const start = (hasPeers: boolean) =>
       schedulesFeature({} as never).start?.(
         { ...t.gateway.kernel, sql, gateways: { hasPeers: () => hasPeers, prove: () => gateways.prove() } as never },
-        { serves: true, works: true },
+        { serves: true, works: true, relays: true },
       );
     await start(true);
     assert.equal(queries, 0);
