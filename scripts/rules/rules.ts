@@ -96,6 +96,7 @@ const floors = [
   'http',
   'feature.ts',
   'mount',
+  'forwarder',
   'reference',
   'sweep.ts',
 ];

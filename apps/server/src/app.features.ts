@@ -50,6 +50,7 @@ import { transcriptsFeature } from './features/transcripts/feature.ts';
 import { type TranscriptHooks, Transcripts, TranscriptsReader } from './features/transcripts/index.ts';
 import { uploadsFeature } from './features/uploads/feature.ts';
 import { Uploads } from './features/uploads/index.ts';
+import { Forwarder } from './kernel/forwarder/forwarder.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
 
@@ -107,7 +108,7 @@ function sandboxFeatures(
   sandboxes: Sandboxes,
   { prompts, transcripts }: { prompts: Feature; transcripts: Feature },
 ): Feature[] {
-  const feature = sandboxesFeature(kernel, sandboxes);
+  const feature = sandboxesFeature(kernel, sandboxes, new Forwarder(kernel));
   return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts, transcripts })];
 }
 

@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { artifacts } from './artifacts.ts';
 import { create } from './create.ts';
@@ -38,9 +39,9 @@ const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
 });
 
 /** Isolated workspaces. */
-export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes): Feature {
+export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder: Forwarder): Feature {
   const keeper = new Keeper(kernel, nodes);
-  const listener = new PreviewListener(kernel, nodes);
+  const listener = new PreviewListener(kernel, nodes, forwarder);
   return {
     ...sandboxesManifest,
     headers: sandboxHeaders(kernel),

@@ -10,7 +10,7 @@ interface PreviewRow {
 }
 
 /** A valid address that is asked for. */
-export type FoundPreview = PreviewRow & { left_ms: number; node_id: string | null };
+type FoundPreview = PreviewRow & { left_ms: number; node_id: string | null };
 
 /** Stores an address. */
 export async function insertPreview(

@@ -1,0 +1,328 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ApiError } from '../base/errors.ts';
+import type { Kernel } from '../kernel.ts';
+import { Strangers } from '../mount/strangers.ts';
+import { Share } from '../share/share.ts';
+import { type Loop, startLoop } from '../work/loop.ts';
+import { headersInside, headersOutside, headOf, headOfUpgrade, type ForwardedPage } from './headers.ts';
+import { type AskedName, askedOf, isBrowser, ownOriginOf } from './names.ts';
+import type { NameOwner, NameTarget, PlainAnswer } from './owners.ts';
+
+/** Any other `Upgrade` is an offer that may be passed over: HTTP/2 is offered by many clients (RFC 9110, 7.8). */
+const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Connections inside at a time; a browser opens six, and a socket for each page. */
+const limits = { total: 1_024, ofOne: 512, of: { name: 64, place: 128 } };
+/** Connections that wait for a request with a valid name; of more, the oldest is ended. */
+const mostWaiting = 256;
+const waitMs = 10_000;
+/** A body, and anything else, that brings nothing for this long is ended. */
+const bodyIdleMs = 60_000;
+const idleMs = 15 * 60_000;
+/** How often what is open is looked at: it ends within 10 s after its key or account may not go on. */
+const lookEveryMs = 3_000;
+/** Names that are looked up at once, and that wait for it: strangers must not keep the database busy. */
+const lookups = { total: 8, ofOne: 8, waitingOfOne: 1_024 };
+/** The callers are not known yet: all of them stand in one line. */
+const strangers = '';
+
+/** A name that is asked for, and whose it is. */
+interface Found {
+  owner: NameOwner;
+  asked: AskedName;
+}
+
+interface Admitted {
+  owner: NameOwner;
+  target: NameTarget;
+  page: ForwardedPage;
+}
+
+/** A connection from outside that was let through. */
+interface Passage {
+  readonly owner: NameOwner;
+  /** Of its target. */
+  readonly id: string;
+  readonly client: Socket;
+  readonly inside: Duplex;
+  readonly isUploading: () => boolean;
+  /** Bytes that went through, and the time of the last one. */
+  bytes: number;
+  since: number;
+}
+
+const invalid: PlainAnswer = { status: 403, text: 'This address is not valid.' };
+const unreachable = ({ owner }: Pick<Found, 'owner'>): PlainAnswer => ({ status: 502, text: owner.unreachable });
+const tooMany: PlainAnswer = {
+  status: 503,
+  text: 'This address has too many connections; close some, or try again in a moment.',
+  headers: { 'retry-after': '1' },
+};
+
+/**
+ * Forwards HTTP and WebSocket to ports that cannot be reached from outside, such as those in sandboxes: one listener with
+ * one set of limits. The names are their owners'.
+ */
+export class Forwarder {
+  readonly #kernel: Pick<Kernel, 'config' | 'clock' | 'log'>;
+  readonly #owners: NameOwner[] = [];
+  readonly #server: Server;
+  readonly #strangers: Strangers;
+  readonly #lookups = new Share(lookups);
+  readonly #open = new Share(limits);
+  readonly #passages = new Set<Passage>();
+  /** Connections without a passage, since when, oldest first. */
+  readonly #waiting = new Map<Socket, number>();
+  #watching: Loop | undefined;
+  #listening: Promise<boolean> | undefined;
+
+  constructor(kernel: Pick<Kernel, 'config' | 'clock' | 'log'>) {
+    this.#kernel = kernel;
+    this.#strangers = new Strangers(kernel, 'addresses of previews');
+    // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
+    this.#server = createServer({ requestTimeout: 0, shouldUpgradeCallback: isWebSocket }, (request, response) => {
+      const found = this.#ownerOf(request);
+      if (!found) answer(response, invalid);
+      else this.#forward(found, request, response).catch((err: unknown) => this.#broken(found, err, response));
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      this.#wait(socket);
+      socket.once('close', () => this.#waiting.delete(socket));
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => {});
+      const found = this.#ownerOf(request);
+      if (!found) return refuse(socket, invalid);
+      this.#upgrade(found, request, socket as Socket, head).catch((err: unknown) => {
+        this.#kernel.log.debug({ err }, 'a request was not upgraded');
+        refuse(socket, unreachable(found));
+      });
+    });
+  }
+
+  /** From now on the owner is asked for names; of two that take a name, the first has it. */
+  register(owner: NameOwner): void {
+    this.#owners.push(owner);
+  }
+
+  /** Listens, once for all owners; answers false when the port is taken. */
+  listen(): Promise<boolean> {
+    return (this.#listening ??= this.#listen());
+  }
+
+  #listen(): Promise<boolean> {
+    const { config, log } = this.#kernel;
+    this.#watching = startLoop(this.#kernel, {
+      name: 'kernel.forwarder',
+      everyMs: lookEveryMs,
+      work: () => this.#look(),
+    });
+    return new Promise((resolve) => {
+      this.#server.once('error', (err) => {
+        log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
+        resolve(false);
+      });
+      this.#server.listen(config.previewPort, config.host, () => resolve(true));
+    });
+  }
+
+  /** Undefined while it does not listen. */
+  get port(): number | undefined {
+    return (this.#server.address() as AddressInfo | null)?.port;
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const passage of this.#passages) end(passage);
+    await this.#watching?.stop();
+  }
+
+  /** Ends what waits too long, what is idle, and what may not go on. */
+  async #look(): Promise<void> {
+    const now = this.#kernel.clock.monotonic();
+    for (const [socket, since] of this.#waiting) if (now - since >= waitMs) socket.destroy();
+    for (const passage of this.#passages) if (isIdle(passage, now)) end(passage);
+    const open = Map.groupBy(this.#passages, ({ owner }) => owner);
+    await Promise.all(
+      [...open].map(async ([owner, own]) => {
+        const valid = new Set(await owner.stillValid([...new Set(own.map(({ id }) => id))]));
+        for (const passage of own) if (!valid.has(passage.id)) end(passage);
+      }),
+    );
+  }
+
+  /** Counts a connection among those that have nothing under way. */
+  #wait(socket: Socket): void {
+    this.#waiting.delete(socket);
+    if (socket.destroyed) return;
+    this.#waiting.set(socket, this.#kernel.clock.monotonic());
+    if (this.#waiting.size > mostWaiting) this.#waiting.keys().next().value?.destroy();
+  }
+
+  #ownerOf({ url = '/', headers }: IncomingMessage): Found | undefined {
+    const asked = askedOf(url, headers, this.#kernel.config.previewDomain);
+    const owner = asked && this.#owners.find((one) => one.owns(asked));
+    return owner && { owner, asked };
+  }
+
+  /** The name first: without a valid one a caller learns nothing. */
+  async #admit({ owner, asked }: Found, request: IncomingMessage): Promise<Admitted | PlainAnswer> {
+    const target = await this.#lookups.run(strangers, () => owner.find(asked, request));
+    if (!target) return this.#refuseStranger(request);
+    if ('status' in target) return target;
+    if (asked.by === 'path' && isBrowser(request.headers)) return toOwnOrigin(asked, request);
+    const { port, cookiePrefix, visitorCookie } = target;
+    return { owner, target, page: { asked, port, cookiePrefix, visitorCookie } };
+  }
+
+  #refuseStranger({ socket }: IncomingMessage): PlainAnswer {
+    const refusal = new ApiError('forbidden', invalid.text);
+    const { status, message, headers } = this.#strangers.refuse(socket.remoteAddress ?? '', refusal);
+    return { status, text: message, headers };
+  }
+
+  /** Connects a client to the port that it may reach. */
+  async #pass({ owner, target }: Admitted, client: Socket, isUploading: () => boolean) {
+    const { id, accountId, place, leftMs } = target;
+    const giveBack = this.#open.take(accountId, {
+      of: { name: `${owner.name}:${id}`, place: `${owner.name}:${place}` },
+      end: () => client.destroy(),
+    });
+    if (!giveBack) return tooMany;
+    const { clock } = this.#kernel;
+    // What it reaches may be starting again, which takes longer than a connection without a request may wait.
+    this.#waiting.delete(client);
+    const inside = await target.dial().catch(() => undefined);
+    inside?.on('error', () => {});
+    if (!inside || inside.destroyed || client.destroyed) {
+      inside?.destroy();
+      giveBack();
+      this.#wait(client);
+      return unreachable({ owner });
+    }
+    const passage: Passage = { owner, id, client, inside, isUploading, bytes: 0, since: clock.monotonic() };
+    const cancel = leftMs === undefined ? () => {} : clock.after(leftMs, () => end(passage));
+    const over = (): void => void inside.destroy();
+    this.#passages.add(passage);
+    client.once('close', over);
+    inside.once('close', () => {
+      cancel();
+      giveBack();
+      client.off('close', over);
+      this.#passages.delete(passage);
+    });
+    return passage;
+  }
+
+  async #forward(found: Found, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const admitted = await this.#admit(found, request);
+    if ('status' in admitted) return answer(response, admitted);
+    const { page } = admitted;
+    const client = request.socket;
+    const passage = await this.#pass(admitted, client, () => !request.complete);
+    if ('status' in passage) return answer(response, passage);
+    const inner = httpRequest({
+      method: request.method,
+      path: page.asked.path,
+      headers: headersInside(request.headers, page),
+      createConnection: () => passage.inside,
+    });
+    response.once('close', () => {
+      passage.inside.destroy();
+      this.#wait(client);
+    });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      inner.once('response', resolve).once('error', reject);
+    });
+    // A body that the inner page does not read is no failure: the page may have answered already.
+    pipeline(request, inner).catch(() => {});
+    const said = await answered;
+    response.writeHead(said.statusCode ?? 502, headersOutside(said, request, page));
+    await pipeline(said, response).catch(() => response.destroy());
+  }
+
+  /** WebSocket only, and a tunnel only once the page inside has agreed: until then it is a request like others. */
+  async #upgrade(found: Found, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const admitted = await this.#admit(found, request);
+    if ('status' in admitted) return refuse(socket, admitted);
+    const { page } = admitted;
+    const passage = await this.#pass(admitted, socket, () => false);
+    if ('status' in passage) return refuse(socket, passage);
+    const { inside } = passage;
+    const kept = headersInside(request.headers, page);
+    const headers = { ...kept, connection: 'Upgrade', upgrade: 'websocket' };
+    const inner = httpRequest({ path: page.asked.path, headers, createConnection: () => inside });
+    inside.once('close', () => {
+      // The last bytes still go out; a client that does not take them waits no longer than others.
+      socket.destroySoon();
+      this.#wait(socket);
+    });
+    const decline = (): void => {
+      refuse(socket, unreachable(found));
+      inside.destroy();
+    };
+    inner.once('error', decline);
+    // A refusal of the page goes to the client: it may say to log in, or redirect.
+    inner.once('response', (said: IncomingMessage) => {
+      inner.off('error', decline).on('error', () => {});
+      socket.write(headOf(said.statusCode ?? 502, headersOutside(said, request, page)));
+      pipeline(said, socket).catch(() => socket.destroy());
+    });
+    inner.once('upgrade', (answered: IncomingMessage, tunnel: Duplex, first: Buffer) => {
+      inner.off('error', decline).on('error', () => {});
+      socket.write(headOfUpgrade(answered));
+      socket.write(first);
+      tunnel.write(head);
+      tunnel.pipe(socket);
+      socket.pipe(tunnel);
+    });
+    inner.end();
+  }
+
+  #broken(found: Found, err: unknown, response: ServerResponse): void {
+    this.#kernel.log.debug({ err }, 'a request was not forwarded');
+    if (response.headersSent) response.destroy();
+    else answer(response, err instanceof ApiError ? { status: err.status, text: err.message } : unreachable(found));
+  }
+}
+
+function end({ client, inside }: Passage): void {
+  inside.destroy();
+  client.destroy();
+}
+
+/** Whether nothing went through for too long. */
+function isIdle(passage: Passage, now: number): boolean {
+  const { client, isUploading } = passage;
+  const bytes = client.bytesRead + client.bytesWritten;
+  if (bytes !== passage.bytes) Object.assign(passage, { bytes, since: now });
+  return now - passage.since >= (isUploading() ? bodyIdleMs : idleMs);
+}
+
+function toOwnOrigin(asked: AskedName, { headers }: IncomingMessage): PlainAnswer {
+  const location = ownOriginOf(asked, headers);
+  if (location !== undefined) return { status: 307, text: location, headers: { location } };
+  return { status: 403, text: 'Browsers on other machines need SVC_PREVIEW_DOMAIN: an origin for each preview.' };
+}
+
+/** The connection of a request that is refused carries no further one: the next may be a stranger's too. */
+function answer(response: ServerResponse, { status, text, headers }: PlainAnswer): void {
+  const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
+  response.writeHead(status, { ...plain, 'referrer-policy': 'no-referrer', ...headers });
+  response.end(`${text}\n`);
+}
+
+function refuse(socket: Duplex, { status, headers = {} }: PlainAnswer): void {
+  socket.end(headOf(status, { ...headers, 'content-length': '0' }));
+}
