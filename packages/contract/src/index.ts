@@ -170,6 +170,7 @@ export {
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';
 export { session, sessionControl, sessionEvent } from './sessions.ts';
+export { terminalEnd, terminalRequest } from './terminal.ts';
 export {
   fetchedPage,
   freshnesses,
