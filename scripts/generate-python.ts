@@ -11,6 +11,8 @@ interface Parameter {
 interface Operation {
   operationId: string;
   summary: string;
+  /** Of a route that relays answer. */
+  servers?: object[];
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
@@ -165,7 +167,7 @@ function callOf(types: Types, base: string, path: string, method: string, operat
     ].join(', '),
     asked: [
       `"${method.toUpperCase()}"`,
-      urlOf(path, inPath),
+      urlOf(path, operation.servers !== undefined, inPath),
       ...(query === '' ? [] : [`query={${query}}`]),
       ...(body ? [body.argument] : []),
       ...((operation.parameters ?? []).some((one) => one.name === 'Idempotency-Key') ? ['idempotent=True'] : []),
@@ -266,7 +268,9 @@ function answerOf({ responses }: Operation) {
 }
 
 /** The path as an f-string; a part that takes the rest of the path keeps its slashes. */
-function urlOf(path: string, parameters: readonly Parameter[]): string {
+function urlOf(given: string, isOfRelay: boolean, parameters: readonly Parameter[]): string {
+  // The transport puts the address of relays in the place of this part.
+  const path = isOfRelay ? `/relay${given}` : given;
   if (parameters.length === 0) return `"${path}"`;
   const filled = path.replace(/\{(\w+)\*?\}/g, (_, name: string) => {
     const isRest = path.endsWith(`{${name}}`) && /\/files\/\{/.test(path);

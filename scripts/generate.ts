@@ -63,13 +63,14 @@ ${scopes.join('\n')}
 `;
 
 /** The properties of a route that the SDK needs at run time: the schemas stay here. */
-function routeRow({ method, path, takes, answers, query, idempotent }: Route): RouteRow {
+function routeRow({ method, path, at, takes, answers, query, idempotent }: Route): RouteRow {
   const statuses = answers.kind === 'json' ? Object.keys(answers.statuses).map(Number) : [];
   const records = statuses.filter((status) => status >= 300);
   const items = query && 'cursor' in query.shape && answers.kind === 'json' ? itemsOf(answers.schema) : undefined;
   return {
     method,
     path,
+    ...(at === 'relay' && { at }),
     ...(takes && { takes: takes.kind }),
     answers: answers.kind === 'relayed' || answers.kind === 'socket' ? 'json' : answers.kind,
     ...(answers.kind === 'json' && answers.frames && { frames: true }),

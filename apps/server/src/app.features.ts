@@ -32,6 +32,7 @@ import { Prompts } from './features/prompts/index.ts';
 import { realtimeFeature } from './features/realtime/feature.ts';
 import { pagesFeature } from './features/pages/feature.ts';
 import { Pages } from './features/pages/index.ts';
+import { relayFeature } from './features/relay/feature.ts';
 import { Rules } from './features/rules/index.ts';
 import { speechFeature } from './features/speech/feature.ts';
 import { SpeechProviders } from './features/speech/index.ts';
@@ -96,6 +97,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     ...recordings.all,
     projectsFeature(environmentsOf),
     environmentsFeature(kernel),
+    relayFeature(kernel),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];

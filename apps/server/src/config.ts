@@ -147,6 +147,7 @@ function complete(values: z.output<typeof schema>) {
     /** Undefined without a web app: its links lead nowhere then. */
     webUrl: values.SVC_HUB_URL,
     ...addressesOf(values, baseUrl),
+    relayPeerUrl: values.SVC_RELAY_PEER_URL,
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),

@@ -14,6 +14,7 @@ import { orgsManifest, orgsOwnedAlone } from './features/orgs/index.ts';
 import { pagesManifest } from './features/pages/index.ts';
 import { projectsManifest } from './features/projects/index.ts';
 import { promptsManifest } from './features/prompts/index.ts';
+import { relayManifest } from './features/relay/index.ts';
 import { rulesManifest } from './features/rules/index.ts';
 import { sandboxesManifest } from './features/sandboxes/index.ts';
 import { schedulerManifest } from './features/scheduler/index.ts';
@@ -55,6 +56,7 @@ export const manifests: readonly Manifest[] = [
   sandboxesManifest,
   projectsManifest,
   environmentsManifest,
+  relayManifest,
   agentManifest,
 ];
 

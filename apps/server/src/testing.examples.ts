@@ -9,6 +9,9 @@ const onNode: readonly (keyof Contract)[] = ['sandboxes', 'artifacts'];
 /** Operations whose example is not sent, and why. */
 export const notSent: Readonly<Record<string, string>> = {
   'realtime.connect': 'a WebSocket; clients of it speak to it in realtime.test.ts',
+  'relay.serve': 'a WebSocket of daemons; they speak to it in relay.test.ts',
+  'relay.attach': 'a WebSocket; clients speak to it in relay.test.ts',
+  'relay.join': 'a WebSocket between relays; they speak to it in relay.test.ts',
   'mcp.call': 'the protocol chooses the form of its answer; clients of it speak to it in mcp.test.ts',
 };
 
@@ -170,7 +173,7 @@ function send(scene: Scene, route: Route, request: Request, accept?: string, sig
       : route.takes?.kind === 'bytes'
         ? route.takes.type
         : 'application/octet-stream';
-  return fetch(`${scene.gateway.url}${path}${search && `?${search}`}`, {
+  return fetch(`${scene.gateway.url}${route.at === 'relay' ? '/relay' : ''}${path}${search && `?${search}`}`, {
     method: body !== undefined && route.also ? route.also : route.method,
     headers: {
       ...(route.auth === 'key' && { authorization: `Bearer ${scene.account.key}` }),

@@ -26,6 +26,7 @@ import { models } from './models.ts';
 import { promptErrors, prompts } from './prompts.ts';
 import { realtime } from './realtime.ts';
 import { receipt } from './receipt.ts';
+import { relay, relayErrors } from './relay.ts';
 import { sessionErrors, sessions } from './sessions.ts';
 import { inferenceErrors } from './inference.ts';
 import { mcp } from './mcp.ts';
@@ -55,6 +56,7 @@ export const errorCodes = {
   ...transcriptErrors,
   ...projectErrors,
   ...environmentErrors,
+  ...relayErrors,
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -88,9 +90,10 @@ export const contract = {
   transcripts,
   projects,
   environments,
+  relay,
   mcp,
   events,
-} satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events', Record<string, Route<ErrorCode>>>;
+} satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events' | 'relay', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
 export { act } from './audit.ts';
@@ -127,6 +130,8 @@ export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.t
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
 export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export { project } from './projects.ts';
+export { relayReport } from './relay.report.ts';
+export { relayStatus } from './relay.ts';
 export * from './route.ts';
 export {
   artifact,

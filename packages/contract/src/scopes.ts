@@ -34,7 +34,13 @@ export type ScopedFeature = (typeof scopedFeatures)[number];
  * Scopes of single routes, which name them in `scopes`. To serve as a host is another right than to command hosts: no
  * `<feature>` includes a `:serve`, only `*` does.
  */
-export const ownScopes = ['hosts:exec', 'hosts:serve', 'scheduler:serve', 'sessions:serve'] as const;
+export const ownScopes = [
+  'hosts:exec',
+  'hosts:serve',
+  'scheduler:serve',
+  'sessions:serve',
+  'environments:serve',
+] as const;
 
 /** Everything, a feature, a feature for reading (GET), or one of the scopes above. */
 export type Scope = '*' | ScopedFeature | `${ScopedFeature}:read` | (typeof ownScopes)[number];

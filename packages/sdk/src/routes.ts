@@ -5,6 +5,8 @@ export interface RouteRow {
   method: string;
   /** As in the contract: `{name}`, and `{name*}` for the rest of a path. */
   path: string;
+  /** Relays answer it. */
+  at?: 'relay';
   takes?: 'json' | 'bytes' | 'anything';
   answers: 'json' | 'text' | 'bytes' | 'nothing' | 'events';
   /** Of `json`: may be answered in frames. */

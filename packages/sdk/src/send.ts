@@ -93,7 +93,10 @@ function requestOf(settings: Settings, route: RouteRow, input: Input, call: Call
   if (key !== undefined) headers.set('idempotency-key', key);
   for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
   return {
-    url: settings.baseUrl + pathOf(route, input.params ?? {}) + search(input.query ?? {}),
+    url:
+      (route.at === 'relay' ? settings.relayUrl : settings.baseUrl) +
+      pathOf(route, input.params ?? {}) +
+      search(input.query ?? {}),
     init,
     timeoutMs: timeoutOf(call.timeoutMs ?? settings.timeoutMs, input),
     isRepeatable: key !== undefined || ['GET', 'PUT', 'PATCH', 'DELETE'].includes(init.method as string),

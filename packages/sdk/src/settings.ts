@@ -2,6 +2,8 @@
 export interface ClientOptions {
   /** `{base_url}` of the gateway; default: `SVC_BASE_URL` of the environment, else `http://127.0.0.1:8787`. */
   baseUrl?: string;
+  /** `{relay_url}`, where relays are reached; default: `SVC_RELAY_URL` of the environment, else `{base_url}/relay`. */
+  relayUrl?: string;
   /** API key (`svc_…`); not needed for open routes. Default: `SVC_API_KEY` of the environment. */
   apiKey?: string;
   /** Identity of this device, sent as `x-svc-device` with name and platform (document 1, Shared request headers). */
@@ -22,6 +24,7 @@ export interface ClientOptions {
 /** The options with their defaults. */
 export interface Settings {
   readonly baseUrl: string;
+  readonly relayUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly retries: number;
   readonly timeoutMs: number;
@@ -34,8 +37,10 @@ export function settingsOf(options: ClientOptions): Settings {
   const env: Record<string, string | undefined> = globalThis.process?.env ?? {};
   const apiKey = options.apiKey ?? env['SVC_API_KEY'];
   const { device } = options;
+  const baseUrl = (options.baseUrl ?? (env['SVC_BASE_URL'] || 'http://127.0.0.1:8787')).replace(/\/+$/, '');
   return {
-    baseUrl: (options.baseUrl ?? (env['SVC_BASE_URL'] || 'http://127.0.0.1:8787')).replace(/\/+$/, ''),
+    baseUrl,
+    relayUrl: (options.relayUrl ?? (env['SVC_RELAY_URL'] || `${baseUrl}/relay`)).replace(/\/+$/, ''),
     headers: {
       ...(apiKey && { authorization: `Bearer ${apiKey}` }),
       ...(device && { 'x-svc-device': device.id }),

@@ -24,6 +24,7 @@ import { projectsDocs } from './projects.ts';
 import { promptsDocs } from './prompts.ts';
 import { receiptDocs } from './receipt.ts';
 import { mcpDocs } from './mcp.ts';
+import { relayDocs } from './relay.ts';
 import { sessionsDocs } from './sessions.ts';
 import { tokensDocs } from './tokens.ts';
 import { toolsDocs } from './tools.ts';
@@ -61,6 +62,7 @@ export const docs = {
   transcripts: transcriptsDocs,
   projects: projectsDocs,
   environments: environmentsDocs,
+  relay: relayDocs,
   mcp: mcpDocs,
   events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };

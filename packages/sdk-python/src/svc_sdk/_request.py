@@ -96,6 +96,8 @@ class Settings:
     ) -> None:
         given = base_url or os.environ.get("SVC_BASE_URL") or "http://127.0.0.1:8787"
         self.base_url = given.rstrip("/")
+        # Relays may have a name of their own.
+        self.relay_url = (os.environ.get("SVC_RELAY_URL") or f"{self.base_url}/relay").rstrip("/")
         self._retries = retries
         self._timeout = timeout
         key = api_key or os.environ.get("SVC_API_KEY")
@@ -136,7 +138,10 @@ class Settings:
             headers["idempotency-key"] = key
         headers.update(options.headers)
         pairs = {name: value for name, value in (query or {}).items() if value is not None}
-        url = self.base_url + path + (f"?{urlencode(pairs)}" if pairs else "")
+        base = self.base_url
+        if path.startswith("/relay/"):
+            base, path = self.relay_url, path[len("/relay") :]
+        url = base + path + (f"?{urlencode(pairs)}" if pairs else "")
         timeout = _timeout_of(self._timeout if options.timeout is None else options.timeout, pairs, body)
         is_repeatable = key is not None or method in ("GET", "PUT", "PATCH", "DELETE")
         return Request(method, url, headers, content, timeout, retries, is_repeatable)

@@ -1132,6 +1132,14 @@ class Environments(Feature):
         return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/secrets/{quote(name, safe='')}", options=options)
 
 
+class Relay(Feature):
+    """Operations of `relay`."""
+
+    def status(self, id: str, *, options: Optional[CallOptions] = None) -> types.RelayStatus:
+        """Its machine as it is now: whether it is there, its listeners, git state, locks and clients."""
+        return self._transport.json("GET", f"/relay/v1/environments/{quote(id, safe='')}/status", options=options)
+
+
 class Mcp(Feature):
     """Operations of `mcp`."""
 
@@ -1187,5 +1195,6 @@ class Operations:
         self.transcripts = Transcripts(transport)
         self.projects = Projects(transport)
         self.environments = Environments(transport)
+        self.relay = Relay(transport)
         self.mcp = Mcp(transport)
         self.events = Events(transport)

@@ -216,6 +216,20 @@ Receipt = TypedDict("Receipt", {"image_digest": "str", "template": "Literal[\"sv
 
 ReceiptOutputsItem = TypedDict("ReceiptOutputsItem", {"path": "str", "sha256": "str", "bytes": "int"})
 
+RelayStatus = TypedDict("RelayStatus", {"environment_id": "str", "online": "bool", "usable": "bool", "usable_since": "Union[int, None]", "instance": "Union[str, None]", "last_heartbeat": "Union[int, None]", "activity": "Union[int, None]", "ports": "List[RelayStatusPortsItem]", "git_state": "Union[RelayStatusGitState1, None]", "daemon": "Union[RelayStatusDaemon1, None]", "streams": "int", "attached": "List[RelayStatusAttachedItem]", "locks": "List[RelayStatusLocksItem]", "clients": "int"})
+
+RelayStatusPortsItem = TypedDict("RelayStatusPortsItem", {"port": "int", "pid": "Union[int, None]", "process": "Union[str, None]"})
+
+RelayStatusGitState1 = TypedDict("RelayStatusGitState1", {"branch": "Union[str, None]", "dirty": "bool", "ahead": "int", "behind": "int", "worktrees": "List[RelayStatusGitState1WorktreesItem]"})
+
+RelayStatusGitState1WorktreesItem = TypedDict("RelayStatusGitState1WorktreesItem", {"path": "str", "branch": "Union[str, None]", "dirty": "bool"})
+
+RelayStatusDaemon1 = TypedDict("RelayStatusDaemon1", {"daemon_version": "str", "os": "str", "arch": "str", "capabilities": "List[str]"})
+
+RelayStatusAttachedItem = TypedDict("RelayStatusAttachedItem", {"client_id": "str", "user_id": "str", "role": "Union[Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"], None]", "kind": "Literal[\"port\", \"terminal\"]", "device_id": "Union[str, None]", "name": "Union[str, None]", "platform": "Union[str, None]", "attached_at": "int"})
+
+RelayStatusLocksItem = TypedDict("RelayStatusLocksItem", {"name": "str", "holder": "Union[str, None]", "since": "int"})
+
 ResumedSandbox = TypedDict("ResumedSandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "bool", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]", "ready_ms": "float"})
 
 ResumedSandboxEgress2 = TypedDict("ResumedSandboxEgress2", {"mode": "Literal[\"allowlist\"]", "domains": "List[str]"})
@@ -792,7 +806,7 @@ EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cur
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

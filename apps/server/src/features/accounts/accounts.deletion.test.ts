@@ -99,6 +99,10 @@ describe('svc accounts delete', () => {
     const any = randomUUID();
     const { project } = await ok('POST', '/v1/projects', { name: 'Mine' });
     await ok('POST', '/v1/environments', { project_id: project.id, provider: 'byo', name: 'Mine' });
+    await sql`insert into relay.presence (environment_id, account_id, device_id, instance_id, peer_url, epoch)
+      values (${any}, ${id}, ${any}, ${any}, '', 1)`;
+    await sql`insert into relay.attached (environment_id, account_id, instance_id, client_id, kind, streams, attached_at)
+      values (${any}, ${id}, ${any}, ${any}, 'port', 1, now())`;
     await sql`insert into hosts.calls (req_id, account_id, device_id, origin_id, carrier_id, frame, expires_at)
       values (${any}, ${id}, ${any}, ${any}, ${any}, '{}', now() + interval '1 hour')`;
     await sql`insert into hosts.invites (account_id, code_hash, key_id, expires_at)

@@ -77,6 +77,20 @@ export async function findSeen(
   return row;
 }
 
+/** An environment of anybody, locked until the transaction ends. */
+export async function lockEnvironment(db: Db, id: string): Promise<EnvironmentRow | undefined> {
+  const [row] = await db<EnvironmentRow[]>`
+    select ${columns(db)} from environments.environments e where e.id = ${id} for update`;
+  return row;
+}
+
+/** Says when an environment was active, unless it was later already; never in the future. `at`: RFC 3339. */
+export async function noteActivity(db: Db, time: Time, id: string, at: string): Promise<void> {
+  await db`
+    update environments.environments set last_activity_at = least(${at}::timestamptz, ${nowOf(db, time)})
+    where id = ${id} and (last_activity_at is null or last_activity_at < ${at}::timestamptz)`;
+}
+
 /** Environments in which an account has a role and that are not destroyed, newest first. */
 export async function listSeen(
   db: Db,

@@ -5,6 +5,12 @@ import { environmentsQuota, forgetDoer, listSeen, passOn } from './environments.
 import { toEnvironment } from './environments.view.ts';
 
 export { sealedDataKeys } from './secrets/seal.ts';
+export { checkDaemon, daemonReported, mayStillServe } from './environments.daemon.ts';
+export { enter } from './environments.access.ts';
+export { checkReach, mayStillReach } from './environments.reach.ts';
+export type { Wanted } from './environments.reach.sql.ts';
+export type { EnvironmentRole } from './environments.rows.ts';
+export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 
 /** Environments of a project in which an account has a role, newest first: 500 at most. */

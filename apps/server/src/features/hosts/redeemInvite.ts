@@ -7,7 +7,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { bindTo } from '../devices/index.ts';
 import { findTerms, issueKey, keysQuota, scopesWithin } from '../keys/index.ts';
-import { hashOfCode, hostScopes } from './hosts.invites.ts';
+import { hashOfCode, hostScopes, hostScopesBesides } from './hosts.invites.ts';
 import { takeInvite } from './hosts.invites.sql.ts';
 
 const notValid = (): ApiError =>
@@ -31,12 +31,13 @@ export function redeemInvite(kernel: Kernel): Operation {
       if (invite.device_id !== null && invite.device_id !== device.id) throw ofAnotherDevice();
       const { account_id: accountId, key_id: parentId } = invite;
       const name = invite.name ?? device.name;
+      const scopes = [...hostScopes, ...hostScopesBesides.filter((scope) => scopesWithin([scope], maker.scopes))];
       await checkQuota(context.kernel.config, tx, keysQuota, accountId);
       const terms = {
         ...maker,
         accountId,
         name: `host ${name}`,
-        scopes: hostScopes,
+        scopes,
         toolLevel: 'l0' as const,
         parentId,
       };
@@ -45,7 +46,7 @@ export function redeemInvite(kernel: Kernel): Operation {
         accountId,
         deviceId: device.id,
         keyId,
-        scopes: hostScopes,
+        scopes,
         takesOver: invite.device_id !== null,
       });
       const by = { kind: 'key' as const, keyId: parentId, address: context.address, traceId: context.traceId };

@@ -75,6 +75,13 @@ export class Context {
     return { kind: 'key', keyId: this.actor.keyId, address: this.#request.ip, traceId: this.traceId };
   }
 
+  /** The address at which this process was reached, as a URL: behind a proxy the one that the proxy uses. */
+  get servedAt(): string {
+    const { localAddress = '127.0.0.1', localPort = 0 } = this.#request.socket;
+    const host = localAddress.replace(/^::ffff:(?=\d+\.)/, '');
+    return `${this.kernel.config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${localPort}`;
+  }
+
   /** `x-svc-device` of the call, already registered. */
   get deviceId(): string | undefined {
     return this.#request.deviceId;
@@ -186,6 +193,11 @@ export class Context {
       duplex = carryBytes(socket, bounds, { kernel, actor, sockets: server.sockets });
     });
     return duplex;
+  }
+
+  /** Calls `end` when the process stops, for a WebSocket whose messages the operation reads; answers how to forget it. */
+  holdSocket(end: (code: number, reason: string) => void): () => void {
+    return this.#request.server.sockets.hold(end);
   }
 
   /** The WebSocket, once it is open. */

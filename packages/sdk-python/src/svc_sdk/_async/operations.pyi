@@ -311,6 +311,9 @@ class Environments:
     async def set_secret(self, id: str, name: str, body: types.EnvironmentsSetSecretBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSecretAnswer: ...
     async def remove_secret(self, id: str, name: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsRemoveSecretAnswer: ...
 
+class Relay:
+    async def status(self, id: str, *, options: Optional[CallOptions] = None) -> types.RelayStatus: ...
+
 class Mcp:
     async def call(self, body: Optional[Any] = None, *, options: Optional[CallOptions] = None) -> types.McpMessage: ...
     def call_frames(self, body: Optional[Any] = None, *, options: Optional[CallOptions] = None) -> AsyncIterator[str]: ...
@@ -348,5 +351,6 @@ class AsyncOperations:
     transcripts: Transcripts
     projects: Projects
     environments: Environments
+    relay: Relay
     mcp: Mcp
     events: Events

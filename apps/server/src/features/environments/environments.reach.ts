@@ -1,0 +1,37 @@
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { isAtLeast } from './environments.access.ts';
+import { type Standing, standingsOf, type Wanted } from './environments.reach.sql.ts';
+import type { EnvironmentRole } from './environments.rows.ts';
+import { isServed } from './environments.states.ts';
+
+/** What somebody may reach, and as what. */
+interface Reach {
+  /** Null: no member. */
+  role: EnvironmentRole | null;
+  isPublished: boolean;
+}
+
+/** Whether a port's visibility, or a role, lets somebody in (design: environments, Who may). */
+function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standing): boolean {
+  if (role !== null && isAtLeast(role, 'developer')) return true;
+  if (visibility === 'authenticated' || visibility === 'public') return true;
+  return visibility === 'org' && (role !== null || isOfOrg);
+}
+
+/** Throws 404 for an environment that the caller does not see, 403 for what its role does not reach. */
+export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
+  const [standing] = await standingsOf(db, [wanted]);
+  if (!standing || !isServed(standing)) throw notFound('environment');
+  const { role, visibility } = standing;
+  if (mayReach(standing)) return { role, isPublished: visibility !== null };
+  if (role === null) throw notFound('environment');
+  const what = wanted.port === null ? 'a terminal' : 'a port that is not published to viewers';
+  throw new ApiError('forbidden', `${what} needs the role developer in this environment; yours is ${role}`);
+}
+
+/** Which of them may still, in their order: those who are attached are looked at again and again. */
+export async function mayStillReach(db: Db, wanted: readonly Wanted[]): Promise<boolean[]> {
+  const standings = await standingsOf(db, wanted);
+  return standings.map((standing) => standing !== undefined && isServed(standing) && mayReach(standing));
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { contract } from '@svc/contract';
+import type { Context } from '../../kernel/http/context.ts';
+import { closeSocket, keepAlive, watchRights } from '../../kernel/http/sockets.bytes.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { checkReach } from '../environments/index.ts';
+import type { Attached } from './relay.attached.ts';
+import { join } from './relay.join.ts';
+import { mostBytes } from './relay.peers.ts';
+import type { Streams } from './relay.streams.ts';
+import { targetOf } from './relay.tunnel.ts';
+import { carryTerminal } from './relay.terminal.ts';
+
+/** Of one message of a client of a terminal. */
+const mostTyped = 64 * 1024;
+
+/** Reaches a port, or opens a terminal. All that can be refused is refused before the WebSocket is there. */
+export const attach = (streams: Streams, attached: Attached): Operation =>
+  operation(contract.relay.attach, async (context, { params: { id: environmentId }, query, headers }) => {
+    const { accountId } = context.actor;
+    const { kind, port = null } = query;
+    const wanted = { environmentId, accountId, port: kind === 'port' ? port : null };
+    const { role, isPublished } = await checkReach(context.db, wanted);
+    const clientId = headers['x-svc-client'] ?? randomUUID();
+    const giveBack = streams.place(accountId, environmentId, clientId);
+    let machine: Duplex | undefined;
+    let leave = (): void => {};
+    try {
+      machine = await streams.open(environmentId, targetOf(query, isPublished));
+      const over = machine;
+      const client = { ...wanted, clientId, deviceId: context.deviceId, role, kind };
+      leave = await attached.add(client, () => over.destroy());
+      if (kind === 'terminal') await runTerminal(context, over);
+      else await runPort(context, over);
+    } finally {
+      machine?.destroy();
+      leave();
+      giveBack();
+    }
+  });
+
+async function runPort(context: Context, machine: Duplex): Promise<void> {
+  const client = await context.openBytes({ mostBytes });
+  if (client) await join(client, machine);
+}
+
+async function runTerminal(context: Context, machine: Duplex): Promise<void> {
+  const { kernel, actor } = context;
+  const socket = await context.openSocket(mostTyped);
+  if (!socket) return;
+  const { clock } = kernel;
+  const end = (code: number, reason: string): void => closeSocket(clock, socket, code, reason);
+  const stops = [
+    keepAlive(clock, socket, { isPatient: true }),
+    context.holdSocket(end),
+    watchRights(kernel, actor, (reason) => end(1008, reason)),
+  ];
+  carryTerminal(socket, machine, end);
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+    if (socket.readyState === socket.CLOSED) resolve();
+  });
+  for (const stop of stops) stop();
+}

@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { createWebSocketStream, type WebSocket } from 'ws';
+import { createAccount, http, openTest, type TestAccount, type TestGateway, until } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
+
+const mib = 1024 * 1024;
+
+describe('the relay', () => {
+  const t = shared(() => openTest({ gateways: 2 }));
+  /** Says back what it is sent. */
+  let echo: Server;
+  let echoPort: number;
+  const sockets = new Set<Socket>();
+  before(async () => {
+    echo = createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {}).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    await once(echo, 'listening');
+    echoPort = (echo.address() as AddressInfo).port;
+  });
+  after(() => {
+    for (const socket of sockets) socket.destroy();
+    echo.close();
+  });
+
+  const urlOf = (gateway: Pick<TestGateway, 'url'>, { id }: { id: string }, end: string) =>
+    `${gateway.url}/relay/v1/environments/${id}/${end}`;
+  const headersOf = ({ key }: Pick<TestAccount, 'key'>, device?: string) => ({
+    authorization: `Bearer ${key}`,
+    ...(device !== undefined && { 'x-svc-device': device }),
+  });
+  const statusOf = async (env: Enrolled, account = t.account, gateway: TestGateway = t.gateway) =>
+    (await http(gateway.url, `/relay/v1/environments/${env.id}/status`, { key: account.key })).body;
+  const attach = (
+    env: Enrolled,
+    query: string,
+    account: Pick<TestAccount, 'key'> = t.account,
+    gateway: TestGateway = t.gateway,
+  ) => openSocket(urlOf(gateway, env, `attach?${query}`), headersOf(account));
+  const port = () => `kind=port&port=${echoPort}`;
+
+  /** An environment whose daemon is there. */
+  async function served(gateway: TestGateway = t.gateway) {
+    const env = await enrolled(t.gateway, t.account);
+    const daemon = new TestDaemon(urlOf(gateway, env, 'serve'), headersOf(t.account, env.deviceId));
+    await until(async () => (await statusOf(env)).usable === true);
+    return { ...env, daemon, [Symbol.asyncDispose]: () => daemon.close() };
+  }
+
+  /** Sends bytes through a socket and reads as many again; answers their hash. */
+  async function through(socket: WebSocket, bytes: Buffer): Promise<string> {
+    const stream = createWebSocketStream(socket);
+    const hash = createHash('sha256');
+    let left = bytes.length;
+    const done = new Promise<void>((resolve, reject) => {
+      stream.on('data', (chunk: Buffer) => {
+        hash.update(chunk);
+        left -= chunk.length;
+        if (left <= 0) resolve();
+      });
+      stream.once('error', reject).once('close', () => reject(new Error(`closed with ${left} bytes to come`)));
+    });
+    for (let at = 0; at < bytes.length; at += 64 * 1024) {
+      if (!stream.write(bytes.subarray(at, at + 64 * 1024))) await once(stream, 'drain');
+    }
+    await done;
+    stream.destroy();
+    return hash.digest('hex');
+  }
+
+  test('the first report makes an environment run; its status tells what the daemon says, wherever it is asked', async () => {
+    await using env = await served();
+    const { environment, events } = (await http(t.gateway.url, `/v1/environments/${env.id}`, { key: t.account.key }))
+      .body;
+    assert.deepEqual(
+      [environment.state, events[0].kind, events[0].actorKind],
+      ['running', 'state:enrolling->running', 'daemon'],
+    );
+    const git = { branch: 'main', dirty: true, ahead: 1, behind: 2, worktrees: [] };
+    const listeners = [{ port: 3_000, pid: 7, process: 'node' }];
+    const locks = [{ name: 'deploy', holder: 'ana', since: 5 }];
+    const activity = Date.now() + 60_000;
+    env.daemon.tell({ git_state: git, listeners, locks, activity });
+    await until(async () => (await statusOf(env)).git_state !== null);
+    for (const gateway of [t.gateway, t.second]) {
+      const status = await statusOf(env, t.account, gateway);
+      const { last_heartbeat: heartbeat, usable_since: since, ...rest } = status;
+      assert.ok(Date.now() - heartbeat < 60_000 && Date.now() - since < 60_000);
+      assert.deepEqual(rest, {
+        environment_id: env.id,
+        online: true,
+        usable: true,
+        instance: t.gateway.kernel.gateways.id,
+        activity,
+        ports: listeners,
+        git_state: git,
+        daemon: env.daemon.report.daemon,
+        streams: 0,
+        attached: [],
+        locks,
+        clients: 0,
+      });
+    }
+    // A clock that runs ahead says nothing of the future.
+    const { body } = await http(t.gateway.url, `/v1/environments/${env.id}`, { key: t.account.key });
+    assert.ok(Date.parse(body.environment.lastActivityAt) <= Date.now());
+    await env.daemon.close();
+    await until(async () => (await statusOf(env)).online === false);
+    const away = await statusOf(env);
+    assert.deepEqual([away.usable, away.instance, away.git_state], [false, null, git]);
+  });
+
+  test('it is never usable while a command fails there, however alive the daemon is', async () => {
+    await using env = await served();
+    env.daemon.isUsable = false;
+    await until(async () => (await statusOf(env)).usable === false);
+    assert.equal((await statusOf(env)).online, true);
+    env.daemon.isUsable = true;
+    await until(async () => (await statusOf(env)).usable === true);
+  });
+
+  for (const [where, other] of [
+    ['one relay', false],
+    ['two relays', true],
+  ] as const) {
+    test(`bytes go through ${where} as they are, both ways, on many connections at once`, async () => {
+      await using env = await served(other ? t.second : t.gateway);
+      const big = randomBytes(32 * mib);
+      const expected = createHash('sha256').update(big).digest('hex');
+      assert.equal(await through(await attach(env, port()), big), expected);
+      const many = await Promise.all(
+        Array.from({ length: 40 }, async () => {
+          const bytes = randomBytes(64 * 1024);
+          const same = createHash('sha256').update(bytes).digest('hex');
+          return (await through(await attach(env, port()), bytes)) === same;
+        }),
+      );
+      assert.ok(many.every(Boolean));
+    });
+  }
+
+  test('one that does not read holds back no other one', async () => {
+    await using env = await served();
+    const source = createServer((socket) => {
+      socket.on('error', () => {});
+      const write = (): void => {
+        while (socket.writable && socket.write(Buffer.alloc(64 * 1024)));
+      };
+      socket.on('drain', write);
+      write();
+    }).listen(0, '127.0.0.1');
+    await once(source, 'listening');
+    const stalled = await attach(env, `kind=port&port=${(source.address() as AddressInfo).port}`);
+    stalled.pause();
+    const bytes = randomBytes(4 * mib);
+    const expected = createHash('sha256').update(bytes).digest('hex');
+    for (let n = 0; n < 5; n += 1) assert.equal(await through(await attach(env, port()), bytes), expected);
+    stalled.terminate();
+    source.close();
+  });
+
+  test('an ordinary client of HTTP works through it', async () => {
+    await using env = await served();
+    const page = createHttpServer((request, response) => void response.end(`hello ${request.url}`)).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(page, 'listening');
+    const socket = await attach(env, `kind=port&port=${(page.address() as AddressInfo).port}`);
+    const stream = createWebSocketStream(socket);
+    stream.write('GET /x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+    const text = Buffer.concat(await stream.toArray()).toString();
+    assert.match(text, /^HTTP\/1\.1 200 OK[^]*hello \/x/);
+    await until(() => env.daemon.inside.size === 0, 5_000);
+    page.close();
+  });
+
+  test('a terminal: bytes both ways, its size as text, its code at the end, and nonsense ends it', async () => {
+    for (const gateway of [t.gateway, t.second]) {
+      await using env = await served(gateway);
+      const socket = await attach(env, 'kind=terminal&cols=100&rows=40');
+      const messages: [string, boolean][] = [];
+      socket.on('message', (data, isBinary) => messages.push([(data as Buffer).toString(), isBinary]));
+      socket.send(Buffer.from('hello'));
+      await until(() => messages.length === 1);
+      const closed = once(socket, 'close');
+      socket.send(Buffer.from('q'));
+      const [code] = await closed;
+      assert.deepEqual(
+        [messages, code],
+        [
+          [
+            ['hello', true],
+            ['{"exit_code":7}', false],
+          ],
+          1000,
+        ],
+      );
+      assert.ok(env.daemon.requests.some((one) => one[':path'] === '/terminal?cols=100&rows=40'));
+      const bad = await attach(env, 'kind=terminal');
+      bad.send('{"resize":{"cols":0,"rows":24}}');
+      assert.equal((await once(bad, 'close'))[0], 1008);
+    }
+  });
+
+  test('what cannot be reached is refused before there is a WebSocket, with its status and why', async () => {
+    await using env = await served();
+    const refusal = (query: string, account?: Pick<TestAccount, 'key'>, gateway?: TestGateway) =>
+      attach(env, query, account, gateway).then(
+        () => assert.fail('it was let in'),
+        ({ status, code, message }: { status: number; code: string; message: string }) => ({ status, code, message }),
+      );
+    const closed = await refusal('kind=port&port=1');
+    assert.deepEqual([closed.status, closed.code], [502, 'upstream_error']);
+    for (const gateway of [t.gateway, t.second]) {
+      const forbidden = await refusal('kind=port&port=22', t.account, gateway);
+      assert.deepEqual(forbidden, { status: 403, code: 'forbidden', message: 'this machine forwards no such port' });
+    }
+    for (const query of ['kind=port', 'kind=port&port=0', 'kind=port&port=65536', 'kind=x', 'kind=terminal&cols=0']) {
+      assert.equal((await refusal(query)).status, 400, query);
+    }
+    const stranger = await createAccount(t.gateway);
+    assert.equal((await refusal(port(), stranger)).status, 404);
+    assert.equal(
+      (await http(t.gateway.url, `/relay/v1/environments/${env.id}/status`, { key: stranger.key })).status,
+      404,
+    );
+    await env.daemon.close();
+    await until(async () => !(await statusOf(env)).online);
+    for (const gateway of [t.gateway, t.second]) {
+      assert.deepEqual((await refusal(port(), t.account, gateway)).code, 'daemon_offline');
+    }
+    const proof = { 'x-svc-relay-peer': `${Date.now() + 10_000}.${'x'.repeat(43)}` };
+    await assert.rejects(openSocket(urlOf(t.gateway, env, `join?${port()}`), proof), { status: 403 });
+  });
+
+  test('ports and terminals, by role and visibility', async () => {
+    await using env = await served();
+    const call = (account: TestAccount, method: string, end: string, body?: object) =>
+      http(t.gateway.url, `/v1/environments/${env.id}${end}`, { method, key: account.key, ...(body && { body }) });
+    const people: Record<string, TestAccount> = { owner: t.account, stranger: await createAccount(t.gateway) };
+    for (const role of ['viewer', 'developer']) {
+      const account = await createAccount(t.gateway);
+      people[role] = account;
+      await call(t.account, 'POST', '/members', { email: account.email, role });
+    }
+    const may = async (query: string) => {
+      const out: Record<string, number> = {};
+      for (const [who, account] of Object.entries(people)) {
+        out[who] = await attach(env, query, account).then(
+          (socket) => (socket.terminate(), 101),
+          ({ status }: { status: number }) => status,
+        );
+      }
+      return out;
+    };
+    const [yes, low, unseen] = [101, 403, 404];
+    assert.deepEqual(await may('kind=terminal'), { owner: yes, stranger: unseen, viewer: low, developer: yes });
+    assert.deepEqual(await may(port()), { owner: yes, stranger: unseen, viewer: low, developer: yes });
+    const rows = { owner: [unseen, low], org: [unseen, yes], authenticated: [yes, yes], public: [yes, yes] };
+    for (const [visibility, [stranger, viewer]] of Object.entries(rows)) {
+      await call(t.account, 'PUT', `/ports/${echoPort}`, { visibility });
+      assert.deepEqual(await may(port()), { owner: yes, stranger, viewer, developer: yes }, visibility);
+      assert.equal(env.daemon.requests.at(-1)?.['x-svc-published'], '1');
+    }
+  });
+
+  test('what is open ends when a role, a key or the environment is taken away', async () => {
+    await using env = await served();
+    const path = `/v1/environments/${env.id}`;
+    const member = await createAccount(t.gateway);
+    const body = { email: member.email, role: 'developer' };
+    await http(t.gateway.url, `${path}/members`, { method: 'POST', key: t.account.key, body });
+    const { body: key } = await http(t.gateway.url, '/v1/keys', {
+      method: 'POST',
+      key: t.account.key,
+      body: { name: 'k', scopes: ['environments'] },
+    });
+    const [lowered, revoked, kept] = [
+      await attach(env, 'kind=terminal', member),
+      await attach(env, port(), key),
+      await attach(env, port()),
+    ];
+    await until(async () => (await statusOf(env)).streams === 3);
+    const { attached, clients } = await statusOf(env);
+    assert.equal(clients, 3);
+    assert.deepEqual(attached.map(({ role, kind }: Record<string, string>) => [role, kind]).toSorted(), [
+      ['developer', 'terminal'],
+      ['owner', 'port'],
+      ['owner', 'port'],
+    ]);
+    const ended = [once(lowered, 'close'), once(revoked, 'close')];
+    await http(t.gateway.url, `${path}/members/${member.id}`, {
+      method: 'PATCH',
+      key: t.account.key,
+      body: { role: 'viewer' },
+    });
+    await http(t.gateway.url, `/v1/keys/${key.id}`, { method: 'DELETE', key: t.account.key });
+    await Promise.all(ended);
+    await until(async () => (await statusOf(env)).streams === 1);
+    assert.equal(kept.readyState, kept.OPEN);
+    const gone = [once(kept, 'close'), once(env.daemon.socket, 'close')];
+    await http(t.gateway.url, `${path}/destroy`, { method: 'POST', key: t.account.key });
+    await Promise.all(gone);
+    const again = openSocket(urlOf(t.gateway, env, 'serve'), headersOf(t.account, env.deviceId));
+    await assert.rejects(again, { status: 404 });
+  });
+
+  test('a daemon with another device, another key or too low a role is refused', async () => {
+    const env = await enrolled(t.gateway, t.account);
+    const serve = (account: Pick<TestAccount, 'key'>, device?: string) =>
+      openSocket(urlOf(t.gateway, env, 'serve'), headersOf(account, device)).then(
+        (socket) => (socket.terminate(), 101),
+        ({ status }: { status: number }) => status,
+      );
+    const keyOf = async (account: TestAccount, ...scopes: string[]) =>
+      (await http(t.gateway.url, '/v1/keys', { method: 'POST', key: account.key, body: { name: 'k', scopes } })).body;
+    const [one, two] = [await keyOf(t.account, 'environments:serve'), await keyOf(t.account, 'environments:serve')];
+    assert.equal(await serve(t.account), 400);
+    assert.equal(await serve(t.account, randomUUID()), 403);
+    assert.equal(await serve(await keyOf(t.account, 'environments'), env.deviceId), 403);
+    assert.equal(await serve(one, env.deviceId), 101);
+    assert.equal(await serve(two, env.deviceId), 403, 'the device is served by another key');
+    assert.equal(await serve(await createAccount(t.gateway), env.deviceId), 404);
+  });
+
+  test('a newer connection of the machine takes the place of the older one, on any relay', async () => {
+    await using env = await served();
+    const replaced = once(env.daemon.socket, 'close');
+    const newer = new TestDaemon(urlOf(t.second, env, 'serve'), headersOf(t.account, env.deviceId));
+    await replaced;
+    await until(async () => (await statusOf(env)).instance === t.second.kernel.gateways.id);
+    const bytes = randomBytes(mib);
+    assert.equal(await through(await attach(env, port()), bytes), createHash('sha256').update(bytes).digest('hex'));
+    await newer.close();
+  });
+
+  test('a client has 64 streams at a time, and is told to close some', async () => {
+    await using env = await served();
+    const headers = { ...headersOf(t.account), 'x-svc-client': randomUUID() };
+    const open = () => openSocket(urlOf(t.gateway, env, `attach?${port()}`), headers);
+    const all = await Promise.all(Array.from({ length: 64 }, open));
+    await assert.rejects(open(), { status: 429, code: 'rate_limit_exceeded' });
+    await until(async () => (await statusOf(env)).streams === 64);
+    assert.equal((await statusOf(env)).clients, 1);
+    for (const socket of all) socket.terminate();
+    await until(async () => (await statusOf(env)).clients === 0);
+  });
+});
