@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
+import { asSocket } from '@svc/tunnel';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { messageKind } from '../../kernel/peers/gateways.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { daemonReported, type Environments, mayStillServe } from '../environments/index.ts';
-import { asSocket } from './relay.pair.ts';
 import { dropUsable, endPresence, takePresence, writeReport, writeUsable } from './relay.sql.ts';
 import { type DaemonReport, Tunnel } from './relay.tunnel.ts';
 

@@ -1,42 +1,10 @@
 import type { Duplex } from 'node:stream';
 import { terminalEnd, terminalRequest } from '@svc/contract';
+import { frameOf, FrameReader, kinds } from '@svc/tunnel';
 import type { WebSocket } from 'ws';
 
-/** A frame between relay and daemon: what it holds, its length, and that. */
-const kinds = { bytes: 0, json: 1 } as const;
-const headBytes = 5;
-/** Of one frame. */
-const mostFrameBytes = 1024 * 1024;
 /** Bytes that wait for a client that does not read, before the machine is held back. */
 const mostWaitingBytes = 1024 * 1024;
-
-function frameOf(kind: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(headBytes);
-  head.writeUInt8(kind, 0);
-  head.writeUInt32BE(payload.length, 1);
-  return Buffer.concat([head, payload]);
-}
-
-/** Cuts frames out of bytes that come in any pieces. Throws for a frame that is too long or of no kind. */
-class FrameReader {
-  #rest: Buffer = Buffer.alloc(0);
-
-  read(chunk: Buffer): { kind: number; payload: Buffer }[] {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    const frames = [];
-    let at = 0;
-    while (this.#rest.length - at >= headBytes) {
-      const kind = this.#rest.readUInt8(at);
-      const length = this.#rest.readUInt32BE(at + 1);
-      if (length > mostFrameBytes || kind > kinds.json) throw new Error('a frame of a terminal that is none');
-      if (this.#rest.length - at - headBytes < length) break;
-      frames.push({ kind, payload: this.#rest.subarray(at + headBytes, at + headBytes + length) });
-      at += headBytes + length;
-    }
-    this.#rest = this.#rest.subarray(at);
-    return frames;
-  }
-}
 
 /**
  * Carries a terminal between a client, which sends and gets messages, and its daemon, which sends and gets frames. Whoever is

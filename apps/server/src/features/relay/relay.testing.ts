@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { asSocket } from '@svc/tunnel';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { http, type TestAccount, type TestGateway } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
-import { asSocket } from './relay.pair.ts';
 import type { DaemonReport } from './relay.tunnel.ts';
 
 /** A WebSocket of the relay; fails with the status and the code of a refusal. */

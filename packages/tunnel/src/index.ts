@@ -1,0 +1,2 @@
+export { frameOf, FrameReader, kinds } from './frames.ts';
+export { asSocket } from './socket.ts';
