@@ -8,8 +8,10 @@ import { beginPolicy } from './first-policy.ts';
 import type { Config } from './config.ts';
 import { type ConnectionTiming, stayConnected } from './connection.ts';
 import { createExecutor, type ExecFrame, type OperationOptions } from './executor.ts';
+import { startEnvironments } from './environment/index.ts';
 import { startExecs } from './execs/index.ts';
 import type { ProcessGroups } from './groups.ts';
+import type { GitContext } from './ops/git-frozen.ts';
 import { devicePlatform, osLabel } from './ops/info.ts';
 import type { Output } from './output.ts';
 import { openPolicy, type Policy, type PolicySource } from './policy.ts';
@@ -85,9 +87,10 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const own = { client, config, deviceId: device.id, policy, groups, hidden, killAfterMs, timing, log: output.log };
   const runs = await startRuns({ ...own, words: wordsOf(options) });
   const sessions = await startSessions({ ...own, machine: runs.machine, approver, stateDir: config.stateDir });
+  const environments = startEnvironments({ ...own, approver, git: gitOf(options, end.signal) });
   // The stream stays open while operations end: were it closed first, their callers would learn nothing.
   const stopped = onceAborted(options.signal)
-    .then(() => Promise.all([executor.stop(), runs.stop(), sessions.stop(), execs.stop()]))
+    .then(() => Promise.all([executor.stop(), runs.stop(), sessions.stop(), execs.stop(), environments.stop()]))
     .then(() => end.abort());
   const stay = stayConnected({
     client,
@@ -104,11 +107,20 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   // A refused key ends the daemon, and with it what was claimed in the meantime.
   await stay.catch(async (error) => {
-    await Promise.all([runs.stop(), sessions.stop(), execs.stop()]);
+    await Promise.all([runs.stop(), sessions.stop(), execs.stop(), environments.stop()]);
     throw error;
   });
   await stopped;
 }
+
+/** What git needs to look at a repository for a report. */
+const gitOf = ({ config, groups }: DaemonOptions, signal: AbortSignal): GitContext => ({
+  signal,
+  groups,
+  scratch: join(config.stateDir, scratchName),
+  environment: config.childEnvironment,
+  killAfterMs,
+});
 
 function sayUnasked(output: Output, policyPath: string): void {
   const why = 'the policy asks about shell, but there is no terminal to ask on: every shell operation is refused';

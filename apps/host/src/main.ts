@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { approve, type ApproveOptions } from './commands/approve.ts';
 import { enroll, type EnrollOptions } from './commands/enroll.ts';
+import { enrollEnvironment, type EnrollEnvironmentOptions, isEnvironmentToken } from './commands/enroll-environment.ts';
 import { exec, type ExecOptions } from './commands/exec.ts';
 import {
   cancelExec,
@@ -17,6 +18,7 @@ import { list } from './commands/list.ts';
 import { run, type RunOptions } from './commands/run.ts';
 import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
+import { CommandError } from './failure.ts';
 import { endWithReader } from './output.ts';
 import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
 import { ownVersion } from './self.ts';
@@ -43,7 +45,13 @@ async function main(words: readonly string[]): Promise<number> {
     )
     .option('--name <name>', 'name of this host (default: its last one, else the hostname)')
     .option('--out <file>', 'write the key to a new file (0600) in place of printing it')
-    .action((options: EnrollOptions) => enroll(options));
+    .argument('[token]', 'of an environment (svc_env_…): enrol this machine in it, which needs no key')
+    .option('--run', 'with a token: be a host from then on, as svc host run')
+    .action((token: string | undefined, options: EnrollOptions & EnrollEnvironmentOptions) => {
+      if (token === undefined) return enroll(options);
+      if (isEnvironmentToken(token)) return enrollEnvironment(token, options);
+      throw new CommandError('a token of an environment begins with svc_env_');
+    });
   withCommonOptions(program.command('approve'))
     .description(
       'look at commands and prompts of schedules and let this host run them; asks at a terminal of this machine',

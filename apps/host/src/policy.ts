@@ -25,6 +25,8 @@ const policyFile = z.strictObject({
   tags: z.array(z.string().min(1).max(60)).max(50).optional(),
   parallel: z.int().min(1).max(1000).optional(),
   kinds: z.array(z.enum(runKinds)).optional(),
+  terminal: z.enum(['allow', 'ask', 'refuse']).optional(),
+  ports: z.enum(['published', 'loopback', 'refuse']).optional(),
   agent: z
     .strictObject({
       command: z.array(systemText).min(1),
@@ -57,6 +59,10 @@ export interface Policy {
   readonly parallel: number;
   readonly kinds: (typeof runKinds)[number][];
   readonly agent: AgentPolicy | undefined;
+  /** Terminals for members of the environments that this machine serves. */
+  readonly terminal: Decision;
+  /** Their ports: those that were published, all that loopback reaches, or none. */
+  readonly ports: 'published' | 'loopback' | 'refuse';
 }
 
 /** Where the policy comes from and what the command line puts in its place. */
@@ -159,6 +165,9 @@ async function parsePolicy(text: string, options: PolicyOptions): Promise<Policy
     tags: options.tags ?? file.tags ?? [],
     parallel: options.parallel ?? file.parallel ?? defaultParallel,
     kinds: file.kinds ?? [...runKinds],
+    // A terminal is worth a shell.
+    terminal: file.terminal ?? decisions.shell,
+    ports: file.ports ?? 'published',
     // An agent with tools is worth a shell: who may not run commands here may not tell it to.
     agent: file.agent && { ...file.agent, ask: file.agent.ask ?? decisions.shell !== 'allow' },
   };

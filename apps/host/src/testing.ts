@@ -44,7 +44,9 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
 export function policyOf(changes: Partial<Policy> = {}): Policy {
   const decisions = Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])) as Policy['decisions'];
   const kinds: Policy['kinds'] = ['shell', 'http', 'agent'];
-  return { decisions, roots: [], name: undefined, tags: [], parallel: 4, kinds, agent: undefined, ...changes };
+  const environment = { terminal: 'allow', ports: 'published' } as const;
+  const none = { name: undefined, tags: [], agent: undefined };
+  return { decisions, roots: [], parallel: 4, kinds, ...none, ...environment, ...changes };
 }
 
 /** True while a process of that number exists and is no zombie. */

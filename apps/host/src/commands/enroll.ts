@@ -17,7 +17,7 @@ export interface EnrollOptions extends CommonOptions {
 }
 
 /** Scopes a daemon needs: to be a host, to take scheduled runs, and to name the device that asks at its terminal. */
-const scopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'sessions:serve', 'devices:read'];
+const scopes: Scope[] = ['hosts:serve', 'scheduler:serve', 'sessions:serve', 'environments:serve', 'devices:read'];
 
 /** `svc host enroll`: makes a key that this machine alone serves with, and that may do nothing else. */
 export async function enroll(options: EnrollOptions): Promise<void> {

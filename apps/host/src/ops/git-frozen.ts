@@ -5,6 +5,9 @@ import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, runGroup } from '../groups.ts';
 import type { OpContext } from './op.ts';
 
+/** What git needs of an operation. */
+export type GitContext = Pick<OpContext, 'signal' | 'groups' | 'scratch' | 'environment' | 'killAfterMs'>;
+
 /** A repository that git looks at with settings of ours: what its own configuration becomes meanwhile changes nothing. */
 interface FrozenRepository extends AsyncDisposable {
   /** Where git says that the main work tree is. */
@@ -34,7 +37,7 @@ const harmless =
  * settings that are only data, beside links to its objects and refs. So nothing that the repository or the user's home names
  * is run: no filter, hook, file system monitor, pager, credential helper or alias, also when someone writes it there now.
  */
-export async function openFrozen(cwd: string, context: OpContext): Promise<FrozenRepository> {
+export async function openFrozen(cwd: string, context: GitContext): Promise<FrozenRepository> {
   const parts = await findRepository(cwd);
   const directory = await mkdtemp(join(context.scratch, 'git-'));
   const remove = () => rm(directory, { recursive: true, force: true });
@@ -66,7 +69,7 @@ export async function openFrozen(cwd: string, context: OpContext): Promise<Froze
 }
 
 async function runGit(
-  context: OpContext,
+  context: GitContext,
   cwd: string,
   environment: Record<string, string>,
   args: readonly string[],
@@ -139,11 +142,11 @@ async function readPointer(path: string): Promise<string | undefined> {
   }
 }
 
-const homeOf = ({ environment }: OpContext): Record<string, string> =>
+const homeOf = ({ environment }: GitContext): Record<string, string> =>
   environment['HOME'] === undefined ? {} : { HOME: environment['HOME'] };
 
 /** The configuration file that git gets; `listed` is `git config --null --list`: name, line end, value, NUL. */
-function frozenConfig(listed: string, context: OpContext): string {
+function frozenConfig(listed: string, context: GitContext): string {
   const home = context.environment['HOME'] ?? '/';
   const userDir = join(context.environment['XDG_CONFIG_HOME'] || join(home, '.config'), 'git');
   const settings: [string, string][] = [

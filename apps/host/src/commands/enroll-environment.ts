@@ -1,0 +1,39 @@
+import { arch, platform } from 'node:os';
+import { createClient } from '@svc/sdk';
+import { type CommonOptions, loadConfig } from '../config.ts';
+import { addEnrolment } from '../environment/enrolments.ts';
+import { CommandError } from '../failure.ts';
+import { createOutput } from '../output.ts';
+import { describeWithTrace } from '../report.ts';
+import { ownVersion } from '../self.ts';
+import { ensureStateDirectory, loadDevice } from '../state.ts';
+import { run } from './run.ts';
+
+/** Options of `svc host enroll TOKEN`. */
+export interface EnrollEnvironmentOptions extends CommonOptions {
+  run?: boolean;
+}
+
+/** What a token of an environment begins with (document 3, Authentication 2). */
+export const isEnvironmentToken = (text: string): boolean => text.startsWith('svc_env_');
+
+/** `svc host enroll TOKEN`: enrols this machine in an environment, which the daemon serves from then on. */
+export async function enrollEnvironment(token: string, options: EnrollEnvironmentOptions): Promise<void> {
+  // The token is the right to enrol; the key is what the daemon serves with, and only looked for where it runs at once.
+  const config = loadConfig(options, undefined, options.run !== true);
+  const output = createOutput(config.key);
+  for (const warning of config.warnings) output.log(warning);
+  await ensureStateDirectory(config.stateDir);
+  const { id: deviceId } = await loadDevice(config.stateDir);
+  const client = createClient({ baseUrl: config.url, retries: 2 });
+  const body = { token, device_id: deviceId, daemon_version: ownVersion(), os: platform(), arch: arch() };
+  const enrolled = await client.environments.enroll({ body }).catch((error) => {
+    throw new CommandError(describeWithTrace(error));
+  });
+  const { environment_id: id, relay_url: relayUrl } = enrolled;
+  await addEnrolment(config.stateDir, { environment_id: id, relay_url: relayUrl });
+  if (options.json) output.json({ environment_id: id, relay_url: relayUrl, device_id: deviceId });
+  else output.line(`this machine is enrolled in the environment ${id}`);
+  if (options.run) return run(options);
+  output.log('its daemon serves it: svc host run, if it does not run yet');
+}

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { platform } from 'node:os';
+import type { relayReport } from '@svc/contract';
+import type { z } from 'zod';
+import type { Approver } from '../approval.ts';
+import type { Config } from '../config.ts';
+import type { GitContext } from '../ops/git-frozen.ts';
+import type { PolicySource } from '../policy.ts';
+import { ownVersion } from '../self.ts';
+import { gitStateOf } from './git-state.ts';
+import { listenersOf } from './listeners.ts';
+import { heldLocks } from './locks.ts';
+import { runTerminal } from './terminal.ts';
+import type { TunnelService } from './tunnel.ts';
+
+/** What the daemon's part for environments needs of it. */
+export interface EnvironmentParts {
+  config: Config;
+  deviceId: string;
+  policy: PolicySource;
+  approver: Approver;
+  git: GitContext;
+  log: (line: string) => void;
+}
+
+const capabilities = ['ports', 'terminal', 'git', 'locks'];
+
+/** What a relay may have of this machine, as its policy file says at each request. */
+export function machineService({ config, policy, approver, git, log }: EnvironmentParts): TunnelService {
+  let seq = 0;
+  let activity: number | null = null;
+  let head = '';
+  const active = (): void => void (activity = Date.now());
+  const report = async (): Promise<string> => {
+    const { roots, terminal, ports } = await policy.current();
+    const [root = config.home] = roots;
+    const now = headOf(root);
+    // A new commit is work; a repository that is seen for the first time is none.
+    if (head !== '' && now !== head) active();
+    head = now;
+    const [listeners, state, locks] = await Promise.all([
+      listenersOf(),
+      gitStateOf(root, git),
+      heldLocks(roots, config.stateDir),
+    ]);
+    seq += 1;
+    const line: z.input<typeof relayReport> = {
+      seq,
+      activity,
+      listeners,
+      git_state: state,
+      locks,
+      daemon: { daemon_version: ownVersion(), os: platform(), arch: process.arch, capabilities },
+      policy: { terminal, ports },
+    };
+    return JSON.stringify(line);
+  };
+  return {
+    report,
+    noop: () => runNothing(config.childEnvironment),
+    async refusePort(port, isPublished) {
+      const { ports } = await policy.current();
+      if (ports === 'refuse') return 'the policy of this machine forwards no port';
+      if (ports === 'published' && !isPublished)
+        return `port ${port} is not published, and the policy of this machine forwards published ones alone`;
+      active();
+      return undefined;
+    },
+    async refuseTerminal() {
+      const { terminal } = await policy.current();
+      if (terminal === 'refuse') return 'the policy of this machine opens no terminals';
+      if (terminal === 'ask') {
+        if (!approver.available())
+          return 'the policy of this machine asks about terminals, and nobody is there to answer';
+        const answer = await approver.ask('may a member of this environment open a terminal here?', git.signal);
+        if (answer !== 'yes') return 'nobody at this machine agreed to it';
+      }
+      active();
+      return undefined;
+    },
+    terminal(stream, size) {
+      log('a terminal was opened');
+      stream.on('data', active);
+      const [cwd, environment] = [config.home, config.childEnvironment];
+      runTerminal(stream, { ...size, cwd, environment, groups: git.groups });
+    },
+  };
+}
+
+/** When HEAD of a repository moved last; empty where there is none. */
+const headOf = (root: string): string =>
+  String(statSync(`${root}/.git/logs/HEAD`, { throwIfNoEntry: false })?.mtimeMs ?? '');
+
+/** Runs the smallest command there is. */
+const runNothing = (environment: Readonly<Record<string, string>>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    execFile('true', { env: environment, timeout: 5_000 }, (error) => (error ? reject(error) : resolve()));
+  });

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createWebSocketStream, type WebSocket } from 'ws';
+import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
+import { environmentOf } from '../apps/server/src/features/environments/environments.testing.ts';
+import { clientOf, http, openTest, until } from '../apps/server/src/testing.ts';
+import { Line } from './execs.testing.ts';
+
+/** A gateway behind a line, and a machine with a repository that is enrolled in an environment by its command. */
+async function setUp(context: TestContext, policy: object = {}) {
+  const stack = new AsyncDisposableStack();
+  context.after(() => stack.disposeAsync());
+  const line = stack.use(new Line());
+  const url = await line.open();
+  const t = stack.use(await openTest({ settings: { SVC_RELAY_URL: `${url}/relay` } }));
+  line.lead(t.gateway.url);
+  const [stateDir, root] = [await temporaryDirectory(context), await temporaryDirectory(context)];
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', root, '-c', 'user.name=Ana', '-c', 'user.email=a@b.test', ...args]).toString();
+  git('init', '-q', '-b', 'main');
+  await writeFile(join(stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'allow' }, roots: [root], ...policy }));
+  const id = await environmentOf(t.gateway, t.account);
+  const { key } = t.account;
+  const call = (method: string, end = '', body?: object) =>
+    http(url, `/v1/environments/${id}${end}`, { method, key, ...(body && { body }) });
+  const { token } = (await call('POST', '/enroll-token')).body;
+  const common = ['--state-dir', stateDir, '--url', url];
+  const enrolled = startCommand(context, ['enroll', token, ...common], { HOME: root });
+  assert.equal(await enrolled.ended, 0, enrolled.stderr());
+  const start = () => {
+    const daemon = startCommand(context, ['run', ...common, '--name', 'box'], {
+      SVC_API_KEY: key,
+      HOME: root,
+      SHELL: '/bin/bash',
+    });
+    stack.defer(async () => {
+      daemon.process.kill('SIGKILL');
+      await daemon.ended;
+    });
+    return daemon;
+  };
+  const status = async () => (await http(url, `/relay/v1/environments/${id}/status`, { key })).body;
+  return {
+    ...t,
+    line,
+    url,
+    id,
+    root,
+    stateDir,
+    git,
+    call,
+    start,
+    status,
+    // A line that was cut answers nothing for a moment.
+    usable: () => until(async () => (await status().catch(() => undefined))?.usable === true),
+    attach: (query: string): Promise<WebSocket> =>
+      openSocket(`${url}/relay/v1/environments/${id}/attach?${query}`, { authorization: `Bearer ${key}` }),
+  };
+}
+
+/** A terminal with what it has written. */
+function terminalOf(socket: WebSocket) {
+  let text = '';
+  let end: unknown;
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) text += (data as Buffer).toString();
+    else end = JSON.parse((data as Buffer).toString());
+  });
+  return {
+    type: (what: string) => socket.send(Buffer.from(what)),
+    resize: (cols: number, rows: number) => socket.send(JSON.stringify({ resize: { cols, rows } })),
+    says: (what: RegExp) => until(() => what.test(text)).catch(() => assert.fail(JSON.stringify(text.slice(-2_000)))),
+    text: () => text,
+    end: () => end,
+    closed: once(socket, 'close'),
+  };
+}
+
+test('a machine that is enrolled by one command runs, and tells its listeners, its git state and its locks', async (context) => {
+  const s = await setUp(context);
+  assert.equal((await stat(join(s.stateDir, 'environments.json'))).mode & 0o777, 0o600);
+  s.start();
+  await s.usable();
+  assert.equal((await s.call('GET')).body.environment.state, 'running');
+  const page = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
+  context.after(() => page.close());
+  await once(page, 'listening');
+  const { port } = page.address() as AddressInfo;
+  await mkdir(join(s.stateDir, 'locks'));
+  const lock = { holder: 'ana', since: 5, pid: process.pid };
+  await writeFile(join(s.stateDir, 'locks', 'deploy'), JSON.stringify(lock));
+  await writeFile(join(s.root, 'a.txt'), 'one');
+  s.git('add', '.');
+  s.git('commit', '-q', '-m', 'first');
+  await writeFile(join(s.root, 'b.txt'), 'two');
+  let seen = await s.status();
+  await until(async () => {
+    seen = await s.status();
+    return (
+      seen.ports.some((one: { port: number }) => one.port === port) &&
+      seen.git_state?.branch === 'main' &&
+      seen.git_state.dirty
+    );
+  });
+  assert.deepEqual(
+    seen.ports.find((one: { port: number }) => one.port === port),
+    { port, pid: process.pid, process: (await readFile('/proc/self/comm', 'utf8')).trim() },
+  );
+  assert.deepEqual(seen.git_state, {
+    branch: 'main',
+    dirty: true,
+    ahead: 0,
+    behind: 0,
+    worktrees: [{ path: s.root, branch: 'main', dirty: true }],
+  });
+  assert.deepEqual(
+    seen.locks.filter(({ name }: { name: string }) => name === 'deploy'),
+    [{ name: 'deploy', holder: 'ana', since: 5 }],
+  );
+  assert.deepEqual([seen.daemon.os, seen.daemon.arch], [process.platform, process.arch]);
+});
+
+test('a terminal is a real one: sizes, Ctrl-C, UTF-8, 200,000 lines, its exit code, and no key inside', async (context) => {
+  const s = await setUp(context);
+  s.start();
+  await s.usable();
+  const socket = await s.attach('kind=terminal&cols=100&rows=40');
+  const terminal = terminalOf(socket);
+  terminal.type('stty size; tty\n');
+  await terminal.says(/[\r\n]40 100\r\n\/dev\/pts\/\d+/);
+  terminal.resize(120, 50);
+  await until(async () => {
+    terminal.type('stty size\n');
+    await terminal.says(/\d+ \d+\r\n/);
+    return /[\r\n]50 120\r\n/.test(terminal.text());
+  });
+  terminal.type('printf "%s\\n" ăîș日本\n');
+  await terminal.says(/[\r\n]ăîș日本\r\n/);
+  terminal.type('echo ready; sleep 1000\n');
+  await terminal.says(/[\r\n]ready\r\n/);
+  terminal.type('\u0003');
+  // What is typed before the shell asks again is thrown away with the program.
+  await terminal.says(/\^C[^]*[#$] $/);
+  terminal.type('echo after-$((40+2))\n');
+  await terminal.says(/[\r\n]after-42\r\n/);
+  terminal.type('env | grep -c -i svc_ ; echo counted\n');
+  await terminal.says(/[\r\n]0\r\ncounted\r\n/);
+  terminal.type('seq 1 200000; echo end-$((1+1))\n');
+  await terminal.says(/[\r\n]200000\r\nend-2\r\n/);
+  // The first stands behind what the shell writes for itself.
+  const lines = terminal.text().split('\r\n');
+  const numbers = lines.filter((line) => /^\d+$/.test(line)).slice(-199_999);
+  assert.ok(numbers.length === 199_999 && numbers.every((line, at) => line === String(at + 2)));
+  terminal.type('exit 7\n');
+  await terminal.closed;
+  assert.deepEqual(terminal.end(), { exit_code: 7, signal: null });
+});
+
+test('a terminal that is left takes its programs with it', async (context) => {
+  const s = await setUp(context);
+  s.start();
+  await s.usable();
+  const socket = await s.attach('kind=terminal');
+  const terminal = terminalOf(socket);
+  terminal.type('sleep 98765 & echo pid-$!\n');
+  await terminal.says(/pid-(\d+)\r/);
+  const pid = Number(/pid-(\d+)\r/.exec(terminal.text())?.[1]);
+  socket.terminate();
+  await until(() =>
+    stat(`/proc/${pid}`).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
+/** A server of TCP that says again what it hears. */
+async function echoServer(context: TestContext): Promise<number> {
+  const echo = createTcpServer({ allowHalfOpen: true }, (socket) => void socket.on('error', () => {}).pipe(socket));
+  echo.listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  context.after(() => echo.close());
+  return (echo.address() as AddressInfo).port;
+}
+
+async function sent(socket: WebSocket, bytes: Buffer): Promise<string> {
+  const stream = createWebSocketStream(socket);
+  const hash = createHash('sha256');
+  let left = bytes.length;
+  const done = new Promise<void>((resolve, reject) => {
+    stream.once('error', reject);
+    stream.on('data', (chunk: Buffer) => {
+      hash.update(chunk);
+      left -= chunk.length;
+      if (left === 0) resolve();
+    });
+  });
+  for (let at = 0; at < bytes.length; at += 65_536)
+    if (!stream.write(bytes.subarray(at, at + 65_536))) await once(stream, 'drain');
+  await done;
+  stream.destroy();
+  return hash.digest('hex');
+}
+
+test('ports: published ones alone unless the policy of the machine says otherwise, bytes equal, many at once', async (context) => {
+  const s = await setUp(context);
+  const port = await echoServer(context);
+  s.start();
+  await s.usable();
+  await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 403, message: /is not published/ });
+  await s.call('PUT', `/ports/${port}`, { visibility: 'owner' });
+  const bytes = randomBytes(16 * 1024 * 1024);
+  const expected = createHash('sha256').update(bytes).digest('hex');
+  assert.equal(await sent(await s.attach(`kind=port&port=${port}`), bytes), expected);
+  const small = randomBytes(10_000);
+  const same = createHash('sha256').update(small).digest('hex');
+  const all = await Promise.all(
+    Array.from({ length: 60 }, async () => sent(await s.attach(`kind=port&port=${port}`), small)),
+  );
+  assert.ok(all.every((one) => one === same));
+  await writeFile(
+    join(s.stateDir, 'host.json'),
+    JSON.stringify({ ports: 'refuse', terminal: 'refuse', roots: [s.root] }),
+  );
+  await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 403, message: /forwards no port/ });
+  await assert.rejects(s.attach('kind=terminal'), { status: 403, message: /opens no terminals/ });
+});
+
+test('a daemon that is killed, cut off or frozen is offline, and comes back without a command', async (context) => {
+  const s = await setUp(context);
+  const port = await echoServer(context);
+  await s.call('PUT', `/ports/${port}`, { visibility: 'owner' });
+  const first = s.start();
+  await s.usable();
+  first.process.kill('SIGKILL');
+  await until(async () => !(await s.status()).online);
+  await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 409 });
+  const second = s.start();
+  await s.usable();
+  // Cut: the line carries nothing, and says nothing of it.
+  s.line.lead();
+  s.line.lead(s.gateway.url);
+  await s.usable();
+  second.process.kill('SIGSTOP');
+  await until(async () => !(await s.status()).usable);
+  second.process.kill('SIGCONT');
+  await s.usable();
+  const bytes = randomBytes(100_000);
+  const expected = createHash('sha256').update(bytes).digest('hex');
+  assert.equal(await sent(await s.attach(`kind=port&port=${port}`), bytes), expected);
+});
+
+test('an environment that is put aside is forgotten by its machine, which serves again once it is enrolled again', async (context) => {
+  const s = await setUp(context);
+  const daemon = s.start();
+  await s.usable();
+  await s.call('POST', '/archive');
+  await daemon.says(/is served no more/);
+  assert.deepEqual(JSON.parse(await readFile(join(s.stateDir, 'environments.json'), 'utf8')), []);
+  const { token } = (await s.call('POST', '/enroll-token')).body;
+  const again = startCommand(context, ['enroll', token, '--state-dir', s.stateDir, '--url', s.url], { HOME: s.root });
+  assert.equal(await again.ended, 0, again.stderr());
+  await s.usable();
+  const client = clientOf({ url: s.url }, s.account.key);
+  assert.equal((await client.environments.get({ params: { id: s.id } })).environment.state, 'running');
+});
