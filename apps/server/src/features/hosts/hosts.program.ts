@@ -6,6 +6,10 @@ import { scriptType } from '../../kernel/reference/pages.ts';
 
 const entry = fileURLToPath(import.meta.resolve('@svc/host/program'));
 
+/** `ws` asks for modules of Node.js by `require`, which a module has not by itself. */
+const requireOfModules =
+  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
+
 /** The host daemon as one file, for a machine that has only Node.js; it is built in 0.2 s. */
 export const hostProgram = { path: '/install/host.mjs', type: scriptType, built: builtOnce(buildProgram) };
 
@@ -20,7 +24,9 @@ async function buildProgram(): Promise<Buffer> {
     platform: 'node',
     target: 'node20',
     define: { bundledVersion: JSON.stringify(version) },
-    banner: { js: '#!/usr/bin/env node' },
+    banner: { js: `#!/usr/bin/env node\n${requireOfModules}` },
+    // The file stays below 1.5 MB, and a stack trace keeps its lines.
+    minifySyntax: true,
     legalComments: 'inline',
   });
   return Buffer.from(file?.contents ?? []);
