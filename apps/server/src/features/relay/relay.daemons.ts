@@ -29,6 +29,8 @@ interface Connected extends Serving {
 const leaseSeconds = 30;
 /** An environment is usable for so long after a command ran in it. */
 export const usableSeconds = 30;
+/** Between two reports of a daemon, which come every 10 s. */
+const leastBetweenMs = 250;
 const proveEveryMs = 10_000;
 const rightsEveryMs = 3_000;
 /** A newer connection of the machine was opened elsewhere. */
@@ -82,12 +84,27 @@ export class Daemons {
     if (older && BigInt(older.epoch) > BigInt(epoch)) return tunnel.close();
     this.#here.set(environmentId, connected);
     older?.tunnel.close();
-    if (before !== null && before !== gateways.id) await gateways.send(sql, before, replaced, { environmentId, epoch });
-    void tunnel
-      .reports((report) => this.#report(connected, report))
-      .catch((err: unknown) => log.debug({ err, environmentId }, 'a daemon reports no more'))
-      .finally(() => tunnel.close());
-    await tunnel.closed;
+    try {
+      if (before !== null && before !== gateways.id)
+        await gateways.send(sql, before, replaced, { environmentId, epoch });
+      void tunnel
+        .reports(async (report) => {
+          await this.#report(connected, report);
+          await this.#rest();
+        })
+        .catch((err: unknown) => log.debug({ err, environmentId }, 'a daemon reports no more'))
+        .finally(() => tunnel.close());
+      await tunnel.closed;
+    } finally {
+      tunnel.close();
+      await this.#over(connected);
+    }
+  }
+
+  /** Forgets a connection that is over; its lease ends what cannot be written now. */
+  async #over(connected: Connected): Promise<void> {
+    const { sql, log } = this.#kernel;
+    const { environmentId, epoch } = connected;
     if (this.#here.get(environmentId) === connected) this.#here.delete(environmentId);
     const ended = endPresence(sql, environmentId, epoch)
       .catch((err: unknown) => log.warn({ err }, 'the presence of a daemon was not ended; its lease ends it'))
@@ -108,6 +125,11 @@ export class Daemons {
     daemon.activity = report.activity;
     await daemonReported(this.#kernel, this.#environments, { environmentId, deviceId, activity: report.activity });
     if (isFirst) await this.#proveOne(daemon);
+  }
+
+  /** The next report is read no sooner: a daemon that sends them without a pause is held back, and costs no more than others. */
+  #rest(): Promise<void> {
+    return new Promise((resolve) => void this.#kernel.clock.after(leastBetweenMs, resolve));
   }
 
   async #prove(): Promise<void> {
