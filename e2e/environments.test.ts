@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { processStart } from '@svc/process-lock';
 import { createWebSocketStream, type WebSocket } from 'ws';
 import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
@@ -95,8 +96,8 @@ test('a machine that is enrolled by one command runs, and tells its listeners, i
   await once(page, 'listening');
   const { port } = page.address() as AddressInfo;
   await mkdir(join(s.stateDir, 'locks'));
-  const lock = { holder: 'ana', since: 5, pid: process.pid };
-  await writeFile(join(s.stateDir, 'locks', 'deploy'), JSON.stringify(lock));
+  const lock = { pid: process.pid, started: processStart(process.pid), user: 'ana', since: 5 };
+  await writeFile(join(s.stateDir, 'locks', 'deploy.json'), JSON.stringify(lock));
   await writeFile(join(s.root, 'a.txt'), 'one');
   s.git('add', '.');
   s.git('commit', '-q', '-m', 'first');
@@ -123,7 +124,7 @@ test('a machine that is enrolled by one command runs, and tells its listeners, i
   });
   assert.deepEqual(
     seen.locks.filter(({ name }: { name: string }) => name === 'deploy'),
-    [{ name: 'deploy', holder: 'ana', since: 5 }],
+    [{ name: 'deploy', holder: `ana (pid ${process.pid})`, since: 5 }],
   );
   assert.deepEqual([seen.daemon.os, seen.daemon.arch], [process.platform, process.arch]);
 });

@@ -130,7 +130,7 @@ export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.t
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
 export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export { project } from './projects.ts';
-export { relayReport } from './relay.report.ts';
+export { type RelayReport, relayReport, reportBounds } from './relay.report.ts';
 export { relayStatus } from './relay.ts';
 export * from './route.ts';
 export {

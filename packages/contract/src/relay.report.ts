@@ -1,38 +1,78 @@
 import { z } from 'zod';
-import { text } from './fields.ts';
+import { epochMs } from './fields.ts';
 
-/** Of a clock that may be wrong: to the year 2286. */
-const epoch = z.int().min(0).max(9_999_999_999_999);
-const branch = text(300).nullable();
+/** Most characters of a name or path: a line stays under its 64 KiB. */
+const name = z.string().max(1_000);
+const port = z.int().min(1).max(65_535);
+const count = z.int().nonnegative();
+
+/** Most items of each list of a report; a daemon leaves out the rest. */
+export const reportBounds = { listeners: 256, worktrees: 32, locks: 64, provisioned: 200, lineBytes: 65_536 } as const;
 
 /**
- * What the daemon of an environment says of its machine every 10 s, as one line of JSON of at most 64 KiB (design: environments,
- * The tunnel). `seq` grows: a smaller one came late and is dropped.
+ * One line of the report that a daemon writes on `GET /report` of its tunnel (design: environments): JSON of at most
+ * 64 KiB and a line feed, each 10 s, and at once when git's HEAD or index changed.
  */
 export const relayReport = z.object({
+  /** Greater than that of every line before, those of an earlier connection included. */
   seq: z.int().nonnegative(),
-  activity: epoch.nullable(),
+  /** When somebody last worked here: bytes of clients, terminals, runs, git's HEAD. Null: not since the daemon started. */
+  activity: epochMs.nullable(),
+  /** TCP ports that a client can reach through the tunnel. */
   listeners: z
-    .array(z.object({ port: z.int().min(1).max(65_535), pid: z.int().nullable(), process: text(100).nullable() }))
-    .max(256),
+    .array(
+      z.object({
+        port,
+        /** Null when the daemon may not see whose it is. */
+        pid: z.int().nullable(),
+        process: name.nullable(),
+      }),
+    )
+    .max(reportBounds.listeners),
+  /** Of the first root; null when it is in no repository. */
   git_state: z
     .object({
-      branch,
+      /** Null when HEAD is detached. */
+      branch: name.nullable(),
+      /** Untracked files count. */
       dirty: z.boolean(),
-      ahead: z.int().nonnegative(),
-      behind: z.int().nonnegative(),
-      worktrees: z.array(z.object({ path: text(1_000), branch, dirty: z.boolean() })).max(32),
+      /** Commits that the upstream lacks; 0 without an upstream. */
+      ahead: count,
+      /** Commits that only the upstream has; 0 without an upstream. */
+      behind: count,
+      /** Those inside of the roots. */
+      worktrees: z
+        .array(z.object({ path: name, branch: name.nullable(), dirty: z.boolean() }))
+        .max(reportBounds.worktrees),
     })
     .nullable(),
-  locks: z.array(z.object({ name: text(200), holder: text(200).nullable(), since: epoch })).max(64),
+  /** Locks that are held. */
+  locks: z
+    .array(
+      z.object({
+        name,
+        /** A process as a person reads it; null when nobody can say. */
+        holder: name.nullable(),
+        /** When it was taken, or first seen held. */
+        since: epochMs,
+      }),
+    )
+    .max(reportBounds.locks),
   daemon: z.object({
-    daemon_version: text(60),
-    os: text(60),
-    arch: text(60),
-    capabilities: z.array(text(60)).max(20),
+    daemon_version: z.string().max(64),
+    os: z.string().max(200),
+    arch: z.string().max(64),
+    /** Functions of the tunnel that the machine has now, such as `terminal`, `ports`, `git` and `users`. */
+    capabilities: z.array(z.string().max(64)).max(32),
   }),
+  /** Linux users of members that are here with their key (`POST /users` of the tunnel). */
+  provisioned: z.array(z.string().max(32)).max(reportBounds.provisioned),
+  /** What the host lets in, by its own policy file. */
   policy: z.object({
     terminal: z.enum(['allow', 'ask', 'refuse']),
     ports: z.enum(['published', 'loopback', 'refuse']),
   }),
 });
+
+/** One line of a daemon's report. */
+export type RelayReport = z.output<typeof relayReport>;

@@ -1,67 +1,104 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import { type RelayReport, reportBounds } from '@svc/contract';
+import { heldNames } from './lock-files.ts';
 
-/** Something that is held on this machine, as a report tells it. */
-interface HeldLock {
-  name: string;
-  holder: string | null;
-  /** Milliseconds since the Unix epoch. */
-  since: number;
+/** A held lock, as it is reported. */
+type Held = RelayReport['locks'][number];
+
+/** Looks for locks that are held on this machine. */
+interface LockScan {
+  /** Those of `svc env lock` first, then git's in each root, then those of package managers. */
+  look(roots: readonly string[]): Promise<Held[]>;
 }
 
-const most = 64;
-/** Held while a package manager of the system works. */
-const ofPackages = ['/var/lib/dpkg/lock-frontend', '/var/lib/apt/lists/lock', '/var/lib/rpm/.rpm.lock'];
-/** What `svc env lock` writes. */
-const lockFile = z.object({ holder: z.string(), since: z.number().int(), pid: z.number().int() });
+/** Where locks are looked for. */
+interface LockOptions {
+  stateDir: string;
+  home: string;
+  /** Files of package managers; those of this machine unless a test gives others. */
+  files?: PackageLocks;
+}
 
-/** Where `svc env lock` keeps what it holds. */
-const locksDirectory = (stateDir: string): string => join(stateDir, 'locks');
+/** Files by which package managers keep each other out. */
+interface PackageLocks {
+  /** Always there, and locked while they are held. */
+  locked: readonly (readonly [name: string, path: string])[];
+  /** There while they are held. */
+  made: readonly (readonly [name: string, path: string])[];
+}
 
-/** A lock of `svc env lock` whose process lives; undefined when there is none. */
-async function readLock(path: string): Promise<z.output<typeof lockFile> | undefined> {
-  try {
-    const lock = lockFile.parse(JSON.parse(await readFile(path, 'utf8')));
-    // 0: nothing is sent, whether it could be is told.
-    process.kill(lock.pid, 0);
-    return lock;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'EPERM') return undefined;
-    return lockFile.parse(JSON.parse(await readFile(path, 'utf8')));
+const packageLocks = (home: string): PackageLocks => ({
+  locked: [
+    ['dpkg', '/var/lib/dpkg/lock-frontend'],
+    ['apt', '/var/lib/apt/lists/lock'],
+    ['rpm', '/var/lib/rpm/.rpm.lock'],
+    ['apk', '/lib/apk/db/lock'],
+    ['cargo', join(home, '.cargo/.package-cache')],
+  ],
+  made: [['pacman', '/var/lib/pacman/db.lck']],
+});
+
+/** Makes the scan of a daemon. */
+export function createLockScan({ stateDir, home, files = packageLocks(home) }: LockOptions): LockScan {
+  /** When a lock whose file does not say it was first seen held. */
+  let seen = new Map<string, number>();
+  return {
+    async look(roots) {
+      const now = Date.now();
+      const made = [
+        ...roots.map((root) => [join(root, '.git/index.lock'), join(root, '.git/index.lock')] as const),
+        ...files.made,
+      ];
+      const there = await Promise.all(made.map(([name, path]) => thereSince(name, path)));
+      const holders = await lockHolders();
+      const before = seen;
+      seen = new Map();
+      const locked: Held[] = [];
+      for (const [name, path] of files.locked) {
+        const holder = await holderOf(path, holders);
+        if (holder === undefined) continue;
+        const since = before.get(name) ?? now;
+        seen.set(name, since);
+        locked.push({ name, holder, since });
+      }
+      return [...(await heldNames(stateDir)), ...there.flat(), ...locked].slice(0, reportBounds.locks);
+    },
+  };
+}
+
+/** A file that is there for as long as its lock is held: its time is when it was taken. */
+async function thereSince(name: string, path: string): Promise<Held[]> {
+  const found = await stat(path).catch(() => undefined);
+  return found ? [{ name, holder: null, since: Math.trunc(found.mtimeMs) }] : [];
+}
+
+/**
+ * Processes that hold a file lock, by the file as `/proc/locks` names it. Empty where there is no such file: another
+ * system shows only locks that are files.
+ */
+async function lockHolders(): Promise<Map<string, number>> {
+  const text = await readFile('/proc/locks', 'utf8').catch(() => '');
+  const holders = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    // One that waits for another has an arrow before its kind.
+    const [, pid, file] = /^\d+: (?:POSIX|FLOCK|OFDLCK)\s+\w+\s+WRITE\s+(-?\d+)\s+(\S+)/.exec(line) ?? [];
+    if (pid !== undefined && file !== undefined) holders.set(file, Number(pid));
   }
+  return holders;
 }
 
-/** What is held: git's index of each root, the system's packages, and the names of `svc env lock`. */
-export async function heldLocks(roots: readonly string[], stateDir: string): Promise<HeldLock[]> {
-  const own = locksDirectory(stateDir);
-  const names = (await readdir(own).catch(() => [])).slice(0, most);
-  const named = names.map(async (name): Promise<HeldLock[]> => {
-    const lock = await readLock(join(own, name));
-    return lock
-      ? [{ name: name.slice(0, 200), holder: lock.holder.slice(0, 200), since: Math.max(0, lock.since) }]
-      : [];
-  });
-  const files = [
-    ...roots.map((root) => ({ name: `git ${root}`.slice(0, 200), path: join(root, '.git', 'index.lock') })),
-    ...(await heldFiles()).map((path) => ({ name: `packages ${path}`.slice(0, 200), path })),
-  ];
-  const seen = files.map(async ({ name, path }): Promise<HeldLock[]> => {
-    const found = await stat(path).catch(() => undefined);
-    return found ? [{ name, holder: null, since: Math.max(0, Math.trunc(found.mtimeMs)) }] : [];
-  });
-  return (await Promise.all([...named, ...seen])).flat().slice(0, most);
-}
-
-/** Files of package managers on which somebody holds a lock now: they are there all the time. */
-async function heldFiles(): Promise<string[]> {
-  const table = await readFile('/proc/locks', 'utf8').catch(() => '');
-  const inodes = new Set([...table.matchAll(/:(\d+) \d+ (?:\d+|EOF)$/gm)].map(([, inode]) => inode));
-  const found = await Promise.all(
-    ofPackages.map(async (path) => {
-      const there = await stat(path).catch(() => undefined);
-      return there && inodes.has(String(there.ino)) ? [path] : [];
-    }),
-  );
-  return found.flat();
+/** Undefined when the file is not locked. */
+async function holderOf(path: string, holders: ReadonlyMap<string, number>): Promise<string | null | undefined> {
+  const found = holders.size === 0 ? undefined : await stat(path).catch(() => undefined);
+  if (!found) return undefined;
+  const hex = (value: number) => value.toString(16).padStart(2, '0');
+  // As the kernel takes numbers of devices apart.
+  const [major, minor] = [(found.dev >>> 8) & 0xfff, (found.dev & 0xff) | ((found.dev >>> 12) & 0xfff00)];
+  const pid = holders.get(`${hex(major)}:${hex(minor)}:${found.ino}`);
+  if (pid === undefined) return undefined;
+  // Of a process in another namespace there is no number.
+  if (pid <= 0) return null;
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+  return `${name.trimEnd() || 'process'} (pid ${pid})`;
 }

@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
 import { platform } from 'node:os';
-import type { relayReport } from '@svc/contract';
-import type { z } from 'zod';
+import type { RelayReport } from '@svc/contract';
 import type { Approver } from '../approval.ts';
 import type { Config } from '../config.ts';
 import type { GitContext } from '../ops/git-frozen.ts';
 import type { PolicySource } from '../policy.ts';
 import { ownVersion } from '../self.ts';
-import { gitStateOf } from './git-state.ts';
-import { listenersOf } from './listeners.ts';
-import { heldLocks } from './locks.ts';
+import { watchGit } from './git.ts';
+import { createListenerScan } from './listeners.ts';
+import { createLockScan } from './locks.ts';
 import { runTerminal } from './terminal.ts';
 import type { TunnelService } from './tunnel.ts';
 
@@ -21,37 +19,40 @@ export interface EnvironmentParts {
   policy: PolicySource;
   approver: Approver;
   git: GitContext;
+  /** Paths inside of roots that nothing reaches. */
+  hidden: readonly string[];
   log: (line: string) => void;
 }
 
 const capabilities = ['ports', 'terminal', 'git', 'locks'];
 
 /** What a relay may have of this machine, as its policy file says at each request. */
-export function machineService({ config, policy, approver, git, log }: EnvironmentParts): TunnelService {
+export function machineService({ config, policy, approver, git, hidden, log }: EnvironmentParts): TunnelService {
   let seq = 0;
   let activity: number | null = null;
-  let head = '';
   const active = (): void => void (activity = Date.now());
+  const listening = createListenerScan(config.childEnvironment);
+  const locking = createLockScan({ stateDir: config.stateDir, home: config.home });
+  // A commit or a checkout is work.
+  const repository = watchGit({ ...git, onChange: active });
+  git.signal.addEventListener('abort', () => repository.close(), { once: true });
   const report = async (): Promise<string> => {
     const { roots, terminal, ports } = await policy.current();
     const [root = config.home] = roots;
-    const now = headOf(root);
-    // A new commit is work; a repository that is seen for the first time is none.
-    if (head !== '' && now !== head) active();
-    head = now;
     const [listeners, state, locks] = await Promise.all([
-      listenersOf(),
-      gitStateOf(root, git),
-      heldLocks(roots, config.stateDir),
+      listening.look(),
+      repository.look(root, { roots, hidden }),
+      locking.look(roots),
     ]);
     seq += 1;
-    const line: z.input<typeof relayReport> = {
+    const line: RelayReport = {
       seq,
       activity,
       listeners,
       git_state: state,
       locks,
       daemon: { daemon_version: ownVersion(), os: platform(), arch: process.arch, capabilities },
+      provisioned: [],
       policy: { terminal, ports },
     };
     return JSON.stringify(line);
@@ -87,10 +88,6 @@ export function machineService({ config, policy, approver, git, log }: Environme
     },
   };
 }
-
-/** When HEAD of a repository moved last; empty where there is none. */
-const headOf = (root: string): string =>
-  String(statSync(`${root}/.git/logs/HEAD`, { throwIfNoEntry: false })?.mtimeMs ?? '');
 
 /** Runs the smallest command there is. */
 const runNothing = (environment: Readonly<Record<string, string>>): Promise<void> =>

@@ -5,16 +5,18 @@ import { errnoOf, OpError } from '../failure.ts';
 import { type GroupResult, runGroup } from '../groups.ts';
 import type { OpContext } from './op.ts';
 
-/** What git needs of an operation. */
-export type GitContext = Pick<OpContext, 'signal' | 'groups' | 'scratch' | 'environment' | 'killAfterMs'>;
-
 /** A repository that git looks at with settings of ours: what its own configuration becomes meanwhile changes nothing. */
-interface FrozenRepository extends AsyncDisposable {
+export interface FrozenRepository extends AsyncDisposable {
   /** Where git says that the main work tree is. */
   mainPath: string;
+  /** Where HEAD and index of this work tree are. */
+  gitDir: string;
   /** Runs git on it; throws `OpError` when it fails. */
   git(args: readonly string[]): Promise<string>;
 }
+
+/** The parts of an operation's context that git runs with. */
+export type GitContext = Pick<OpContext, 'signal' | 'groups' | 'scratch' | 'environment' | 'killAfterMs'>;
 
 /** Where a repository's parts are. */
 interface Parts {
@@ -63,6 +65,7 @@ export async function openFrozen(cwd: string, context: GitContext): Promise<Froz
   };
   return {
     mainPath: parts.commonDir.replace(/\/\.git$/, '') || '/',
+    gitDir: parts.gitDir,
     git: async (args) => textOf(await runGit(context, directory, environment, args)),
     [Symbol.asyncDispose]: remove,
   };

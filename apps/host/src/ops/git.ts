@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { HostOpResult } from '@svc/contract';
 import { OpError } from '../failure.ts';
 import { locateExisting } from '../places.ts';
-import { openFrozen } from './git-frozen.ts';
+import { type FrozenRepository, openFrozen } from './git-frozen.ts';
 import { defineOp } from './op.ts';
 
 type State = HostOpResult<'git_state'>;
@@ -12,8 +12,14 @@ export const gitState = defineOp('git_state', async (args, context) => {
   const cwd = await locateExisting(args.path, context.places);
   if (!(await stat(cwd)).isDirectory()) throw new OpError('not_a_directory');
   await using repository = await openFrozen(cwd, context);
-  const [status, worktrees] = await Promise.all([
-    repository.git([
+  const [status, worktrees] = await Promise.all([statusOf(repository), worktreesOf(repository)]);
+  return { ...status, worktrees };
+});
+
+/** Branch and changes of the work tree that `repository` was opened at. */
+export async function statusOf(repository: FrozenRepository): Promise<Omit<State, 'worktrees'>> {
+  return parseStatus(
+    await repository.git([
       'status',
       '--porcelain=v2',
       '--branch',
@@ -22,11 +28,14 @@ export const gitState = defineOp('git_state', async (args, context) => {
       // Looking into a submodule would run git there, with that repository's configuration.
       '--ignore-submodules=dirty',
     ]),
-    repository.git(['worktree', 'list', '--porcelain', '-z']),
-  ]);
-  const [main, ...others] = parseWorktrees(worktrees);
-  return { ...parseStatus(status), worktrees: main ? [{ ...main, path: repository.mainPath }, ...others] : [] };
-});
+  );
+}
+
+/** All work trees of a repository, the main one first. */
+export async function worktreesOf(repository: FrozenRepository): Promise<State['worktrees']> {
+  const [main, ...others] = parseWorktrees(await repository.git(['worktree', 'list', '--porcelain', '-z']));
+  return main ? [{ ...main, path: repository.mainPath }, ...others] : [];
+}
 
 /** `git status --porcelain=v2 --branch -z`: headers start with `#`, every other entry is a change. */
 function parseStatus(text: string): Omit<State, 'worktrees'> {

@@ -1,3 +1,4 @@
+import type { RelayReport } from '@svc/contract';
 import type { Duplex } from 'node:stream';
 import { asSocket } from '@svc/tunnel';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -5,7 +6,7 @@ import { messageKind } from '../../kernel/peers/gateways.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { daemonReported, type Environments, mayStillServe } from '../environments/index.ts';
 import { dropUsable, endPresence, takePresence, writeReport, writeUsable } from './relay.sql.ts';
-import { type DaemonReport, Tunnel } from './relay.tunnel.ts';
+import { Tunnel } from './relay.tunnel.ts';
 
 /** A daemon that connects. */
 interface Serving {
@@ -113,7 +114,7 @@ export class Daemons {
     await ended;
   }
 
-  async #report(daemon: Connected, report: DaemonReport): Promise<void> {
+  async #report(daemon: Connected, report: RelayReport): Promise<void> {
     if (report.seq <= daemon.seq) return;
     const isFirst = daemon.seq === -1;
     daemon.seq = report.seq;

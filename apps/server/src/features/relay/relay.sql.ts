@@ -1,6 +1,6 @@
+import type { RelayReport } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import type { EnvironmentRole } from '../environments/index.ts';
-import type { DaemonReport } from './relay.tunnel.ts';
 
 /** The daemon of an environment, as the relay that has it says. */
 export interface DaemonRow {
@@ -13,7 +13,7 @@ export interface DaemonRow {
   is_usable: boolean;
   reported_at: string | null;
   usable_since: string | null;
-  report: DaemonReport | null;
+  report: RelayReport | null;
 }
 
 /** A client, as the relay that has it says. */
@@ -53,7 +53,7 @@ export async function takePresence(
 /** Writes a report; false when another connection of the machine is the newer one. */
 export async function writeReport(
   db: Db,
-  one: { environmentId: string; epoch: string; report: DaemonReport; leaseSeconds: number },
+  one: { environmentId: string; epoch: string; report: RelayReport; leaseSeconds: number },
 ): Promise<boolean> {
   const { count } = await db`
     with quick as materialized (select set_config('synchronous_commit', 'off', true))

@@ -1,3 +1,4 @@
+import type { RelayReport } from '@svc/contract';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
@@ -5,7 +6,6 @@ import { asSocket } from '@svc/tunnel';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { http, type TestAccount, type TestGateway } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
-import type { DaemonReport } from './relay.tunnel.ts';
 
 /** A WebSocket of the relay; fails with the status and the code of a refusal. */
 export async function openSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
@@ -28,12 +28,13 @@ export class TestDaemon {
   readonly requests: IncomingHttpHeaders[] = [];
   /** Whether commands run. */
   isUsable = true;
-  report: Omit<DaemonReport, 'seq'> = {
+  report: Omit<RelayReport, 'seq'> = {
     activity: null,
     listeners: [],
     git_state: null,
     locks: [],
     daemon: { daemon_version: '0.1.0', os: 'linux', arch: 'x64', capabilities: ['terminal', 'ports'] },
+    provisioned: [],
     policy: { terminal: 'allow', ports: 'published' },
   };
   /** Connections with what listens on the machine. */
@@ -59,7 +60,7 @@ export class TestDaemon {
   }
 
   /** Sends a report now, to every relay that asked for them. */
-  tell(change: Partial<Omit<DaemonReport, 'seq'>> = {}): void {
+  tell(change: Partial<Omit<RelayReport, 'seq'>> = {}): void {
     Object.assign(this.report, change);
     this.#seq += 1;
     for (const stream of this.#reporting) stream.write(`${JSON.stringify({ seq: this.#seq, ...this.report })}\n`);

@@ -1,13 +1,9 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { relayReport } from '@svc/contract';
-import type { z } from 'zod';
+import { type RelayReport, relayReport } from '@svc/contract';
 import type { Clock } from '../../kernel/base/clock.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
-
-/** A report of a daemon (design: environments, The tunnel). */
-export type DaemonReport = z.output<typeof relayReport>;
 
 /** What is opened on the machine. */
 export type Target =
@@ -75,7 +71,7 @@ export class Tunnel {
   }
 
   /** Calls `take` with each report, until the connection is over. A line that is none ends the connection. */
-  async reports(take: (report: DaemonReport) => Promise<void>): Promise<void> {
+  async reports(take: (report: RelayReport) => Promise<void>): Promise<void> {
     const stream = await this.#answered(this.#session.request({ ':method': 'GET', ':path': '/report' }));
     let text = '';
     stream.setEncoding('utf8');
