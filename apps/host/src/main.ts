@@ -47,6 +47,7 @@ async function main(words: readonly string[]): Promise<number> {
     .option('--out <file>', 'write the key to a new file (0600) in place of printing it')
     .argument('[token]', 'of an environment (svc_env_…): enrol this machine in it, which needs no key')
     .option('--run', 'with a token: be a host from then on, as svc host run')
+    .option('--allow-shell', 'with --run: as of svc host run')
     .action((token: string | undefined, options: EnrollOptions & EnrollEnvironmentOptions) => {
       if (token === undefined) return enroll(options);
       if (isEnvironmentToken(token)) return enrollEnvironment(token, options);

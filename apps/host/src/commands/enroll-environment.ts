@@ -11,7 +11,10 @@ import { run } from './run.ts';
 
 /** Options of `svc host enroll TOKEN`. */
 export interface EnrollEnvironmentOptions extends CommonOptions {
+  name?: string;
   run?: boolean;
+  /** Of `run`, as the command line of that has it. */
+  allowShell?: boolean;
 }
 
 /** What a token of an environment begins with (document 3, Authentication 2). */

@@ -19,12 +19,15 @@ function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standing): bo
   return visibility === 'org' && (role !== null || isOfOrg);
 }
 
-/** Throws 404 for an environment that the caller does not see, 403 for what its role does not reach. */
+/** Throws 404 for an environment that the caller does not see, 403 for what its role does not reach, 409 without a machine. */
 export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
   const [standing] = await standingsOf(db, [wanted]);
-  if (!standing || !isServed(standing)) throw notFound('environment');
+  if (!standing) throw notFound('environment');
   const { role, visibility } = standing;
-  if (mayReach(standing)) return { role, isPublished: visibility !== null };
+  if (mayReach(standing)) {
+    if (isServed(standing)) return { role, isPublished: visibility !== null };
+    throw new ApiError('daemon_offline', 'no machine serves this environment; enrol one: svc host enroll <token>');
+  }
   if (role === null) throw notFound('environment');
   const what = wanted.port === null ? 'a terminal' : 'a port that is not published to viewers';
   throw new ApiError('forbidden', `${what} needs the role developer in this environment; yours is ${role}`);

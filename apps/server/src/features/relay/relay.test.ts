@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { createWebSocketStream, type WebSocket } from 'ws';
 import { createAccount, http, openTest, type TestAccount, type TestGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { environmentOf } from '../environments/environments.testing.ts';
 import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 const mib = 1024 * 1024;
@@ -311,6 +312,13 @@ describe('the relay', () => {
     await Promise.all(gone);
     const again = openSocket(urlOf(t.gateway, env, 'serve'), headersOf(t.account, env.deviceId));
     await assert.rejects(again, { status: 404 });
+  });
+
+  test('one that nobody enrolled yet, or that was put aside, says so to its members, and is not there for others', async () => {
+    const id = await environmentOf(t.gateway, t.account);
+    const ask = (account: Pick<TestAccount, 'key'>) => attach({ id, deviceId: '' }, 'kind=terminal', account);
+    await assert.rejects(ask(t.account), { status: 409, code: 'daemon_offline', message: /enrol one/ });
+    await assert.rejects(ask(await createAccount(t.gateway)), { status: 404 });
   });
 
   test('a daemon with another device, another key or too low a role is refused', async () => {
