@@ -95,6 +95,8 @@ interface RawExchange {
 export interface RawRoute {
   /** Begins and ends with `/`, and is not below `/v1`: what stands there is in the contract. */
   readonly prefix: string;
+  /** As of a route: below the path of relays, in every process that relays. */
+  readonly at?: 'relay';
   readonly open: (exchange: RawExchange) => Promise<void>;
 }
 

@@ -60,8 +60,13 @@ interface Passage {
   since: number;
 }
 
-const invalid: PlainAnswer = { status: 403, text: 'This address is not valid.' };
-const unreachable = ({ owner }: Pick<Found, 'owner'>): PlainAnswer => ({ status: 502, text: owner.unreachable });
+const invalid = 'This address is not valid.';
+const unreachable = ({ owner }: Pick<Found, 'owner'>, why?: unknown): PlainAnswer => ({
+  status: 502,
+  text: why instanceof ApiError ? why.message : owner.unreachable,
+});
+const failureOf = (found: Found, err: unknown): PlainAnswer =>
+  err instanceof ApiError ? { status: err.status, text: err.message } : unreachable(found);
 const tooMany: PlainAnswer = {
   status: 503,
   text: 'This address has too many connections; close some, or try again in a moment.',
@@ -82,6 +87,8 @@ export class Forwarder {
   readonly #passages = new Set<Passage>();
   /** Connections without a passage, since when, oldest first. */
   readonly #waiting = new Map<Socket, number>();
+  /** Connections of this listener; others hand over single requests, and end their connections themselves. */
+  readonly #own = new WeakSet<Socket>();
   #watching: Loop | undefined;
   #listening: Promise<boolean> | undefined;
 
@@ -91,20 +98,21 @@ export class Forwarder {
     // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
     this.#server = createServer({ requestTimeout: 0, shouldUpgradeCallback: isWebSocket }, (request, response) => {
       const found = this.#ownerOf(request);
-      if (!found) answer(response, invalid);
+      if (!found) answer(response, { status: 403, text: invalid });
       else this.#forward(found, request, response).catch((err: unknown) => this.#broken(found, err, response));
     });
     this.#server.on('connection', (socket: Socket) => {
+      this.#own.add(socket);
       this.#wait(socket);
       socket.once('close', () => this.#waiting.delete(socket));
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => {});
       const found = this.#ownerOf(request);
-      if (!found) return refuse(socket, invalid);
+      if (!found) return refuse(socket, { status: 403, text: invalid });
       this.#upgrade(found, request, socket as Socket, head).catch((err: unknown) => {
         this.#kernel.log.debug({ err }, 'a request was not upgraded');
-        refuse(socket, unreachable(found));
+        refuse(socket, failureOf(found, err));
       });
     });
   }
@@ -121,17 +129,28 @@ export class Forwarder {
 
   #listen(): Promise<boolean> {
     const { config, log } = this.#kernel;
-    this.#watching = startLoop(this.#kernel, {
-      name: 'kernel.forwarder',
-      everyMs: lookEveryMs,
-      work: () => this.#look(),
-    });
+    this.#watch();
     return new Promise((resolve) => {
       this.#server.once('error', (err) => {
         log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
         resolve(false);
       });
       this.#server.listen(config.previewPort, config.host, () => resolve(true));
+    });
+  }
+
+  /** Answers a request for a name that came to another listener of this process. */
+  async serve(owner: NameOwner, asked: AskedName, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#watch();
+    const found = { owner, asked };
+    await this.#forward(found, request, response).catch((err: unknown) => this.#broken(found, err, response));
+  }
+
+  #watch(): void {
+    this.#watching ??= startLoop(this.#kernel, {
+      name: 'kernel.forwarder',
+      everyMs: lookEveryMs,
+      work: () => this.#look(),
     });
   }
 
@@ -165,7 +184,7 @@ export class Forwarder {
   /** Counts a connection among those that have nothing under way. */
   #wait(socket: Socket): void {
     this.#waiting.delete(socket);
-    if (socket.destroyed) return;
+    if (socket.destroyed || !this.#own.has(socket)) return;
     this.#waiting.set(socket, this.#kernel.clock.monotonic());
     if (this.#waiting.size > mostWaiting) this.#waiting.keys().next().value?.destroy();
   }
@@ -179,15 +198,15 @@ export class Forwarder {
   /** The name first: without a valid one a caller learns nothing. */
   async #admit({ owner, asked }: Found, request: IncomingMessage): Promise<Admitted | PlainAnswer> {
     const target = await this.#lookups.run(strangers, () => owner.find(asked, request));
-    if (!target) return this.#refuseStranger(request);
+    if (!target) return this.#refuseStranger(owner, request);
     if ('status' in target) return target;
     if (asked.by === 'path' && isBrowser(request.headers)) return toOwnOrigin(asked, request);
     const { port, cookiePrefix, visitorCookie } = target;
     return { owner, target, page: { asked, port, cookiePrefix, visitorCookie } };
   }
 
-  #refuseStranger({ socket }: IncomingMessage): PlainAnswer {
-    const refusal = new ApiError('forbidden', invalid.text);
+  #refuseStranger(owner: NameOwner, { socket }: IncomingMessage): PlainAnswer {
+    const refusal = new ApiError('forbidden', owner.invalid ?? invalid);
     const { status, message, headers } = this.#strangers.refuse(socket.remoteAddress ?? '', refusal);
     return { status, text: message, headers };
   }
@@ -203,14 +222,14 @@ export class Forwarder {
     const { clock } = this.#kernel;
     // What it reaches may be starting again, which takes longer than a connection without a request may wait.
     this.#waiting.delete(client);
-    const inside = await target.dial().catch(() => undefined);
-    inside?.on('error', () => {});
-    if (!inside || inside.destroyed || client.destroyed) {
-      inside?.destroy();
+    const inside = await target.dial().catch((error: unknown) => unreachable({ owner }, error));
+    if ('status' in inside || inside.destroyed || client.destroyed) {
+      if (!('status' in inside)) inside.destroy();
       giveBack();
       this.#wait(client);
-      return unreachable({ owner });
+      return 'status' in inside ? inside : unreachable({ owner });
     }
+    inside.on('error', () => {});
     const passage: Passage = { owner, id, client, inside, isUploading, bytes: 0, since: clock.monotonic() };
     const cancel = leftMs === undefined ? () => {} : clock.after(leftMs, () => end(passage));
     const over = (): void => void inside.destroy();
@@ -293,7 +312,7 @@ export class Forwarder {
   #broken(found: Found, err: unknown, response: ServerResponse): void {
     this.#kernel.log.debug({ err }, 'a request was not forwarded');
     if (response.headersSent) response.destroy();
-    else answer(response, err instanceof ApiError ? { status: err.status, text: err.message } : unreachable(found));
+    else answer(response, failureOf(found, err));
   }
 }
 

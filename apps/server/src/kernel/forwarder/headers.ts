@@ -1,9 +1,8 @@
 import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
-import type { AskedName } from './names.ts';
+import { type AskedName, originOf } from './names.ts';
 
 /** Headers that belong to the connection, or to the platform. */
 const dropped = new Set([
-  'authorization',
   'proxy-authorization',
   'proxy-connection',
   'connection',
@@ -13,13 +12,21 @@ const dropped = new Set([
   'upgrade',
   'host',
   'cookie',
-  'x-api-key',
   'referer',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
   'forwarded',
 ]);
+
+/** Headers in which a page has credentials of its own; those of ours stay outside. */
+const credentials = new Set(['authorization', 'x-api-key']);
+
+/** Whether a header holds a key of ours, as it is or as the password of HTTP Basic. */
+function holdsOurKey(value: string): boolean {
+  const [, basic] = /^basic\s+(\S+)/i.exec(value) ?? [];
+  return /svc_/i.test(value) || (basic !== undefined && /svc_/i.test(Buffer.from(basic, 'base64').toString('latin1')));
+}
 
 /** A page as a request names it. */
 export interface ForwardedPage {
@@ -35,10 +42,13 @@ export interface ForwardedPage {
 /** The headers as the page inside sees them: host, origin and forwarded host agree, and are its own. */
 export function headersInside(headers: IncomingHttpHeaders, page: ForwardedPage): Record<string, string | string[]> {
   const { asked, port } = page;
-  const kept = Object.entries(headers).filter(([name, value]) => !dropped.has(name) && value !== undefined);
+  const kept = Object.entries(headers).filter(
+    ([name, value]) =>
+      value !== undefined && !dropped.has(name) && !(credentials.has(name) && holdsOurKey(String(value))),
+  );
   const cookies = cookiesInside(headers, page);
   const { host, origin } = insideOf(port);
-  const outside = outsideOf(headers, asked);
+  const outside = originOf(headers, asked);
   const referer = refererInside(headers.referer, outside, page);
   return {
     ...(Object.fromEntries(kept) as Record<string, string | string[]>),
@@ -54,10 +64,6 @@ export function headersInside(headers: IncomingHttpHeaders, page: ForwardedPage)
 
 /** The page as it sees itself. */
 const insideOf = (port: number) => ({ host: `localhost:${port}`, origin: `http://localhost:${port}` });
-
-/** The origin at which the client asks. */
-const outsideOf = ({ host = '' }: IncomingHttpHeaders, { by }: AskedName): string =>
-  `${by === 'domain' ? 'https' : 'http'}://${host}`.toLowerCase();
 
 /** Where this page sent the client from. Of other pages it may have a token, and stays outside. */
 function refererInside(
@@ -80,7 +86,7 @@ function locationOutside(location: string, headers: IncomingHttpHeaders, { asked
   if (!isOwn) return location;
   const path = `${url.pathname}${url.search}${url.hash}`;
   if (asked.by === 'path') return `/${asked.label}${path}`;
-  return /^(?:https?:)?\/\//i.test(location) ? `${outsideOf(headers, asked)}${path}` : location;
+  return /^(?:https?:)?\/\//i.test(location) ? `${originOf(headers, asked)}${path}` : location;
 }
 
 /** Whether an address is the page's own: each name of its machine is, on its port. */
@@ -153,7 +159,8 @@ function setCookiesOutside(
   });
 }
 
-function cookiesOf(headers: IncomingHttpHeaders): Map<string, string> {
+/** The cookies that a client sends. */
+export function cookiesOf(headers: IncomingHttpHeaders): Map<string, string> {
   const pairs = (headers.cookie ?? '').split(';').flatMap((pair) => {
     const at = pair.indexOf('=');
     return at < 1 ? [] : [[pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const];

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '../../config.ts';
 
 /** A name that a request asks for: a label below a domain or `localhost`, or the first part of a path. */
 export interface AskedName {
@@ -11,6 +12,10 @@ export interface AskedName {
    */
   readonly by: 'domain' | 'label' | 'path';
 }
+
+/** The origin at which the client asks. */
+export const originOf = ({ host = '' }: IncomingHttpHeaders, { by }: AskedName): string =>
+  `${by === 'domain' ? 'https' : 'http'}://${host}`.toLowerCase();
 
 /** Reads which name a request asks for; undefined: none. No cookie and no page that it came from says so. */
 export function askedOf(url: string, headers: IncomingHttpHeaders, domain: string | undefined): AskedName | undefined {
@@ -27,7 +32,34 @@ export function askedOf(url: string, headers: IncomingHttpHeaders, domain: strin
 const nameOf = (host = ''): string => host.toLowerCase().replace(/:\d+$/, '');
 
 /** Names of this machine that every browser and client on it understands. */
-export const isThisMachine = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/.test(host);
+const isThisMachine = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/.test(host);
+
+/** Settings that say how names are reached. */
+export type AddressConfig = Pick<Config, 'previewDomain' | 'host' | 'baseUrl' | 'baseUrlIsSet'>;
+
+/** Addresses to listen on at which `<label>.localhost` is reached. */
+const isReachedAsLocalhost = (host: string): boolean => ['127.0.0.1', '::1', 'localhost'].includes(host);
+const isEveryAddress = (host: string): boolean => ['0.0.0.0', '::'].includes(host);
+
+const needsDomain =
+  'previews are for this machine only until SVC_PREVIEW_DOMAIN is set: a domain with a wildcard DNS record, and a proxy ' +
+  'with its certificate in front of the preview port';
+
+/**
+ * The address of a name, or what is missing. With callers on other machines it is a domain: `<label>.localhost` would be
+ * their own machine, and an address of this one would be one origin for all names. `listens`: the port of the forwarder.
+ */
+export function addressOf(
+  { previewDomain, host, baseUrl, baseUrlIsSet }: AddressConfig,
+  { onDomain, onThisMachine, listens }: { onDomain: string; onThisMachine: string; listens: number | undefined },
+): string | { missing: string } {
+  if (previewDomain !== undefined) return `https://${onDomain}.${previewDomain}/`;
+  // The base address says where clients are: the gateway of a container listens on every address.
+  const isNear = baseUrlIsSet ? isThisMachine(new URL(baseUrl).hostname) : !isEveryAddress(host);
+  if (!isNear || !(isReachedAsLocalhost(host) || isEveryAddress(host))) return { missing: needsDomain };
+  if (listens === undefined) return { missing: 'previews have no port here; set SVC_PREVIEW_PORT to a free one' };
+  return `http://${onThisMachine}.localhost:${listens}/`;
+}
 
 /**
  * Where a browser that asked by path has to go instead; undefined: nowhere, it is on another machine. The port is the one

@@ -26,7 +26,7 @@ export interface NameTarget {
   readonly cookiePrefix: string;
   /** See `ForwardedPage`. */
   readonly visitorCookie?: string;
-  /** Connects with the port; a failure is a 502. */
+  /** Connects with the port; a failure is a 502, with the words of an `ApiError` where that says more. */
   readonly dial: () => Promise<Duplex>;
 }
 
@@ -36,6 +36,8 @@ export interface NameOwner {
   readonly name: string;
   /** The text of a 502. */
   readonly unreachable: string;
+  /** The text of a 403: what to do with a name that is not valid, or not for whoever asks. */
+  readonly invalid?: string;
   /** Whether a name has the form of its names; nothing is looked up. */
   owns(asked: AskedName): boolean;
   /**

@@ -38,7 +38,11 @@ export function mount(
   app.decorate('strangers', new Strangers(kernel));
   mountSockets(app);
   for (const feature of features) {
-    for (const raw of role.serves ? (feature.raw ?? []) : []) mountRaw(app, kernel, () => gate.isDraining(), raw);
+    for (const raw of (feature.raw ?? []).filter((one) => isAnsweredBy(role, one)))
+      mountRaw(app, kernel, () => gate.isDraining(), {
+        ...raw,
+        prefix: pathOf({ ...raw, path: raw.prefix }, kernel.config),
+      });
     for (const [verb, operation] of Object.entries(feature.operations)) {
       const mounted: Mounted = { feature, id: `${feature.name}.${verb}`, operation };
       const { takes } = operation.route;
@@ -64,11 +68,11 @@ interface Mounted {
   operation: Operation;
 }
 
-const isAnsweredBy = ({ serves, relays }: Role, { at }: Route): boolean =>
+const isAnsweredBy = ({ serves, relays }: Role, { at }: Pick<Route, 'at'>): boolean =>
   at === 'everywhere' || (at === 'relay' ? relays : serves);
 
 /** The path at which a route is reached. A proxy may give relays a name of their own, or a path below that of gateways. */
-const pathOf = ({ at, path }: Route, { relayUrl }: Kernel['config']): string =>
+const pathOf = ({ at, path }: Pick<Route, 'at' | 'path'>, { relayUrl }: Kernel['config']): string =>
   at === 'relay' ? `${new URL(relayUrl).pathname.replace(/\/$/, '')}${path}` : path;
 
 /** A path as the router spells it. */
