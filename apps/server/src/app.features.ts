@@ -62,6 +62,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const sandboxes = new Sandboxes(kernel);
   const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
+  const forwarder = new Forwarder(kernel);
   const store = new Transcripts(kernel);
   const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, { sandboxes, store });
   const onOver: TranscriptHooks['onOver'] = async (db, { accountId, event }) =>
@@ -89,15 +90,15 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
-    ...sandboxFeatures(kernel, sandboxes, { prompts, transcripts: recordings.transcripts }),
+    ...sandboxFeatures(kernel, sandboxes, { forwarder, prompts, transcripts: recordings.transcripts }),
     meteringFeature,
     auditFeature,
     ...models,
     ...webFeatures(kernel),
     ...recordings.all,
     projectsFeature(environmentsOf),
-    environmentsFeature(kernel),
-    relayFeature(kernel),
+    environmentsFeature(kernel, forwarder),
+    relayFeature(kernel, { forwarder, lookup: keys.lookup }),
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
@@ -108,9 +109,9 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
 function sandboxFeatures(
   kernel: Kernel,
   sandboxes: Sandboxes,
-  { prompts, transcripts }: { prompts: Feature; transcripts: Feature },
+  { forwarder, prompts, transcripts }: { forwarder: Forwarder; prompts: Feature; transcripts: Feature },
 ): Feature[] {
-  const feature = sandboxesFeature(kernel, sandboxes, new Forwarder(kernel));
+  const feature = sandboxesFeature(kernel, sandboxes, forwarder);
   return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts, transcripts })];
 }
 

@@ -147,6 +147,22 @@ export const environmentPeople = {
     answers: json(z.object({ deleted: z.literal(true), port: z.int() })),
     errors: ['not_found'],
   }),
+  linkPort: route({
+    method: 'POST',
+    path: '/v1/environments/{id}/ports/{port}/link',
+    summary: 'The address of a published port for a browser: it has a ticket for one visit within 60 s (additive)',
+    auth: 'key',
+    notIdempotent: 'a second ticket lets in a second browser of the same caller, and nobody else',
+    params: byPort,
+    answers: json(
+      z.object({
+        url: z.string(),
+        expires_at: dateTime.nullable().describe('Of the ticket; null: the port is public, and needs none'),
+      }),
+      201,
+    ),
+    errors: ['not_found', 'daemon_offline', 'unavailable'],
+  }),
   listSecrets: route({
     method: 'GET',
     path: '/v1/environments/{id}/secrets',

@@ -184,6 +184,17 @@ export const environmentsDocs = {
     description: 'What others have open there ends within seconds.',
     example: { params: { ...byId, port: 8_080 }, response: { deleted: true, port: 8_080 } },
   },
+  linkPort: {
+    description:
+      'Its browser gets a cookie of that origin alone, for 12 hours at most: it ends with the role, the key or the account. A port that is not published answers 404: reach it with `svc env forward`.',
+    example: {
+      params: { ...byId, port: 4000 },
+      response: {
+        url: 'http://4000--shop-k3x9.localhost:8790/?svc_ticket=EXAMPLE-ticket',
+        expires_at: '2026-03-08T12:01:00.000Z',
+      },
+    },
+  },
   listSecrets: {
     description: 'Names and when they were set. No route answers a value.',
     example: { params: byId, response: { secrets: [] } },

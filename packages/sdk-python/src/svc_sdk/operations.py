@@ -1119,6 +1119,10 @@ class Environments(Feature):
         """Publish a port no more; developers."""
         return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}", options=options)
 
+    def link_port(self, id: str, port: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsLinkPortAnswer:
+        """The address of a published port for a browser: it has a ticket for one visit within 60 s (additive)."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}/link", options=options)
+
     def list_secrets(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListSecretsAnswer:
         """Names of secrets, 200 at most; developers."""
         return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/secrets", options=options)

@@ -792,6 +792,8 @@ EnvironmentsPublishPortAnswer = TypedDict("EnvironmentsPublishPortAnswer", {"por
 
 EnvironmentsRemovePortAnswer = TypedDict("EnvironmentsRemovePortAnswer", {"deleted": "Literal[True]", "port": "int"})
 
+EnvironmentsLinkPortAnswer = TypedDict("EnvironmentsLinkPortAnswer", {"url": "str", "expires_at": "Union[str, None]"})
+
 EnvironmentsListSecretsAnswer = TypedDict("EnvironmentsListSecretsAnswer", {"secrets": "List[EnvironmentsListSecretsAnswerSecretsItem]"})
 
 EnvironmentsListSecretsAnswerSecretsItem = TypedDict("EnvironmentsListSecretsAnswerSecretsItem", {"name": "str", "created_by_user_id": "Union[str, None]", "created_at": "str", "updated_at": "str"})

@@ -98,7 +98,13 @@ describe('svc accounts delete', () => {
     const { id } = account;
     const any = randomUUID();
     const { project } = await ok('POST', '/v1/projects', { name: 'Mine' });
-    await ok('POST', '/v1/environments', { project_id: project.id, provider: 'byo', name: 'Mine' });
+    const { environment } = await ok('POST', '/v1/environments', {
+      project_id: project.id,
+      provider: 'byo',
+      name: 'Mine',
+    });
+    await sql`insert into environments.tickets (hash, environment_id, port, account_id, key_id, expires_at)
+      values (decode(md5(${id}), 'hex'), ${environment.id}, 1, ${id}, ${any}, now() + interval '1 hour')`;
     await sql`insert into relay.presence (environment_id, account_id, device_id, instance_id, peer_url, epoch)
       values (${any}, ${id}, ${any}, ${any}, '', 1)`;
     await sql`insert into relay.attached (environment_id, account_id, instance_id, client_id, kind, streams, attached_at)

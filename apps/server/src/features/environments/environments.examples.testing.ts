@@ -37,6 +37,13 @@ export const environmentPreparations: Record<string, Preparation> = {
   'projects.get': { before: (scene) => scene.id('environment') },
   'environments.start': { before: (scene) => atProvider(scene, 'stopped') },
   'environments.stop': { before: (scene) => atProvider(scene, 'running') },
+  'environments.linkPort': {
+    before: async (scene) => {
+      const id = await scene.id('environment');
+      await scene.call('PUT', `/v1/environments/${id}/ports/4000`, { visibility: 'owner' });
+      await scene.gateway.kernel.sql`update environments.environments set state = 'running' where id = ${id}`;
+    },
+  },
   'environments.removePort': {
     before: async (scene) =>
       scene.call('PUT', `/v1/environments/${await scene.id('environment')}/ports/8080`, { visibility: 'owner' }),

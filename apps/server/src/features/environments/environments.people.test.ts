@@ -63,6 +63,7 @@ describe('people of an environment', () => {
       removeMember: 'maintainer',
       listSecrets: 'developer',
       publishPort: 'developer',
+      linkPort: 'developer',
       removePort: 'developer',
       setSshKey: 'developer',
       update: 'maintainer',

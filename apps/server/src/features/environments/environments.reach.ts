@@ -13,7 +13,7 @@ interface Reach {
 }
 
 /** Whether a port's visibility, or a role, lets somebody in (design: environments, Who may). */
-function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standing): boolean {
+export function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standing): boolean {
   if (role !== null && isAtLeast(role, 'developer')) return true;
   if (visibility === 'authenticated' || visibility === 'public') return true;
   return visibility === 'org' && (role !== null || isOfOrg);
@@ -25,12 +25,18 @@ export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
   if (!standing) throw notFound('environment');
   const { role, visibility } = standing;
   if (mayReach(standing)) {
-    if (isServed(standing)) return { role, isPublished: visibility !== null };
-    throw new ApiError('daemon_offline', 'no machine serves this environment; enrol one: svc host enroll <token>');
+    checkServed(standing);
+    return { role, isPublished: visibility !== null };
   }
   if (role === null) throw notFound('environment');
   const what = wanted.port === null ? 'a terminal' : 'a port that is not published to viewers';
   throw new ApiError('forbidden', `${what} needs the role developer in this environment; yours is ${role}`);
+}
+
+/** Throws 409 for an environment that no machine serves. */
+export function checkServed(row: Pick<Standing, 'state'>): void {
+  if (isServed(row)) return;
+  throw new ApiError('daemon_offline', 'no machine serves this environment; enrol one: svc host enroll <token>');
 }
 
 /** Which of them may still, in their order: those who are attached are looked at again and again. */

@@ -134,6 +134,7 @@ export async function passOn(db: Db, accountId: string, id?: string): Promise<vo
 /** Forgets who did something in environments that stay. */
 export async function forgetDoer(db: Db, accountId: string): Promise<void> {
   await db`delete from environments.tokens where created_by = ${accountId}`;
+  await db`delete from environments.tickets where account_id = ${accountId}`;
   await db`update environments.ports set opened_by = null where opened_by = ${accountId}`;
   await db`update environments.secrets set created_by = null where created_by = ${accountId}`;
 }

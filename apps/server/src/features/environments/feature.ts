@@ -1,4 +1,5 @@
 import type { Feature } from '../../kernel/feature.ts';
+import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { addMember } from './addMember.ts';
 import { archive } from './archive.ts';
@@ -11,6 +12,7 @@ import { Environments } from './environments.store.ts';
 import { events } from './events.ts';
 import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
+import { linkPort } from './linkPort.ts';
 import { list } from './list.ts';
 import { listMembers } from './listMembers.ts';
 import { listPorts } from './listPorts.ts';
@@ -27,7 +29,7 @@ import { update } from './update.ts';
 import { updateMember } from './updateMember.ts';
 
 /** Environments: machines that developers work on, and who may do what there. */
-export function environmentsFeature(kernel: Kernel): Feature {
+export function environmentsFeature(kernel: Kernel, forwarder: Forwarder): Feature {
   const environments = new Environments(kernel);
   return {
     ...environmentsManifest,
@@ -51,6 +53,7 @@ export function environmentsFeature(kernel: Kernel): Feature {
       listPorts,
       publishPort: publishPort(environments),
       removePort: removePort(environments),
+      linkPort: linkPort(forwarder),
       listSecrets,
       setSecret: setSecret(environments),
       removeSecret: removeSecret(environments),

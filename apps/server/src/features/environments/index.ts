@@ -10,6 +10,10 @@ export { enter } from './environments.access.ts';
 export { checkReach, mayStillReach } from './environments.reach.ts';
 export type { Wanted } from './environments.reach.sql.ts';
 export type { EnvironmentRole } from './environments.rows.ts';
+export { portNameOf, portUrl } from './published/names.ts';
+export { redeemTicket, ticketParameter, visitorOf } from './published/visitors.ts';
+export { visits } from './published/visits.ts';
+export type { Visit, Visitor } from './published/visits.sql.ts';
 export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 

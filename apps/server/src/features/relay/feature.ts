@@ -1,11 +1,15 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
+import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Environments } from '../environments/index.ts';
+import type { KeyLookup } from '../keys/index.ts';
 import { attach } from './attach.ts';
 import { relayManifest } from './index.ts';
 import { join } from './join.ts';
+import { publishedByPath } from './relay.by-path.ts';
 import { Attached } from './relay.attached.ts';
 import { Daemons } from './relay.daemons.ts';
+import { PublishedPorts } from './relay.published.ts';
 import { sweepRelay } from './relay.sql.ts';
 import { Streams } from './relay.streams.ts';
 import { serve } from './serve.ts';
@@ -20,10 +24,15 @@ const sweep: JobDefinition = {
 };
 
 /** The relay: live connections with the machines of environments, and what is reached through them. */
-export function relayFeature(kernel: Kernel): Feature {
+export function relayFeature(
+  kernel: Kernel,
+  { forwarder, lookup }: { forwarder: Forwarder; lookup: KeyLookup },
+): Feature {
   const daemons = new Daemons(kernel, new Environments(kernel));
   const streams = new Streams(kernel, daemons);
   const attached = new Attached(kernel);
+  const published = new PublishedPorts(kernel, { streams, lookup, listener: forwarder });
+  forwarder.register(published);
   return {
     ...relayManifest,
     operations: {
@@ -32,18 +41,21 @@ export function relayFeature(kernel: Kernel): Feature {
       attach: attach(streams, attached),
       join: join(streams),
     },
+    raw: [publishedByPath(forwarder, published)],
     jobs: [sweep],
-    start(_kernel, { relays }) {
+    async start(_kernel, { serves, relays }) {
       if (relays) {
         daemons.start();
         attached.start();
       }
-      return Promise.resolve({
+      if (serves) await forwarder.listen();
+      return {
         async stop() {
+          await forwarder.close();
           await daemons.stop();
           await attached.stop();
         },
-      });
+      };
     },
   };
 }
