@@ -140,11 +140,14 @@ function cookiesInside(headers: IncomingHttpHeaders, { asked: { by }, cookiePref
   return [...cookiesOf(headers)]
     .flatMap(([name, value]) => {
       if (name === visitorCookie) return [];
-      if (by !== 'path') return name.startsWith('svc_') ? [] : [`${name}=${value}`];
+      if (by !== 'path') return isOurs(name) ? [] : [`${name}=${value}`];
       return name.startsWith(cookiePrefix) ? [`${name.slice(cookiePrefix.length)}=${value}`] : [];
     })
     .join('; ');
 }
+
+/** Names of cookies of the platform: no page is shown one, and none sets one. */
+const isOurs = (name: string): boolean => /^(?:__(?:Host|Secure)-)?svc_/i.test(name);
 
 /** The inner page's cookies as they may be set outside: for this host alone, and by path under a name of its own. */
 function setCookiesOutside(
@@ -153,7 +156,8 @@ function setCookiesOutside(
 ): string[] {
   return values.flatMap((value) => {
     const [pair = '', ...attributes] = value.split(';');
-    if (pair.split('=', 1)[0]?.trim() === visitorCookie) return [];
+    const name = pair.split('=', 1)[0]?.trim() ?? '';
+    if (name === visitorCookie || (by !== 'path' && isOurs(name))) return [];
     const kept = attributes.filter((attribute) => !/^\s*domain\s*=/i.test(attribute));
     return [[by === 'path' ? `${cookiePrefix}${pair.trim()}` : pair, ...kept].join(';')];
   });
