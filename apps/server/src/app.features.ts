@@ -18,6 +18,7 @@ import { chatFeature } from './features/chat/feature.ts';
 import { agentFeature } from './features/agent/feature.ts';
 import { Agent } from './features/agent/index.ts';
 import { mcpFeature } from './features/mcp/feature.ts';
+import type { McpParts } from './features/mcp/mcp.tools.ts';
 import { messagesFeature } from './features/messages/feature.ts';
 import { responsesFeature } from './features/responses/feature.ts';
 import { embeddingsFeature } from './features/embeddings/feature.ts';
@@ -63,6 +64,8 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
   const forwarder = new Forwarder(kernel);
+  const environments = environmentsFeature(kernel, forwarder);
+  const relay = relayFeature(kernel, { forwarder, lookup: keys.lookup });
   const store = new Transcripts(kernel);
   const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, { sandboxes, store });
   const onOver: TranscriptHooks['onOver'] = async (db, { accountId, event }) =>
@@ -90,15 +93,21 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     heartbeatsFeature(kernel, {
       onTransition: async (db, { accountId, event }) => void (await scheduler.fire(db, accountId, event)),
     }),
-    ...sandboxFeatures(kernel, sandboxes, { forwarder, prompts, transcripts: recordings.transcripts }),
+    ...sandboxFeatures(kernel, sandboxes, {
+      forwarder,
+      prompts,
+      transcripts: recordings.transcripts,
+      environments,
+      relay,
+    }),
     meteringFeature,
     auditFeature,
     ...models,
     ...webFeatures(kernel),
     ...recordings.all,
     projectsFeature(environmentsOf),
-    environmentsFeature(kernel, forwarder),
-    relayFeature(kernel, { forwarder, lookup: keys.lookup }),
+    environments,
+    relay,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
@@ -109,10 +118,10 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
 function sandboxFeatures(
   kernel: Kernel,
   sandboxes: Sandboxes,
-  { forwarder, prompts, transcripts }: { forwarder: Forwarder; prompts: Feature; transcripts: Feature },
+  { forwarder, ...tools }: { forwarder: Forwarder } & Omit<McpParts, 'sandboxes' | 'feature'>,
 ): Feature[] {
   const feature = sandboxesFeature(kernel, sandboxes, forwarder);
-  return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, prompts, transcripts })];
+  return [feature, artifactsFeature, mcpFeature(kernel, { sandboxes, feature, ...tools })];
 }
 
 /** Sessions that devices share, and the prompts that are found in them. */

@@ -4,7 +4,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import { call } from './call.ts';
 import { Cancellations } from './mcp.cancel.ts';
 import { transcriptTools } from './mcp.transcripts.ts';
-import { promptTools, sandboxTools, type McpParts } from './mcp.tools.ts';
+import { environmentTools, promptTools, sandboxTools, type McpParts } from './mcp.tools.ts';
 
 /** The Model Context Protocol. */
 export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
@@ -24,5 +24,6 @@ export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
 
 async function open(kernel: Kernel, parts: McpParts): Promise<McpHttpHandler> {
   const { createHandler } = await import('./mcp.server.ts');
-  return createHandler([...sandboxTools(parts), ...promptTools(parts), ...transcriptTools(parts)], kernel.log);
+  const tools = [sandboxTools, promptTools, transcriptTools, environmentTools].flatMap((of) => of(parts));
+  return createHandler(tools, kernel.log);
 }

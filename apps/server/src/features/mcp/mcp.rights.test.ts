@@ -43,6 +43,8 @@ describe('who may do what by tools of the protocol', () => {
       'accept_transcript_prompt: again',
       'ask_transcripts: reads again',
       'create:',
+      'environment_status: reads again',
+      'environments_list: reads again',
       'exec: destroys',
       'export_transcript: reads again',
       'files: destroys again',

@@ -21,6 +21,8 @@ describe('the Model Context Protocol', () => {
       assert.deepEqual(tools.map(({ name }) => name).sort(), [
         'accept_transcript_prompt',
         'ask_transcripts',
+        'environment_status',
+        'environments_list',
         'export_transcript',
         'get_transcript',
         'list_transcripts',

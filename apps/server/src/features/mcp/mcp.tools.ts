@@ -42,6 +42,9 @@ export interface McpParts {
   prompts: Feature;
   /** That of the transcripts. */
   transcripts: Feature;
+  /** That of the environments, and that which knows their machines. */
+  environments: Feature;
+  relay: Feature;
 }
 
 /** Bytes of a file that are answered inline (document 3, Limits). */
@@ -78,6 +81,34 @@ export function promptTools({ prompts }: McpParts): Tool[] {
       input: z.object({ id: uuid.describe('The prompt') }),
       hints: reads,
       run: async (context, { id }) => answerOf(await invoke(prompts, 'get', context, { params: { id } })),
+    },
+  ];
+}
+
+/** The tools of environments, which read only (document 3, Relay status). */
+export function environmentTools({ environments, relay }: McpParts): Tool[] {
+  const { project_id: project, cursor } = contract.environments.list.query.shape;
+  return [
+    {
+      name: 'environments_list',
+      description: 'Machines that developers work on and that the caller has a role in, newest first',
+      input: z.object({
+        project_id: project,
+        limit: z.int().min(1).max(200).optional(),
+        cursor: cursor.describe('next_cursor of the page before'),
+      }),
+      hints: reads,
+      async run(context, { limit, ...query }) {
+        const given = { ...query, ...(limit !== undefined && { limit: JSON.stringify(limit) }) };
+        return answerOf(await invoke(environments, 'list', context, { query: given }));
+      },
+    },
+    {
+      name: 'environment_status',
+      description: 'One machine as it is now: whether commands run there, its listeners, git state, locks and clients',
+      input: z.object({ id: uuid.describe('The environment') }),
+      hints: reads,
+      run: async (context, { id }) => answerOf(await invoke(relay, 'status', context, { params: { id } })),
     },
   ];
 }
