@@ -5,6 +5,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
+import { tellMember } from './environments.notify.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { checkOwners, join, memberOf } from './people/members.ts';
@@ -19,10 +20,12 @@ export const addMember = (environments: Environments): Operation =>
       const account = await findAccountByEmail(tx, body.email);
       if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
-      await join(tx, (await readNow(tx, context.clock)).iso, row, person);
+      const { iso: at } = await readNow(tx, context.clock);
+      await join(tx, at, row, person);
       const { member } = await memberOf(tx, id, account.id);
       const payload = { user_id: account.id, role: body.role, linux_username: member.linux_username };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });
+      await tellMember(context.kernel, tx, row, { accountId: account.id, role: body.role, at });
       return { member: toChangedMember(member) };
     }),
   );

@@ -3,8 +3,10 @@ import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import type { Metrics } from '../../kernel/base/metrics.ts';
 import { insertEvent } from './environments.events.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
+import { tellFailed, type Teller } from './environments.notify.ts';
 import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
 import { changeEnvironment } from './environments.sql.ts';
 import type { EnvironmentState } from './environments.states.ts';
@@ -32,10 +34,12 @@ export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironme
 
 /** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
 export class Environments {
-  readonly #kernel: Pick<Kernel, 'clock'>;
+  readonly #kernel: Teller;
+  readonly #moved: ReturnType<Metrics['counter']>;
 
-  constructor(kernel: Pick<Kernel, 'clock'>) {
+  constructor(kernel: Teller & Pick<Kernel, 'metrics'>) {
     this.#kernel = kernel;
+    this.#moved = kernel.metrics.counter('svc_environment_moves_total', 'Moves of environments', ['move']);
   }
 
   /** Moves a locked environment. Throws 409 `invalid_transition` when the table does not allow it. */
@@ -59,6 +63,8 @@ export class Environments {
       subject: row.id,
       details: { from: row.state, to: moved.state },
     });
+    if (name === 'fail') await tellFailed(this.#kernel, tx, moved, now.iso);
+    this.#moved({ move: name });
     return { row: moved, from: row.state, to: moved.state };
   }
 

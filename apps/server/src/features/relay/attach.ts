@@ -4,13 +4,14 @@ import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { closeSocket, keepAlive, watchRights } from '../../kernel/http/sockets.bytes.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkReach } from '../environments/index.ts';
+import { checkReach, type Wanted } from '../environments/index.ts';
 import type { Attached } from './relay.attached.ts';
 import { join } from './relay.join.ts';
 import { mostBytes } from './relay.peers.ts';
 import type { Streams } from './relay.streams.ts';
 import { targetOf } from './relay.tunnel.ts';
 import { carryTerminal } from './relay.terminal.ts';
+import { countBytes } from './relay.usage.ts';
 
 /** Of one message of a client of a terminal. */
 const mostTyped = 64 * 1024;
@@ -29,10 +30,10 @@ export const attach = (streams: Streams, attached: Attached): Operation =>
     try {
       machine = await streams.open(environmentId, targetOf(query, isPublished));
       const over = machine;
+      noteOpened(context, wanted);
       const client = { ...wanted, clientId, deviceId: context.deviceId, role, kind };
       leave = await attached.add(client, () => over.destroy());
-      if (kind === 'terminal') await runTerminal(context, over);
-      else await runPort(context, over);
+      await (kind === 'terminal' ? runTerminal : runPort)(context, over);
     } finally {
       machine?.destroy();
       leave();
@@ -40,9 +41,20 @@ export const attach = (streams: Streams, attached: Attached): Operation =>
     }
   });
 
+/** A line of the audit log; of many connections of a client to a port the first ones, and how many more there were. */
+function noteOpened({ kernel, actor, by }: Context, { environmentId, port }: Wanted): void {
+  const action = port === null ? 'relay.terminal' : 'relay.forward';
+  const details = { ...(port !== null && { port }) };
+  const act = { accountId: actor.accountId, by, action, subject: environmentId, details };
+  kernel.audit.record(act, { as: `${action} ${environmentId} ${port} ${actor.keyId}`, details: () => details });
+}
+
 async function runPort(context: Context, machine: Duplex): Promise<void> {
   const client = await context.openBytes({ mostBytes });
-  if (client) await join(client, machine);
+  if (!client) return;
+  const bytes = countBytes(context);
+  await join(client, machine, (some) => bytes.add(some));
+  bytes.end();
 }
 
 async function runTerminal(context: Context, machine: Duplex): Promise<void> {
@@ -56,10 +68,12 @@ async function runTerminal(context: Context, machine: Duplex): Promise<void> {
     context.holdSocket(end),
     watchRights(kernel, actor, (reason) => end(1008, reason)),
   ];
-  carryTerminal(socket, machine, end);
+  const bytes = countBytes(context);
+  carryTerminal(socket, machine, { end, count: (some) => bytes.add(some) });
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
     if (socket.readyState === socket.CLOSED) resolve();
   });
   for (const stop of stops) stop();
+  bytes.end();
 }

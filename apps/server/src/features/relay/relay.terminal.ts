@@ -6,22 +6,30 @@ import type { WebSocket } from 'ws';
 /** Bytes that wait for a client that does not read, before the machine is held back. */
 const mostWaitingBytes = 1024 * 1024;
 
+/** What is told of a terminal: its end, and the bytes of both ways. */
+interface TerminalEvents {
+  end: (code: number, reason: string) => void;
+  count: (bytes: number) => void;
+}
+
 /**
  * Carries a terminal between a client, which sends and gets messages, and its daemon, which sends and gets frames. Whoever is
  * slow holds back the other one.
  */
-export function carryTerminal(socket: WebSocket, machine: Duplex, end: (code: number, reason: string) => void): void {
+export function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }: TerminalEvents): void {
   const reader = new FrameReader();
   socket.on('message', (data: Buffer, isBinary) => {
     const sized = isBinary ? undefined : requestOf(data);
     if (!isBinary && sized === undefined)
       return end(1008, 'a text message of a terminal is {"resize":{"cols":80,"rows":24}}');
+    count(data.length);
     const frame = isBinary ? frameOf(kinds.bytes, data) : frameOf(kinds.json, Buffer.from(JSON.stringify(sized)));
     if (machine.write(frame)) return;
     socket.pause();
     machine.once('drain', () => socket.resume());
   });
   machine.on('data', (chunk: Buffer) => {
+    count(chunk.length);
     try {
       for (const frame of reader.read(chunk)) sendFrame(socket, frame);
     } catch {

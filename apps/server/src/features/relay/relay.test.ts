@@ -7,7 +7,11 @@ import { after, before, describe, test } from 'node:test';
 import { createWebSocketStream, type WebSocket } from 'ws';
 import { createAccount, http, openTest, type TestAccount, type TestGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
+import { enter, Environments } from '../environments/index.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
+import { connectMcp } from '../mcp/mcp.testing.ts';
 import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 const mib = 1024 * 1024;
@@ -360,5 +364,78 @@ describe('the relay', () => {
     assert.equal((await statusOf(env)).clients, 1);
     for (const socket of all) socket.terminate();
     await until(async () => (await statusOf(env)).clients === 0);
+  });
+
+  test('bytes are rows of usage and who opened what a line of the audit log, a hundred connections a few', async () => {
+    await using env = await served();
+    const { sql, usage, audit } = t.gateway.kernel;
+    const query = `kind=port&port=${echoPort}`;
+    const member = await createAccount(t.gateway);
+    const body = { email: member.email, role: 'developer' };
+    await http(t.gateway.url, `/v1/environments/${env.id}/members`, { method: 'POST', key: t.account.key, body });
+    await through(await attach(env, query, member), randomBytes(mib));
+    const terminal = await attach(env, 'kind=terminal');
+    terminal.send(Buffer.from('q'));
+    await once(terminal, 'close');
+    for (let n = 0; n < 30; n += 1) (await attach(env, query)).terminate();
+    await until(async () => (await statusOf(env)).streams === 0);
+    await Promise.all([usage.flush(), audit.flush()]);
+    const [row] = await sql<{ bytes: number }[]>`
+      select sum(bytes)::float as bytes from (
+        select bytes from kernel.usage_records where account_id = ${member.id} and route = 'relay.attach'
+        union all select bytes from kernel.usage_counts where account_id = ${member.id} and route = 'relay.attach') u`;
+    assert.deepEqual(row, { bytes: 2 * mib });
+    const lines = await sql<{ action: string; n: number }[]>`
+      select action, count(*)::int as n from kernel.audit
+      where subject = ${env.id} and action like 'relay.%' group by 1 order by 1`;
+    assert.deepEqual(lines[1], { action: 'relay.terminal', n: 1 });
+    assert.ok(lines[0]?.action === 'relay.forward' && lines[0].n <= 32);
+    const text = await t.gateway.kernel.metrics.registry.metrics();
+    assert.ok(Number(/^svc_relay_bytes_total (\d+)/m.exec(text)?.[1]) >= 2 * mib, text.slice(0, 200));
+    assert.match(text, /^svc_environment_moves_total\{move="report"\} \d/m);
+  });
+
+  test('a member is told of its environment, and its owners when the machine is given up on', async () => {
+    const env = await enrolled(t.gateway, t.account);
+    const member = await createAccount(t.gateway);
+    const body = { email: member.email, role: 'developer' };
+    const path = `/v1/environments/${env.id}`;
+    await http(t.gateway.url, `${path}/members`, { method: 'POST', key: t.account.key, body });
+    const inbox = async ({ key }: TestAccount) =>
+      (await http(t.gateway.url, '/v1/notifications', { key })).body.notifications.filter(
+        (one: { data?: { environment_id?: string } }) => one.data?.environment_id === env.id,
+      );
+    const [told] = await inbox(member);
+    assert.deepEqual(
+      [told.type, told.severity, told.title],
+      ['environment.member_added', 'info', 'You are developer of Workstation'],
+    );
+    const environments = new Environments(t.gateway.kernel);
+    await inTransaction(t.gateway.kernel.sql, async (tx) => {
+      const row = await enter(tx, { accountId: t.account.id, id: env.id, least: 'owner' });
+      await environments.move(
+        tx,
+        row,
+        'fail',
+        { reason: 'no machine of this size is left' },
+        { accountId: null, kind: 'system', by: bySystem },
+      );
+    });
+    const [failed] = await inbox(t.account);
+    assert.deepEqual(
+      [failed.type, failed.severity, failed.body],
+      ['environment.failed', 'critical', 'no machine of this size is left'],
+    );
+    assert.equal((await inbox(member)).length, 1);
+  });
+
+  test('tools of the protocol list environments and tell how a machine is now', async () => {
+    await using env = await served();
+    await using mcp = await connectMcp(t.gateway, t.account.key);
+    const { data } = await mcp.call('environments_list', { limit: 1 });
+    assert.equal(data.environments[0].id, env.id);
+    assert.equal((await mcp.call('environment_status', { id: env.id })).data.usable, true);
+    await using other = await connectMcp(t.gateway, (await createAccount(t.gateway)).key);
+    assert.match((await other.call('environment_status', { id: env.id })).text, /not_found/);
   });
 });
