@@ -101,7 +101,10 @@ export const settings = {
     .optional()
     .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),
   SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
-  SVC_RELAY_URL: httpUrl.optional().describe('`{relay_url}`, where relays are reached; default `{base_url}/relay`'),
+  SVC_RELAY_URL: httpUrl
+    .refine((url) => !/[:*{}]/.test(new URL(url).pathname), 'must have a path without the signs : * { }')
+    .optional()
+    .describe('`{relay_url}`, where relays are reached; default `{base_url}/relay`'),
   SVC_RELAY_PEER_URL: httpUrl
     .optional()
     .describe('where other relays reach this process; default: the address at which a daemon reached it'),

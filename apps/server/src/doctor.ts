@@ -9,6 +9,8 @@ import { NoDatabase } from './database.ts';
 import { readProviders } from './features/health/index.ts';
 import { mediaCommand, MediaFiles } from './features/media/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
+import type { Check } from './doctor.check.ts';
+import { relays, terminals } from './doctor.relay.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
@@ -18,14 +20,6 @@ import { findHolder } from './kernel/streams/feed.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
-
-/** One finding; `fix` says what to do about a fault. */
-interface Check {
-  name: string;
-  ok: boolean;
-  found: string;
-  fix?: string;
-}
 
 const leastFreeBytes = 1024 ** 3;
 
@@ -51,6 +45,8 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     await gatewayPort(config, running),
     providers(config),
     await recordings(config, log),
+    ...(await relays(config, running)),
+    terminals(),
     ...(await sandboxes(config, running)),
   );
   return checks;

@@ -92,7 +92,7 @@ const askMs = 2_000;
 /** Asks a gateway on this machine; undefined when nothing answers, `instance` undefined when it is not one of ours. */
 export function askGateway(
   url: string,
-  path: '/health' | '/health/ready',
+  path: string,
 ): Promise<{ status: number; instance: string | undefined } | undefined> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; instance: string | undefined } | undefined>();
   // Its certificate is for its public name, not for this address.
