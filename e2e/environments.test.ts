@@ -1,71 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { processStart } from '@svc/process-lock';
 import { createWebSocketStream, type WebSocket } from 'ws';
-import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
-import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
-import { environmentOf } from '../apps/server/src/features/environments/environments.testing.ts';
-import { clientOf, http, openTest, until } from '../apps/server/src/testing.ts';
-import { Line } from './execs.testing.ts';
-
-/** A gateway behind a line, and a machine with a repository that is enrolled in an environment by its command. */
-async function setUp(context: TestContext, policy: object = {}) {
-  const stack = new AsyncDisposableStack();
-  context.after(() => stack.disposeAsync());
-  const line = stack.use(new Line());
-  const url = await line.open();
-  const t = stack.use(await openTest({ settings: { SVC_RELAY_URL: `${url}/relay` } }));
-  line.lead(t.gateway.url);
-  const [stateDir, root] = [await temporaryDirectory(context), await temporaryDirectory(context)];
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', root, '-c', 'user.name=Ana', '-c', 'user.email=a@b.test', ...args]).toString();
-  git('init', '-q', '-b', 'main');
-  await writeFile(join(stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'allow' }, roots: [root], ...policy }));
-  const id = await environmentOf(t.gateway, t.account);
-  const { key } = t.account;
-  const call = (method: string, end = '', body?: object) =>
-    http(url, `/v1/environments/${id}${end}`, { method, key, ...(body && { body }) });
-  const { token } = (await call('POST', '/enroll-token')).body;
-  const common = ['--state-dir', stateDir, '--url', url];
-  const enrolled = startCommand(context, ['enroll', token, ...common], { HOME: root });
-  assert.equal(await enrolled.ended, 0, enrolled.stderr());
-  const start = () => {
-    const daemon = startCommand(context, ['run', ...common, '--name', 'box'], {
-      SVC_API_KEY: key,
-      HOME: root,
-      SHELL: '/bin/bash',
-    });
-    stack.defer(async () => {
-      daemon.process.kill('SIGKILL');
-      await daemon.ended;
-    });
-    return daemon;
-  };
-  const status = async () => (await http(url, `/relay/v1/environments/${id}/status`, { key })).body;
-  return {
-    ...t,
-    line,
-    url,
-    id,
-    root,
-    stateDir,
-    git,
-    call,
-    start,
-    status,
-    // A line that was cut answers nothing for a moment.
-    usable: () => until(async () => (await status().catch(() => undefined))?.usable === true),
-    attach: (query: string): Promise<WebSocket> =>
-      openSocket(`${url}/relay/v1/environments/${id}/attach?${query}`, { authorization: `Bearer ${key}` }),
-  };
-}
+import { startCommand } from '../apps/host/src/testing.ts';
+import { clientOf, until } from '../apps/server/src/testing.ts';
+import { echoServer, setUp } from './environments.testing.ts';
 
 /** A terminal with what it has written. */
 function terminalOf(socket: WebSocket) {
@@ -182,15 +127,6 @@ test('a terminal that is left takes its programs with it', async (context) => {
     ),
   );
 });
-
-/** A server of TCP that says again what it hears. */
-async function echoServer(context: TestContext): Promise<number> {
-  const echo = createTcpServer({ allowHalfOpen: true }, (socket) => void socket.on('error', () => {}).pipe(socket));
-  echo.listen(0, '127.0.0.1');
-  await once(echo, 'listening');
-  context.after(() => echo.close());
-  return (echo.address() as AddressInfo).port;
-}
 
 async function sent(socket: WebSocket, bytes: Buffer): Promise<string> {
   const stream = createWebSocketStream(socket);

@@ -17,6 +17,8 @@ export interface Config {
   readonly key: string;
   /** `{base_url}` of the gateway. */
   readonly url: string;
+  /** `{relay_url}`: what `SVC_RELAY_URL` says, as of the client of the SDK, else below the gateway. */
+  readonly relayUrl: string;
   /** Directory of `device.json`, `host.json` and the lock. Absolute. */
   readonly stateDir: string;
   /** The file the key came from, absolute. */
@@ -54,6 +56,7 @@ export function loadConfig(
   return Object.freeze({
     key,
     url,
+    relayUrl: (environment['SVC_RELAY_URL'] || `${url}/relay`).replace(/\/+$/, ''),
     stateDir: stateDirectory(options, environment, home),
     keyFile,
     home,

@@ -1,3 +1,13 @@
-// The daemon as one file (`/install/host.mjs`): what older versions of Node.js lack, then the same program.
+// The programs as one file (`/install/host.mjs`): what older versions of Node.js lack, then the one that the first word names. Without
+// such a word it is the host daemon, as units and invitations start it.
 import './older-node.ts';
-import './main.ts';
+
+const programs: Readonly<Record<string, () => Promise<unknown>>> = {
+  env: () => import('./env.ts'),
+  host: () => import('./main.ts'),
+  prompt: () => import('./prompt.ts'),
+  session: () => import('./session.ts'),
+};
+const named = programs[process.argv[2] ?? ''];
+if (named) process.argv.splice(2, 1);
+await (named ?? (() => import('./main.ts')))();

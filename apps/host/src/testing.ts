@@ -75,17 +75,25 @@ export interface HostCommand {
   ended: Promise<number | null>;
 }
 
-/** Starts `svc host <words>` as a process of its own, which is killed when the test ends. */
-export function startCommand(test: TestContext, words: readonly string[], env: Record<string, string>): HostCommand {
-  const main = new URL('main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [main, ...words], {
+/**
+ * Starts `svc host <words>`, or another `program`, as a process of its own, which is killed when the test ends. Other programs
+ * have a standard input: `process.stdin`.
+ */
+export function startCommand(
+  test: TestContext,
+  words: readonly string[],
+  env: Record<string, string>,
+  program: 'main' | 'env' = 'main',
+): HostCommand {
+  const file = new URL(`${program}.ts`, import.meta.url).pathname;
+  const child = spawn(process.execPath, [file, ...words], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [program === 'main' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   const text = { stdout: '', stderr: '' };
   const changed = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
       text[name] += chunk;
       for (const notify of changed) notify();
     });

@@ -1,4 +1,4 @@
-// `svc host …`, `svc session …` and `svc prompt …` of the clone: the programs of apps/host, told where this machine's platform answers.
+// `svc host …`, `svc env …`, `svc session …` and `svc prompt …` of the clone: the programs of apps/host, told where this machine's platform answers.
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { giveHostUrl, loadConfig, loadPlace } from './config.ts';

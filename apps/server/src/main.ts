@@ -220,6 +220,13 @@ program
     throw new CommandError('the host daemon is started by ./svc host, in the clone');
   });
 program
+  .command('env')
+  .description('machines to develop on, their ports and terminals: env list | forward')
+  .allowUnknownOption()
+  .action(() => {
+    throw new CommandError('environments are reached by ./svc env, in the clone');
+  });
+program
   .command('session')
   .description('shared sessions: list | show | tail | send')
   .allowUnknownOption()
