@@ -3,18 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { until } from '../apps/server/src/testing.ts';
-import { echoServer, setUp } from './environments.testing.ts';
-
-/** A machine that may be reached by everything of its loopback, and is there. */
-async function setUpUsable(context: TestContext, policy: object = { ports: 'loopback' }) {
-  const s = await setUp(context, policy);
-  const daemon = s.start();
-  await s.usable();
-  const { slug } = (await s.call('GET')).body.environment as { slug: string };
-  return { ...s, daemon, slug };
-}
+import { echoServer, setUpUsable } from './environments.testing.ts';
 
 /** Forwards a port; answers where. */
 async function forwarded(s: Awaited<ReturnType<typeof setUpUsable>>, port: number, ...words: string[]) {
@@ -73,7 +65,7 @@ const closed = (port: number): Promise<void> =>
         .once('close', () => resolve()),
   );
 
-async function outputOf(command: ReturnType<Awaited<ReturnType<typeof setUp>>['env']>): Promise<string> {
+async function outputOf(command: ReturnType<Awaited<ReturnType<typeof setUpUsable>>['env']>): Promise<string> {
   assert.equal(await command.ended, 0, command.stderr());
   return command.stdout();
 }
@@ -179,4 +171,38 @@ test('with --stdio standard output holds the bytes of the machine and nothing el
   echo.process.stdin?.end('a line\n');
   assert.equal(await outputOf(echo), 'a line\n');
   assert.equal(echo.stderr(), '');
+});
+
+test('lock keeps others out while a command runs, says who holds it, and exits as the command does', async (context) => {
+  const stateDir = await temporaryDirectory(context);
+  const lock = (...words: string[]) => startCommand(context, ['lock', '--state-dir', stateDir, ...words], {}, 'env');
+  const first = lock('deploy', '--', 'sh', '-c', 'echo first; read line; exit 7');
+  await first.says('first');
+  const impatient = lock('--no-wait', 'deploy', '--', 'true');
+  assert.equal(await impatient.ended, 75);
+  assert.match(impatient.stderr(), /^svc: .+ \(pid \d+\) holds the lock "deploy"\n$/);
+  const second = lock('deploy', '--', 'echo', 'second');
+  await second.says(/waiting for the lock "deploy", which .+ \(pid \d+\) holds/);
+  assert.equal(await lock('other', '--', 'true').ended, 0);
+  assert.equal(second.stdout(), '');
+  first.process.stdin?.end('go\n');
+  assert.equal(await first.ended, 7);
+  assert.equal(await second.ended, 0);
+  assert.equal(second.stdout(), 'second\n');
+});
+
+test('lock is free again when its holder was killed, and 127 says that there is no such command', async (context) => {
+  const stateDir = await temporaryDirectory(context);
+  const lock = (...words: string[]) => startCommand(context, ['lock', '--state-dir', stateDir, ...words], {}, 'env');
+  const first = lock('deploy', '--', 'sh', '-c', 'echo first; read line');
+  await first.says('first');
+  first.process.kill('SIGKILL');
+  await first.ended;
+  const second = lock('deploy', '--', 'no-such-command');
+  assert.equal(await second.ended, 127);
+  assert.equal(second.stderr(), 'svc: cannot run no-such-command: ENOENT\n');
+  const third = lock('deploy', '--', 'sh', '-c', 'echo third; exec sleep 1000');
+  await third.says('third');
+  third.process.kill('SIGTERM');
+  assert.equal(await third.ended, 143);
 });

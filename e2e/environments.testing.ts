@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { WebSocket } from 'ws';
-import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { lineOf, startCommand, startLineOnTerminal, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { environmentOf } from '../apps/server/src/features/environments/environments.testing.ts';
 import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
 import { http, openTest, until } from '../apps/server/src/testing.ts';
@@ -62,9 +62,21 @@ export async function setUp(context: TestContext, policy: object = {}) {
     /** Starts `svc env …` as the owner. */
     env: (...words: string[]) =>
       startCommand(context, [...words, '--state-dir', stateDir, '--url', url], { SVC_API_KEY: key, HOME: root }, 'env'),
+    /** `svc env …` as a line of a shell, for a terminal. */
+    envLine: (...words: string[]) => lineOf('env', [...words, '--state-dir', stateDir, '--url', url]),
+    onTerminal: (line: string) => startLineOnTerminal(context, line, { SVC_API_KEY: key, HOME: root }),
     attach: (query: string): Promise<WebSocket> =>
       openSocket(`${url}/relay/v1/environments/${id}/attach?${query}`, { authorization: `Bearer ${key}` }),
   };
+}
+
+/** A machine that may be reached by everything of its loopback, and is there. */
+export async function setUpUsable(context: TestContext, policy: object = { ports: 'loopback' }) {
+  const s = await setUp(context, policy);
+  const daemon = s.start();
+  await s.usable();
+  const { slug } = (await s.call('GET')).body.environment as { slug: string };
+  return { ...s, daemon, slug };
 }
 
 /** A server of TCP that says again what it hears. */

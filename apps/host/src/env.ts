@@ -1,6 +1,9 @@
 import { Command } from 'commander';
 import { forward, type ForwardOptions } from './commands/env/forward.ts';
 import { listEnvironments } from './commands/env/list.ts';
+import { lock, type LockOptions } from './commands/env/lock.ts';
+import { terminal } from './commands/env/terminal.ts';
+import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
 import { endWithReader } from './output.ts';
 import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
@@ -8,6 +11,7 @@ import { ownVersion } from './self.ts';
 
 /** Runs `svc env …`; answers the exit code. */
 async function main(words: readonly string[]): Promise<number> {
+  let code = 0;
   const program = new Command('svc env')
     .description('environments: machines that you develop on, their ports and terminals')
     .version(ownVersion())
@@ -23,11 +27,28 @@ async function main(words: readonly string[]): Promise<number> {
     .option('--local-port <port>', 'port of 127.0.0.1 (default: the same number, else a free one)')
     .option('--stdio', 'one connection over standard input and output, as a ProxyCommand of ssh')
     .action((target: string, port: string, options: ForwardOptions) => forward(target, port, options));
+  withCommonOptions(program.command('terminal'))
+    .description(
+      'open a terminal on its machine, and exit with the code of its shell (125: relay); Enter ~ . leaves it',
+    )
+    .argument('<environment>', 'slug or id')
+    .action(async (target: string, options: CommonOptions) => {
+      code = await terminal(target, options);
+    });
+  withCommonOptions(program.command('lock'))
+    .description('on the machine: run a command while you hold one of its named locks, and exit with its code')
+    .usage('[options] <name> -- <cmd...>')
+    .argument('<name>', 'letters, digits, ".", "_" and "-"')
+    .argument('<cmd...>', 'a command and its arguments')
+    .option('--no-wait', 'exit with 75 when another process holds it')
+    .action(async (name: string, command: string[], options: LockOptions) => {
+      code = await lock(name, command, options);
+    });
   try {
     await program.parseAsync(words, { from: 'user' });
-    return 0;
+    return code;
   } catch (error) {
-    return failureCode(error);
+    return failureCode(error, words[0] === 'terminal' || words[0] === 'lock' ? relayFailedCode : 1);
   }
 }
 

@@ -139,9 +139,18 @@ export function startOnTerminal(
   words: readonly string[],
   env: Record<string, string>,
 ): TerminalCommand {
-  const main = new URL('main.ts', import.meta.url).pathname;
-  const quoted = [process.execPath, main, ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-  const child = spawn('script', ['-qec', quoted, '/dev/null'], {
+  return startLineOnTerminal(test, lineOf('main', words), env);
+}
+
+/** `svc host <words>`, or another program, as a line of a shell. */
+export const lineOf = (program: 'main' | 'env', words: readonly string[]): string =>
+  [process.execPath, new URL(`${program}.ts`, import.meta.url).pathname, ...words]
+    .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+    .join(' ');
+
+/** Starts a line of a shell on a terminal; it is killed when the test ends. */
+export function startLineOnTerminal(test: TestContext, line: string, env: Record<string, string>): TerminalCommand {
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

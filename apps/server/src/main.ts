@@ -221,7 +221,7 @@ program
   });
 program
   .command('env')
-  .description('machines to develop on, their ports and terminals: env list | forward')
+  .description('machines to develop on, their ports and terminals: env list | forward | terminal | lock')
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('environments are reached by ./svc env, in the clone');

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, processStart, takeLock, waitForFlock } from '@svc/process-lock';
+import { isRunning, processStart, takeLock, tryFlock, waitForFlock } from '@svc/process-lock';
 import { z } from 'zod';
 import { CommandError, errnoOf } from '../failure.ts';
 import { userName } from '../self.ts';
@@ -26,8 +26,10 @@ interface HeldLock {
 /** How a lock is waited for. */
 interface WaitOptions {
   stateDir: string;
-  /** Told once when another process holds the lock. */
-  onWait: (holder: string | undefined) => void;
+  /** Told once when another process holds the lock, with who it is. */
+  onWait: (holder: string) => void;
+  /** Gives up at once when another process holds it. */
+  isImpatient?: boolean;
   signal: AbortSignal;
 }
 
@@ -44,7 +46,7 @@ function checkLockName(name: string): void {
 
 /**
  * Waits for the lock `name` of this state directory and takes it: as a `flock`, which the system frees however this process
- * ends, else as a lock file. Undefined when `signal` aborted first.
+ * ends, else as a lock file. Undefined when `signal` aborted first, or another holds it and the caller is impatient.
  */
 export async function holdNamed(name: string, options: WaitOptions): Promise<HeldLock | undefined> {
   checkLockName(name);
@@ -52,9 +54,11 @@ export async function holdNamed(name: string, options: WaitOptions): Promise<Hel
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const before = await holderOf(join(directory, `${name}.json`));
   if (before) options.onWait(nameOf(before));
-  const lock = await waitForFlock(join(directory, `${name}.lock`), options.signal).catch((error: unknown) => {
+  const file = join(directory, `${name}.lock`);
+  const flock = options.isImpatient ? tryFlock(file) : waitForFlock(file, options.signal);
+  const lock = await flock.catch((error: unknown) => {
     if (errnoOf(error) !== 'ENOENT') throw error;
-    return pollForLock(join(directory, `${name}.pid`), options.signal);
+    return pollForLock(join(directory, `${name}.pid`), options);
   });
   if (!lock) return undefined;
   const path = join(directory, `${name}.json`);
@@ -69,10 +73,11 @@ export async function holdNamed(name: string, options: WaitOptions): Promise<Hel
   };
 }
 
-async function pollForLock(path: string, signal: AbortSignal): Promise<HeldLock | undefined> {
+async function pollForLock(path: string, { signal, isImpatient }: WaitOptions): Promise<HeldLock | undefined> {
   while (!signal.aborted) {
     const { lock } = await takeLock(path);
     if (lock) return { release: async () => lock.release() };
+    if (isImpatient) return undefined;
     await sleep(pollMs, undefined, { signal }).catch(() => {});
   }
   return undefined;

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { keepAlive } from './attach.ts';
+import { sendTo, takeFrom } from './flow.ts';
 
 /** The two directions of a local connection, which may be one stream. */
 interface LocalSide {
@@ -10,8 +11,6 @@ interface LocalSide {
   output: Writable;
 }
 
-/** Bytes that wait for the relay before the local side is held back. */
-const mostWaiting = 1024 * 1024;
 /** Once the local side has ended, the machine is heard until it says nothing for so long. */
 const quietMs = 5_000;
 const closeMs = 2_000;
@@ -39,8 +38,11 @@ export function carry({ input, output }: LocalSide, socket: WebSocket): Promise<
     if (socket.isPaused || socket.bufferedAmount > 0) quiet?.refresh();
     else close();
   };
-  sendTo(socket, input);
-  takeFrom(socket, output, () => quiet?.refresh());
+  sendTo(socket, input, (chunk) => chunk);
+  takeFrom(socket, output, () => {
+    quiet?.refresh();
+    return true;
+  });
   input.once('end', () => (quiet = setTimeout(onQuiet, quietMs)));
   input.on('error', close);
   output.on('error', close).once('close', close);
@@ -55,34 +57,4 @@ export function carry({ input, output }: LocalSide, socket: WebSocket): Promise<
   input.resume();
   socket.resume();
   return promise;
-}
-
-function sendTo(socket: WebSocket, input: Readable): void {
-  let isHeldBack = false;
-  const sent = (): void => {
-    if (!isHeldBack || socket.bufferedAmount > mostWaiting / 2) return;
-    isHeldBack = false;
-    input.resume();
-  };
-  input.on('data', (chunk: Buffer) => {
-    if (socket.readyState !== socket.OPEN) return;
-    socket.send(chunk, sent);
-    if (socket.bufferedAmount <= mostWaiting) return;
-    isHeldBack = true;
-    input.pause();
-  });
-}
-
-function takeFrom(socket: WebSocket, output: Writable, onMessage: () => void): void {
-  let isHeldBack = false;
-  socket.on('message', (data) => {
-    onMessage();
-    if (output.destroyed || output.write(data) || isHeldBack) return;
-    isHeldBack = true;
-    socket.pause();
-    output.once('drain', () => {
-      isHeldBack = false;
-      socket.resume();
-    });
-  });
 }
