@@ -90,6 +90,7 @@ export const environments = {
         environment,
         isolation: z.string(),
         role: z.enum(environmentRoles),
+        user_id: uuid.describe('Whose role it is: the caller, who may be among the members (additive)'),
         members: z.array(environmentMember),
         ports: z.array(environmentPort),
         events: z.array(environmentEvent),

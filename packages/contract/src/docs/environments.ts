@@ -44,6 +44,7 @@ export const environmentsDocs = {
         environment: exampleEnvironment,
         isolation: 'shared_vm',
         role: 'owner',
+        user_id: exampleOwner.user_id,
         members: [exampleOwner],
         ports: [],
         events: [exampleEvent],

@@ -738,7 +738,7 @@ EnvironmentsCreateBody = TypedDict("EnvironmentsCreateBody", {"project_id": "str
 
 EnvironmentsCreateAnswer = TypedDict("EnvironmentsCreateAnswer", {"environment": "Environment"})
 
-EnvironmentsGetAnswer = TypedDict("EnvironmentsGetAnswer", {"environment": "Environment", "isolation": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "members": "List[EnvironmentsGetAnswerMembersItem]", "ports": "List[EnvironmentsGetAnswerPortsItem]", "events": "List[EnvironmentsGetAnswerEventsItem]"})
+EnvironmentsGetAnswer = TypedDict("EnvironmentsGetAnswer", {"environment": "Environment", "isolation": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "user_id": "str", "members": "List[EnvironmentsGetAnswerMembersItem]", "ports": "List[EnvironmentsGetAnswerPortsItem]", "events": "List[EnvironmentsGetAnswerEventsItem]"})
 
 EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str"})
 

@@ -20,6 +20,7 @@ export const get = operation(contract.environments.get, async (context, { params
     environment: toEnvironment(row),
     isolation: row.isolation,
     role: row.role,
+    user_id: context.actor.accountId,
     members: members.map(toMember),
     ports: ports.map(toPort),
     events: events.map(toEvent),
