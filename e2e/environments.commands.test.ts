@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { until } from '../apps/server/src/testing.ts';
-import { echoServer, setUpUsable } from './environments.testing.ts';
+import { echoServer, freePort, setUpUsable } from './environments.testing.ts';
 
 /** Forwards a port; answers where. */
 async function forwarded(s: Awaited<ReturnType<typeof setUpUsable>>, port: number, ...words: string[]) {
@@ -46,15 +46,6 @@ test('list shows every environment with its machine and the role in it', async (
     [[s.id, 'owner', true, true]],
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Connects, and waits for the other side to end it. */
 const closed = (port: number): Promise<void> =>

@@ -87,3 +87,13 @@ export async function echoServer(context: TestContext): Promise<number> {
   context.after(() => echo.close());
   return (echo.address() as AddressInfo).port;
 }
+
+/** A port on which nothing listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { forward, type ForwardOptions } from './commands/env/forward.ts';
 import { listEnvironments } from './commands/env/list.ts';
 import { lock, type LockOptions } from './commands/env/lock.ts';
+import { open, type OpenOptions } from './commands/env/open.ts';
+import { sshConfig, type SshConfigOptions } from './commands/env/ssh-config.ts';
 import { terminal } from './commands/env/terminal.ts';
 import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
@@ -35,6 +37,19 @@ async function main(words: readonly string[]): Promise<number> {
     .action(async (target: string, options: CommonOptions) => {
       code = await terminal(target, options);
     });
+  withCommonOptions(program.command('open'))
+    .description(
+      'wait until commands run there; then the address of a published port for a browser, or a table of ports',
+    )
+    .argument('<environment>', 'slug or id')
+    .argument('[port]', 'a published one')
+    .option('--browser', 'open it in the browser of this machine')
+    .action((target: string, port: string | undefined, options: OpenOptions) => open(target, port, options));
+  withCommonOptions(program.command('ssh-config'))
+    .description('print lines for ~/.ssh/config, with which ssh svc-<slug> reaches them through svc env forward')
+    .argument('[environments...]', 'slugs or ids (default: all that have a machine)')
+    .option('--port <port>', 'where its ssh server listens', '22')
+    .action((targets: string[], options: SshConfigOptions) => sshConfig(targets, options));
   withCommonOptions(program.command('lock'))
     .description('on the machine: run a command while you hold one of its named locks, and exit with its code')
     .usage('[options] <name> -- <cmd...>')

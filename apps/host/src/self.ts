@@ -23,6 +23,13 @@ export function ownCommand(file = ownFile()): string[] {
     : [process.execPath, file];
 }
 
+/** The same for `svc env`. */
+export function envCommand(): string[] {
+  const file = ownFile();
+  const [program = '', first = ''] = ownCommand(file);
+  return file === undefined ? [program, 'env'] : [program, first, 'env'];
+}
+
 /** Who this process is to the machine; one without a list of users has numbers alone. */
 export function userName(): string {
   try {

@@ -221,7 +221,9 @@ program
   });
 program
   .command('env')
-  .description('machines to develop on, their ports and terminals: env list | forward | terminal | lock')
+  .description(
+    'machines to develop on, their ports and terminals: env list | open | forward | terminal | ssh-config | lock',
+  )
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('environments are reached by ./svc env, in the clone');
