@@ -5,6 +5,7 @@ import { readConfig } from './config.read.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { deletionCommands } from './features/accounts/index.ts';
+import { checkClouds } from './features/clouds/index.ts';
 import {
   addProvider,
   aliasProvider,
@@ -155,16 +156,19 @@ providers
   .action(() => print([...listProviders(place()), ...listSpeech(place())]));
 providers
   .command('check')
-  .description('ask every lane for a word, and every provider of speech; exit code 1 when one does not answer')
+  .description('ask every lane, every provider of speech and of machines; exit code 1 when one does not answer')
   .action(async () => {
     const where = place();
     // A program that prints a key runs as it does for the platform.
     becomePlatform(where.dataDir, namedKeyFiles(providersPath(where)));
-    const speech = await checkSpeech(where);
-    const isAlone = speech.providers.length > 0 && listProviders(where).length === 0;
+    const [speech, clouds] = await Promise.all([checkSpeech(where), checkClouds(where)]);
+    const others = [...speech.providers, ...clouds.providers];
+    const isAlone = others.length > 0 && listProviders(where).length === 0;
     const { ok, lanes } = isAlone ? { ok: true, lanes: [] } : await checkProviders(where);
-    print(json() ? { ok: ok && speech.ok, lanes, speech: speech.providers } : [...lanes, ...speech.providers]);
-    if (!ok || !speech.ok) process.exitCode = 1;
+    const isWell = ok && speech.ok && clouds.ok;
+    const found = { ok: isWell, lanes, speech: speech.providers, environments: clouds.providers };
+    print(json() ? found : [...lanes, ...others]);
+    if (!isWell) process.exitCode = 1;
   });
 providers
   .command('add [kind]')

@@ -7,6 +7,7 @@ import { type App, buildApp } from './app.ts';
 import { isAdopted } from './config.foreign.ts';
 import { type Config, ConfigError, systemEnvironment } from './config.ts';
 import { readRegistry } from './features/providers/index.ts';
+import { checkCloudsFile } from './features/clouds/index.ts';
 import { checkSpeechFile } from './features/speech/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
@@ -172,6 +173,7 @@ function checkProvidersFile(config: Config): void {
   readRegistry(place);
   checkSources(place);
   checkSpeechFile(place);
+  checkCloudsFile(place);
 }
 
 /**

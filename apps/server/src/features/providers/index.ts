@@ -1,5 +1,6 @@
 export type { Choice, Lane, LaneModel } from './providers.file.ts';
 export { entryOf, parseRegistry } from './providers.file.ts';
+export { readAws } from './providers.dialect.ts';
 export { writeWhole } from './providers.files.ts';
 export { findLanesOff, Lanes, readRegistry } from './providers.lanes.ts';
 export { describePrices, updatePrices } from './providers.prices.commands.ts';

@@ -103,7 +103,7 @@ export function toDialect(given: ModelDialect | undefined): Partial<Dialect> {
 }
 
 /** `ID:SECRET`, `ID:SECRET:TOKEN`, or what `aws configure export-credentials` prints. No message repeats any of it. */
-function readAws(key: string) {
+export function readAws(key: string) {
   const given = readObject(key);
   const [id, secret, ...token] = key.split(':');
   const accessKeyId = given ? textOf(given['AccessKeyId']) : id;

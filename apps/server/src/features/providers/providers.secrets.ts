@@ -9,6 +9,8 @@ import { changeOf } from '../../kernel/outside/providers.ts';
 interface KeySource {
   env?: string | undefined;
   file?: string | undefined;
+  /** The name of the file's field in the providers file, for messages; `api_key_file` unless it is set. */
+  field?: string;
   /** A program and its arguments, which prints the key. */
   command?: readonly string[] | undefined;
   /** The output of a command is used for so long. */
@@ -61,21 +63,21 @@ export class LaneKey {
   }
 
   #readNow(): string {
-    const { env, file } = this.#source;
+    const { env, file, field = 'api_key_file' } = this.#source;
     if (file === undefined) {
       const value = environmentValue(env ?? '');
       if (!value) throw new Error(`the environment has no ${env}`);
       return (this.last = value);
     }
-    if (!isAbsolute(file)) throw new Error(`api_key_file: ${file} is no absolute path`);
+    if (!isAbsolute(file)) throw new Error(`${field}: ${file} is no absolute path`);
     try {
       const changedAt = changeOf(file);
       if (changedAt !== this.#changedAt) this.last = readNamedFile(file).toString().trim();
       this.#changedAt = changedAt;
     } catch (error) {
-      throw new Error(`api_key_file: ${(error as NodeJS.ErrnoException).code ?? 'cannot be read'}`, { cause: error });
+      throw new Error(`${field}: ${(error as NodeJS.ErrnoException).code ?? 'cannot be read'}`, { cause: error });
     }
-    if (!this.last) throw new Error('api_key_file: is empty');
+    if (!this.last) throw new Error(`${field}: is empty`);
     return this.last;
   }
 

@@ -28,13 +28,16 @@ export function readProvidersText(place: ProvidersPlace): string | undefined {
   }
 }
 
+/** Fields that name a file with a key. */
+const keyFields: ReadonlySet<string> = new Set(['api_key_file', 'token_file']);
+
 /** The key files that a providers file names; none when it cannot be read. Throws for root when it is another user's. */
 export function namedKeyFiles(path: string): string[] {
   refuseForeign(path);
   const found: string[] = [];
   try {
     JSON.parse(readNamedFile(path).toString(), (name, value: unknown) => {
-      if (name === 'api_key_file' && typeof value === 'string') found.push(value);
+      if (keyFields.has(name) && typeof value === 'string') found.push(value);
     });
   } catch {
     // A start says what is wrong with it.

@@ -1,0 +1,1 @@
+export { checkClouds, checkCloudsFile } from './clouds.check.ts';
