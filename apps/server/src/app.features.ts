@@ -1,8 +1,10 @@
+import { cloudsFeature } from './features/clouds/feature.ts';
+import { Clouds } from './features/clouds/index.ts';
 import { artifactsFeature } from './features/artifacts/feature.ts';
 import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
 import { environmentsFeature } from './features/environments/feature.ts';
-import { environmentsOf } from './features/environments/index.ts';
+import { Environments, environmentsOf } from './features/environments/index.ts';
 import { eventsFeature } from './features/events/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
@@ -64,8 +66,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const execs = new Execs(kernel, keys.lookup);
   const rights = new Rights(keys.lookup, sandboxes);
   const forwarder = new Forwarder(kernel);
-  const environments = environmentsFeature(kernel, forwarder);
-  const relay = relayFeature(kernel, { forwarder, lookup: keys.lookup });
+  const ofEnvironments = environmentFeatures(kernel, { forwarder, lookup: keys.lookup });
   const store = new Transcripts(kernel);
   const { agent, prompts, inference, book, features: models } = modelFeatures(kernel, keys, { sandboxes, store });
   const onOver: TranscriptHooks['onOver'] = async (db, { accountId, event }) =>
@@ -97,17 +98,15 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
       forwarder,
       prompts,
       transcripts: recordings.transcripts,
-      environments,
-      relay,
+      environments: ofEnvironments.environments,
+      relay: ofEnvironments.relay,
     }),
     meteringFeature,
     auditFeature,
     ...models,
     ...webFeatures(kernel),
     ...recordings.all,
-    projectsFeature(environmentsOf),
-    environments,
-    relay,
+    ...ofEnvironments.all,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
@@ -183,6 +182,24 @@ function recordingFeatures(
   const speech = new SpeechProviders(kernel);
   const transcripts = transcriptsFeature(kernel, { transcripts: store, uploads, media, speech, ...parts });
   return { transcripts, all: [uploadsFeature(uploads), mediaFeature(media), speechFeature(speech), transcripts] };
+}
+
+/** Projects, the machines that are worked on in them, and how these are reached. */
+function environmentFeatures(
+  kernel: Kernel,
+  { forwarder, lookup }: { forwarder: Forwarder; lookup: KeyLookup },
+): { environments: Feature; relay: Feature; all: Feature[] } {
+  const store = new Environments(kernel);
+  const clouds = new Clouds(kernel);
+  const environments = environmentsFeature(kernel, { environments: store, providers: clouds, forwarder });
+  const relay = relayFeature(kernel, { environments: store, forwarder, lookup });
+  const all = [
+    projectsFeature(environmentsOf),
+    environments,
+    cloudsFeature(kernel, { clouds, environments: store }),
+    relay,
+  ];
+  return { environments, relay, all };
 }
 
 /** Search and fetch, the pages behind them, and the rules that both obey. */

@@ -2,6 +2,7 @@ import { accountsManifest, type DeletionParts } from './features/accounts/index.
 import { agentManifest } from './features/agent/index.ts';
 import { artifactsManifest } from './features/artifacts/index.ts';
 import { auditManifest } from './features/audit/index.ts';
+import { cloudsManifest } from './features/clouds/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
 import { environmentsManifest, environmentsOwnedAlone } from './features/environments/index.ts';
 import { heartbeatsManifest } from './features/heartbeats/index.ts';
@@ -57,6 +58,7 @@ export const manifests: readonly Manifest[] = [
   projectsManifest,
   environmentsManifest,
   relayManifest,
+  cloudsManifest,
   agentManifest,
 ];
 

@@ -10,7 +10,7 @@ import { hetzner } from './clouds.hetzner.ts';
 const kinds = { hetzner, ec2 };
 
 /** Machines at a provider of the file. */
-const openCloud = (parts: CloudParts): Cloud => kinds[parts.entry.kind](parts);
+export const openCloud = (parts: CloudParts): Cloud => kinds[parts.entry.kind](parts);
 
 /** Throws `ConfigError` when the file's providers of machines cannot be used: a start says so. */
 export function checkCloudsFile(place: ProvidersPlace): void {

@@ -66,6 +66,10 @@ export interface CloudEntry {
   subnet: string | undefined;
 }
 
+/** The region of an environment that names none. */
+export const usualRegion = (provider: ManagedProvider): string | undefined =>
+  Object.values<KindDefaults>(kinds).find((kind) => kind.provider === provider)?.region;
+
 /** Reads the providers of machines in a providers file; throws with its first fault. */
 export function parseClouds(text: string | undefined, clock: Pick<Clock, 'monotonic'>): CloudEntry[] {
   const parsed = file.safeParse(text === undefined ? {} : JSON.parse(text), { error: wordsFor });

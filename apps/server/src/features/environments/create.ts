@@ -8,6 +8,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { findEmail } from '../accounts/index.ts';
 import { Projects, type SeenProject } from '../projects/index.ts';
 import { doerOf } from './environments.doer.ts';
+import { type MachineProviders, managedColumns } from './environments.machines.ts';
 import { firstState } from './environments.moves.ts';
 import type { EnvironmentRow } from './environments.rows.ts';
 import { freshSlug } from './environments.slug.ts';
@@ -16,20 +17,20 @@ import type { Environments } from './environments.store.ts';
 import { toEnvironment } from './environments.view.ts';
 import { join } from './people/members.ts';
 
+/** Columns of a machine of one's own that only one at a provider has. */
+const noMachine = { region: null, size: null, hourly_rate_micro_eur: null, metadata: {} };
+
 type Body = z.output<typeof contract.environments.create.takes.schema>;
 /** A fresh slug that is taken is drawn anew so often: 31^4 are there for each project. */
 const mostDraws = 5;
 
-export const create = (environments: Environments): Operation =>
+export const create = (environments: Environments, providers: MachineProviders): Operation =>
   operation(contract.environments.create, (context, { body }) =>
     context.transaction(async (tx) => {
       const { accountId } = context.actor;
       const project = await Projects.hold(tx, accountId, body.project_id);
-      if (body.provider !== 'byo')
-        throw new ApiError(
-          'forbidden',
-          'no provider of machines is set up here: enrol a machine of your own with provider "byo"',
-        );
+      const { provider } = body;
+      const managed = provider === 'byo' ? undefined : managedColumns(providers, { ...body, provider });
       const email = (await findEmail(tx, accountId)) ?? '';
       await checkQuota(context.kernel.config, tx, environmentsQuota, accountId);
       const isOwnOnly = project.isolation === 'vm_per_dev';
@@ -42,13 +43,10 @@ export const create = (environments: Environments): Operation =>
         isolation: project.isolation,
         name: body.name ?? nameFor(project, email),
         slug: project.slug,
-        provider: body.provider,
-        region: null,
-        size: null,
-        state: firstState,
+        provider,
+        state: managed ? firstState.managed : firstState.own,
         idle_timeout_minutes: body.idle_timeout_minutes,
-        hourly_rate_micro_eur: null,
-        metadata: {},
+        ...(managed ?? noMachine),
       });
       await join(tx, (await readNow(tx, context.clock)).iso, row, { accountId, email, role: 'owner' });
       await environments.tell(tx, row, doerOf(context), {

@@ -8,17 +8,18 @@ type Reason = { reason: string };
 
 const managed = e.guard('its machine is at a provider', ({ provider }) => provider !== 'byo');
 const because = e.effect<Reason>('why', (_, { reason }) => ({ state_reason: reason }));
+const beingMade: ReadonlySet<EnvironmentState> = new Set(['creating', 'enrolling', 'starting']);
 const noReason = e.effect('no reason', () => ({ state_reason: null }));
 
 const moves = {
   create: e.to('pending', { from: [] }),
   make: e.to('creating', { from: [], guards: [managed] }),
   enroll: e.to<{ deviceId: string }>('enrolling', {
-    from: ['pending', 'creating', 'enrolling', 'running', 'archived'],
+    from: ['pending', 'creating', 'enrolling', 'running', 'starting', 'archived'],
     guards: [
       e.guard<{ deviceId: string }>(
         'a machine of one’s own, or one that is being made',
-        ({ provider, state }) => provider === 'byo' || state === 'creating' || state === 'enrolling',
+        ({ provider, state }) => provider === 'byo' || beingMade.has(state),
       ),
     ],
     effects: [
@@ -66,8 +67,8 @@ export const environmentMachine = machine({
   moves,
 });
 
-/** The state of a machine of one's own that nobody enrolled yet. */
-export const firstState = moves.create.outcomes[0].to;
+/** The first state of an environment: of a machine of one's own, and of one that a provider makes. */
+export const firstState = { own: moves.create.outcomes[0].to, managed: moves.make.outcomes[0].to };
 
 /** A move by its name. */
 export type EnvironmentMove = Exclude<keyof typeof moves, 'create' | 'make'>;

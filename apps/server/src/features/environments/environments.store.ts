@@ -5,6 +5,8 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
 import { insertEvent } from './environments.events.sql.ts';
+import { endMachineKey } from './environments.machines.ts';
+import { mayHaveMachine } from './environments.machines.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
 import { tellFailed, type Teller } from './environments.notify.ts';
 import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
@@ -12,7 +14,7 @@ import { changeEnvironment } from './environments.sql.ts';
 import type { EnvironmentState } from './environments.states.ts';
 import { toEnvironment } from './environments.view.ts';
 import { deleteSecrets } from './secrets/secrets.sql.ts';
-import { deleteToken } from './secrets/tokens.sql.ts';
+import { deleteOwnToken, deleteToken } from './secrets/tokens.sql.ts';
 
 /** Who does something: an account by a key, a daemon, or svc itself. */
 export interface Doer {
@@ -29,15 +31,18 @@ interface Moved {
   to: EnvironmentState;
 }
 
+/** Moves after which an environment's machine has nothing to serve. */
+const endsMachine: ReadonlySet<EnvironmentMove> = new Set(['archive', 'fail', 'destroy']);
+
 /** A move as it is answered (document 3, Endpoints). */
 export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironment(row), from, to });
 
 /** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
 export class Environments {
-  readonly #kernel: Teller;
+  readonly #kernel: Teller & Pick<Kernel, 'gateways'>;
   readonly #moved: ReturnType<Metrics['counter']>;
 
-  constructor(kernel: Teller & Pick<Kernel, 'metrics'>) {
+  constructor(kernel: Teller & Pick<Kernel, 'gateways' | 'metrics'>) {
     this.#kernel = kernel;
     this.#moved = kernel.metrics.counter('svc_environment_moves_total', 'Moves of environments', ['move']);
   }
@@ -54,6 +59,9 @@ export class Environments {
     const change = moveOf(row, name, given, now);
     if (!change) throw new ApiError('invalid_transition', whyNot(row, name));
     const moved = await changeEnvironment(tx, now.iso, row.id, change);
+    if (endsMachine.has(name)) await endMachineKey(tx, this.#kernel, row.id);
+    // It has served its machine.
+    if (name === 'report') await deleteOwnToken(tx, row.id);
     const payload = given as Record<string, unknown>;
     await this.#write(tx, now, row, doer, { kind: `state:${row.state}->${moved.state}`, payload });
     await writeAct(tx, {
@@ -79,6 +87,8 @@ export class Environments {
     const { row: leaving, from } = await this.move(tx, row, 'destroy', {}, doer);
     await deleteSecrets(tx, row.id);
     await deleteToken(tx, row.id);
+    // Its provider takes the machine away first.
+    if (row.provider !== 'byo' && (await mayHaveMachine(tx, row.id))) return { row: leaving, from, to: leaving.state };
     const gone = await this.move(tx, leaving, 'gone', {}, doer);
     return { ...gone, from };
   }

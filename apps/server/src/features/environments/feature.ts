@@ -8,7 +8,8 @@ import { destroy } from './destroy.ts';
 import { enroll } from './enroll.ts';
 import { enrollToken } from './enrollToken.ts';
 import { sweepEnvironments } from './environments.jobs.ts';
-import { Environments } from './environments.store.ts';
+import type { MachineProviders } from './environments.machines.ts';
+import type { Environments } from './environments.store.ts';
 import { events } from './events.ts';
 import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
@@ -29,13 +30,19 @@ import { update } from './update.ts';
 import { updateMember } from './updateMember.ts';
 
 /** Environments: machines that developers work on, and who may do what there. */
-export function environmentsFeature(kernel: Kernel, forwarder: Forwarder): Feature {
-  const environments = new Environments(kernel);
+export function environmentsFeature(
+  kernel: Kernel,
+  {
+    environments,
+    providers,
+    forwarder,
+  }: { environments: Environments; providers: MachineProviders; forwarder: Forwarder },
+): Feature {
   return {
     ...environmentsManifest,
     operations: {
       list,
-      create: create(environments),
+      create: create(environments, providers),
       get,
       update: update(environments),
       start: start(environments),

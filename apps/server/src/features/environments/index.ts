@@ -1,6 +1,7 @@
 import type { Db } from '../../kernel/db/db.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { environmentMachine } from './environments.moves.ts';
+export { lockEnvironment } from './environments.sql.ts';
 import { environmentsQuota, forgetDoer, listSeen, passOn } from './environments.sql.ts';
 import { toEnvironment } from './environments.view.ts';
 
@@ -9,7 +10,10 @@ export { checkDaemon, daemonReported, mayStillServe } from './environments.daemo
 export { enter } from './environments.access.ts';
 export { checkReach, mayStillReach } from './environments.reach.ts';
 export type { Wanted } from './environments.reach.sql.ts';
-export type { EnvironmentRole } from './environments.rows.ts';
+export { placeMachine } from './environments.machines.sql.ts';
+export type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
+export type { EnvironmentState } from './environments.states.ts';
+export { type MachineProviders, mintForMachine, noProvider } from './environments.machines.ts';
 export { portNameOf, portUrl } from './published/names.ts';
 export { redeemTicket, ticketParameter, visitorOf } from './published/visitors.ts';
 export { visits } from './published/visits.ts';
@@ -28,7 +32,7 @@ export const environmentsManifest: Manifest = {
   name: 'environments',
   data: {
     // Members, ports, secrets, tokens and events of an environment go with it.
-    tables: ['environments.environments', 'environments.members'],
+    tables: ['environments.environments', 'environments.members', 'environments.machine_keys'],
     async end({ sql }, { accountId }) {
       await passOn(sql, accountId);
       await forgetDoer(sql, accountId);

@@ -4,6 +4,7 @@ import { keysCommands } from './keys.commands.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { findGrant } from './keys.sql.ts';
 
+export { revokeWithin } from './keys.change.ts';
 export { issueKey } from './keys.issue.ts';
 export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner } from './keys.owner.ts';

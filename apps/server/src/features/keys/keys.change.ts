@@ -1,7 +1,7 @@
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import { type Db, inTransaction, onCommit } from '../../kernel/db/db.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { lockQuota } from '../../kernel/records/quotas.ts';
 import { countLive, type KeyChange, type KeyRow, keysQuota, lockDescendants, lockKey, updateKey } from './keys.sql.ts';
@@ -80,6 +80,19 @@ export async function revokeKey(
   });
   if (revoked.length > 0) await forget(kernel, accountId, revoked);
   return answer;
+}
+
+/** Revokes a key that has none below it, in a transaction: it is refused everywhere once that is committed. */
+export async function revokeWithin(
+  tx: Db,
+  kernel: Pick<Kernel, 'gateways'>,
+  id: string,
+  { accountId, by }: Pick<Change, 'accountId' | 'by'>,
+): Promise<void> {
+  const row = await lockKey(tx, accountId, id);
+  if (!row || row.status === 'revoked') return;
+  await revokeIn(tx, row, by);
+  await onCommit(tx, () => forget(kernel, accountId, [id]));
 }
 
 async function revokeIn(tx: Db, { id, account_id: accountId }: KeyRow, by: Who, ancestor?: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { Environments } from '../environments/index.ts';
+import type { Environments } from '../environments/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
 import { attach } from './attach.ts';
 import { relayManifest } from './index.ts';
@@ -26,9 +26,9 @@ const sweep: JobDefinition = {
 /** The relay: live connections with the machines of environments, and what is reached through them. */
 export function relayFeature(
   kernel: Kernel,
-  { forwarder, lookup }: { forwarder: Forwarder; lookup: KeyLookup },
+  { environments, forwarder, lookup }: { environments: Environments; forwarder: Forwarder; lookup: KeyLookup },
 ): Feature {
-  const daemons = new Daemons(kernel, new Environments(kernel));
+  const daemons = new Daemons(kernel, environments);
   const streams = new Streams(kernel, daemons);
   const attached = new Attached(kernel);
   const published = new PublishedPorts(kernel, { streams, lookup, listener: forwarder });

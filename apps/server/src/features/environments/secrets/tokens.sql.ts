@@ -3,8 +3,8 @@ import type { Db } from '../../../kernel/db/db.ts';
 /** A token that enrols a machine. */
 export interface TokenRow {
   environment_id: string;
-  /** The key that made it. */
-  key_id: string;
+  /** The key that made it; null: the platform, for a machine that it makes. */
+  key_id: string | null;
   created_by: string;
   /** RFC 3339. */
   expires_at: string;
@@ -14,7 +14,7 @@ export interface TokenRow {
 /** Keeps the hash of a token, in place of the one before. */
 export async function putToken(
   db: Db,
-  one: { environmentId: string; hash: Buffer; keyId: string; createdBy: string; expiresAt: string },
+  one: { environmentId: string; hash: Buffer; keyId: string | null; createdBy: string; expiresAt: string },
 ): Promise<void> {
   await db`
     insert into environments.tokens (environment_id, hash, key_id, created_by, expires_at)
@@ -33,6 +33,11 @@ export async function lockToken(db: Db, hash: Buffer): Promise<TokenRow | undefi
 /** Says which device took the token. */
 export async function takeToken(db: Db, environmentId: string, deviceId: string): Promise<void> {
   await db`update environments.tokens set used_by = ${deviceId} where environment_id = ${environmentId}`;
+}
+
+/** Deletes the token that the platform made for an environment's machine. */
+export async function deleteOwnToken(db: Db, environmentId: string): Promise<void> {
+  await db`delete from environments.tokens where environment_id = ${environmentId} and key_id is null`;
 }
 
 /** Deletes the token of an environment. */
