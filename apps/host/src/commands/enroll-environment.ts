@@ -1,17 +1,20 @@
 import { arch, platform } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { addEnrolment } from '../environment/enrolments.ts';
-import { CommandError } from '../failure.ts';
+import { CommandError, errnoOf } from '../failure.ts';
 import { createOutput } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 import { ownVersion } from '../self.ts';
-import { ensureStateDirectory, loadDevice } from '../state.ts';
+import { ensureStateDirectory, loadDevice, writePrivate } from '../state.ts';
 import { run } from './run.ts';
 
 /** Options of `svc host enroll TOKEN`. */
 export interface EnrollEnvironmentOptions extends CommonOptions {
   name?: string;
+  /** The file for the key of a machine at a provider. */
+  out?: string;
   run?: boolean;
   /** Of `run`, as the command line of that has it. */
   allowShell?: boolean;
@@ -33,10 +36,17 @@ export async function enrollEnvironment(token: string, options: EnrollEnvironmen
   const enrolled = await client.environments.enroll({ body }).catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });
-  const { environment_id: id, relay_url: relayUrl } = enrolled;
+  const { environment_id: id, relay_url: relayUrl, api_key: key } = enrolled;
+  const keyFile = resolve(options.out ?? join(config.stateDir, 'host.key'));
+  // A machine at a provider gets the key that it serves with. The token may be asked again until it does.
+  if (key !== undefined)
+    await writePrivate(keyFile, `${key}\n`, false).catch((error: unknown) => {
+      throw new CommandError(`cannot write ${keyFile}: ${errnoOf(error) ?? 'unknown error'}`);
+    });
+  const where = key === undefined ? {} : { key_file: keyFile };
   await addEnrolment(config.stateDir, { environment_id: id, relay_url: relayUrl });
-  if (options.json) output.json({ environment_id: id, relay_url: relayUrl, device_id: deviceId });
+  if (options.json) output.json({ environment_id: id, relay_url: relayUrl, device_id: deviceId, ...where });
   else output.line(`this machine is enrolled in the environment ${id}`);
-  if (options.run) return run(options);
+  if (options.run) return run(key === undefined ? options : { ...options, keyFile });
   output.log('its daemon serves it: svc host run, if it does not run yet');
 }

@@ -1,4 +1,5 @@
 import { hostProgram } from '../hosts/index.ts';
+import type { BootNode } from './clouds.node.ts';
 
 /** What a machine needs to become the machine of an environment. */
 interface Boot {
@@ -7,6 +8,8 @@ interface Boot {
   token: string;
   /** SHA-256 of the daemon's program, in hex. */
   sha256: string;
+  /** For a distribution without Node.js 20. */
+  node: BootNode;
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -15,13 +18,16 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
  * The shell script that a machine runs once, at its first boot: Node.js, the daemon by its hash, enrolment by a token that is good
  * for one machine, and a service of systemd. It ends with its own text.
  */
-export const bootScript = ({ baseUrl, token, sha256 }: Boot): string => `#!/bin/sh
+export const bootScript = ({ baseUrl, token, sha256, node }: Boot): string => `#!/bin/sh
 # svc: makes this machine the machine of an environment. It runs once, at the first boot.
 set -eu
 umask 077
 url=${quoted(baseUrl.replace(/\/+$/, ''))}
 token=${quoted(token)}
 program_sum=${quoted(sha256)}
+node_machine=${quoted(node.machine)}
+node_path=${quoted(node.path)}
+node_sum=${quoted(node.sha256)}
 ${bootSteps}`;
 
 const bootSteps = String.raw`
@@ -70,8 +76,13 @@ chmod 755 "$folder"
 command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 || add curl ca-certificates >/dev/null 2>&1 || true
 command -v git >/dev/null 2>&1 || add git >/dev/null 2>&1 || say 'no git was installed'
 has_node || add nodejs >/dev/null 2>&1 || true
-has_node || die 'the distribution has no Node.js 20 or newer'
-node=$(command -v node)
+if has_node; then node=$(command -v node)
+elif [ "$(uname -m)" = "$node_machine" ]; then
+  node=$folder/node
+  get "$node_path" "$node" "$node_sum" || die 'Node.js could not be fetched'
+  chmod 755 "$node"
+else die "the distribution has no Node.js 20 or newer, and the gateway none for $(uname -m)"
+fi
 get /install/host.mjs "$folder/host.mjs" "$program_sum" || die 'the daemon could not be fetched'
 chmod 755 "$folder/host.mjs"
 "$node" "$folder/host.mjs" enroll "$token" --url "$url" --state-dir "$state" --out "$state/host.key"

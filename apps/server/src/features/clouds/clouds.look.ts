@@ -11,6 +11,7 @@ import {
 } from '../environments/index.ts';
 import { bootScript, programSum } from './clouds.boot.ts';
 import { openCloud } from './clouds.check.ts';
+import { bootNode } from './clouds.node.ts';
 import { type Cloud, CloudFailure, type CloudMachine } from './clouds.driver.ts';
 import type { Clouds } from './clouds.providers.ts';
 import { decide, type MachineStep } from './clouds.rules.ts';
@@ -126,7 +127,7 @@ async function take(parts: MachineParts, doing: Doing, step: MachineStep): Promi
 
 /** Asks for a machine. What may be there is written down before. */
 async function create(parts: MachineParts, { taken, row, cloud }: Doing): Promise<void> {
-  const sha256 = await programSum();
+  const boot = { baseUrl: parts.config.baseUrl, sha256: await programSum(), node: await bootNode(parts.keyring) };
   const made = row.made + (row.asked_at === null ? 1 : 0);
   const token = await inState(parts, taken, row, async (tx, environment, now) => {
     await changeTaken(tx, taken, { made, asked_at: now });
@@ -137,7 +138,7 @@ async function create(parts: MachineParts, { taken, row, cloud }: Doing): Promis
   const machine = await cloud.create({
     environmentId: id,
     size: row.size ?? 'small',
-    userData: bootScript({ baseUrl: parts.config.baseUrl, token, sha256 }),
+    userData: bootScript({ ...boot, token }),
     once: made === 1 ? id : `${id}-${made}`,
   });
   await keep(parts, taken, row, { ...seenAs(row, machine), seen: machine });

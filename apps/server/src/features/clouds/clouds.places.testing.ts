@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestClock, testClock } from '../../kernel/base/clock.ts';
-import { http, type OpenTest, openTest, type TestAccount, until } from '../../testing.ts';
+import { type GatewayOptions, http, type OpenTest, openTest, type TestAccount, until } from '../../testing.ts';
 import type { Sql } from '../../kernel/db/db.ts';
 import { projectOf } from '../environments/environments.testing.ts';
 import { FakeEc2, FakeHetzner } from './clouds.testing.ts';
@@ -31,7 +31,10 @@ export interface CloudTest extends AsyncDisposable {
 }
 
 /** Opens one. */
-export async function openClouds({ gateways = 1 }: { gateways?: 1 | 2 } = {}): Promise<CloudTest> {
+export async function openClouds({
+  gateways = 1,
+  settings = {},
+}: { gateways?: 1 | 2 } & Pick<GatewayOptions, 'settings'> = {}): Promise<CloudTest> {
   await using opening = new AsyncDisposableStack();
   const clock = testClock(Date.parse('2026-11-02T09:00:00Z'));
   const fake = opening.use(await new FakeHetzner().listen());
@@ -39,7 +42,7 @@ export async function openClouds({ gateways = 1 }: { gateways?: 1 | 2 } = {}): P
   const folder = mkdtempSync(join(tmpdir(), 'svc-clouds-'));
   opening.defer(() => rmSync(folder, { recursive: true }));
   const providers = writeProviders(folder, fake, ec2);
-  const t = opening.use(await openTest({ gateways, clock, settings: { SVC_PROVIDERS: providers } }));
+  const t = opening.use(await openTest({ gateways, clock, settings: { ...settings, SVC_PROVIDERS: providers } }));
   const { gateway, account } = t;
   const { sql } = gateway.kernel;
   const ask: CloudTest['ask'] = (method, path, body, by = account) =>

@@ -2,6 +2,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Environments } from '../environments/index.ts';
 import { Machines } from './clouds.machines.ts';
+import { nodeRoute } from './clouds.node.ts';
 import { sweepOrphans } from './clouds.orphans.ts';
 import type { Clouds } from './clouds.providers.ts';
 import { cloudsManifest } from './index.ts';
@@ -15,6 +16,7 @@ export function cloudsFeature(
   return {
     ...cloudsManifest,
     operations: {},
+    raw: [nodeRoute],
     jobs: [sweepOrphans(clouds)],
     start(_kernel, { works }) {
       const cancel = clouds.start();
