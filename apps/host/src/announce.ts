@@ -17,7 +17,7 @@ export function announce(output: Output, json: boolean, policy: Policy, policyPa
 
 /** Actions that a key of the account can run on this machine, a line for each scope. */
 function reachOf(policy: Policy): string[] {
-  const { decisions, roots, agent } = policy;
+  const { decisions, roots, agent, terminal, ports } = policy;
   const kinds = kindsOf(policy);
   const below = `below ${roots.join(', ')}`;
   const commands = {
@@ -37,11 +37,16 @@ function reachOf(policy: Policy): string[] {
     kinds.includes('agent') && prompts,
     kinds.includes('http') && 'send requests into its network',
   ];
+  const environments = [
+    { allow: `open a terminal as ${userName()}`, ask: 'open a terminal when you say y, here', refuse: '' }[terminal],
+    { published: 'reach its published ports', loopback: 'reach all its ports', refuse: '' }[ports],
+  ];
   const line = (scopes: string, all: (string | false)[]) =>
     `a key with the scope ${scopes} can make this machine: ${all.filter(Boolean).join('; ') || 'do nothing of note'}`;
   return [
     line('hosts or hosts:exec', operations),
     line('schedules', runs),
     line('sessions or prompts', [kinds.includes('agent') && sent]),
+    `developers of the environments that it serves can: ${environments.filter(Boolean).join('; ') || 'do nothing here'}`,
   ];
 }

@@ -250,6 +250,7 @@ test('the daemon says at start what a key of the account can make the machine do
   const daemon = await startDaemon(t, gateway);
   await daemon.says(/scope hosts or hosts:exec can make this machine: run any command as \S+; read files below/);
   await daemon.says(/scope schedules can make this machine: run commands that were approved here/);
+  await daemon.says(/environments that it serves can: open a terminal as \S+; reach its published ports/);
 });
 
 test('a malformed policy file at start ends the daemon with a line that names it', async (t) => {
