@@ -11,6 +11,8 @@ export interface Running extends AsyncDisposable {
 }
 
 const termMs = 12_000;
+// Each child has a listener for the end of this process.
+process.setMaxListeners(64);
 
 /** Starts a process whose output is kept, not shown. It is ended when this process ends, however that comes about. */
 export function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Running {
