@@ -27,6 +27,7 @@ const policyFile = z.strictObject({
   kinds: z.array(z.enum(runKinds)).optional(),
   terminal: z.enum(['allow', 'ask', 'refuse']).optional(),
   ports: z.enum(['published', 'loopback', 'refuse']).optional(),
+  users: z.boolean().optional(),
   agent: z
     .strictObject({
       command: z.array(systemText).min(1),
@@ -63,6 +64,8 @@ export interface Policy {
   readonly terminal: Decision;
   /** Their ports: those that were published, all that loopback reaches, or none. */
   readonly ports: 'published' | 'loopback' | 'refuse';
+  /** Members of the environments have Linux users of their own here, as which their terminals run. */
+  readonly users: boolean;
 }
 
 /** Where the policy comes from and what the command line puts in its place. */
@@ -168,6 +171,7 @@ async function parsePolicy(text: string, options: PolicyOptions): Promise<Policy
     // A terminal is worth a shell.
     terminal: file.terminal ?? decisions.shell,
     ports: file.ports ?? 'published',
+    users: file.users ?? false,
     // An agent with tools is worth a shell: who may not run commands here may not tell it to.
     agent: file.agent && { ...file.agent, ask: file.agent.ask ?? decisions.shell !== 'allow' },
   };

@@ -44,7 +44,7 @@ export function contextOf(root: string, changes: Partial<OpContext> = {}): OpCon
 export function policyOf(changes: Partial<Policy> = {}): Policy {
   const decisions = Object.fromEntries(hostOpNames.map((name) => [name, 'allow'])) as Policy['decisions'];
   const kinds: Policy['kinds'] = ['shell', 'http', 'agent'];
-  const environment = { terminal: 'allow', ports: 'published' } as const;
+  const environment = { terminal: 'allow', ports: 'published', users: false } as const;
   const none = { name: undefined, tags: [], agent: undefined };
   return { decisions, roots: [], parallel: 4, kinds, ...none, ...environment, ...changes };
 }

@@ -132,6 +132,13 @@ export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export { project } from './projects.ts';
 export { type RelayReport, relayReport, reportBounds } from './relay.report.ts';
 export { relayStatus } from './relay.ts';
+export {
+  linuxUsername,
+  mostUsersBytes,
+  type RelayUser,
+  relayUsers,
+  relayUsersProvisioned,
+} from './relay.users.ts';
 export * from './route.ts';
 export {
   artifact,

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackoff } from '../backoff.ts';
 import { dropEnrolment, type Enrolment, readEnrolments } from './enrolments.ts';
 import { type EnvironmentParts, machineService } from './machine.ts';
+import { createMachineUsers, type MachineUsers } from './users.ts';
+import { linuxUsers } from './users.system.ts';
 import { Refused, serveTunnel } from './tunnel.ts';
 
 const lookEveryMs = 2_000;
@@ -13,9 +15,11 @@ const stableMs = 15_000;
 /** Serves every environment that this machine is enrolled in; answers how it is ended. */
 export function startEnvironments(parts: EnvironmentParts): { stop: () => Promise<void> } {
   const end = new AbortController();
+  const { stateDir } = parts.config;
+  const users = createMachineUsers({ stateDir, system: linuxUsers, log: parts.log });
   const served = new Map<string, { relayUrl: string; abort: AbortController; over: Promise<void> }>();
   const look = async (): Promise<void> => {
-    const wanted = new Map((await readEnrolments(parts.config.stateDir)).map((one) => [one.environment_id, one]));
+    const wanted = new Map((await readEnrolments(stateDir)).map((one) => [one.environment_id, one]));
     for (const [id, { relayUrl, abort }] of served) {
       if (wanted.get(id)?.relay_url !== relayUrl) abort.abort();
     }
@@ -23,7 +27,7 @@ export function startEnvironments(parts: EnvironmentParts): { stop: () => Promis
       if (served.has(id) || end.signal.aborted) continue;
       const abort = new AbortController();
       const signal = AbortSignal.any([abort.signal, end.signal]);
-      const over = stay(parts, one, signal).finally(() => served.delete(id));
+      const over = stay(parts, one, users, signal).finally(() => served.delete(id));
       served.set(id, { relayUrl: one.relay_url, abort, over });
     }
   };
@@ -43,11 +47,16 @@ export function startEnvironments(parts: EnvironmentParts): { stop: () => Promis
 }
 
 /** Connects again and again, until the environment takes this machine no more. */
-async function stay(parts: EnvironmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<void> {
+async function stay(
+  parts: EnvironmentParts,
+  enrolment: Enrolment,
+  users: MachineUsers,
+  signal: AbortSignal,
+): Promise<void> {
   const { config, deviceId, log } = parts;
   const { environment_id: id, relay_url: relayUrl } = enrolment;
   const url = `${relayUrl.replace(/\/+$/, '')}/v1/environments/${id}/serve`;
-  const service = machineService(parts);
+  const service = machineService(parts, id, users);
   const backoff = createBackoff(...retryMs);
   let told = '';
   while (!signal.aborted) {
@@ -62,6 +71,7 @@ async function stay(parts: EnvironmentParts, enrolment: Enrolment, signal: Abort
       const line = error instanceof Error ? error.message : String(error);
       if (error instanceof Refused && error.status === 404) {
         await dropEnrolment(config.stateDir, id);
+        if ((await users.names(id)).length > 0) await users.provision(id, []);
         return log(
           `environment ${id} is gone, or was put aside: it is served no more. Enrol this machine again if it should be`,
         );

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { platform } from 'node:os';
-import type { RelayReport } from '@svc/contract';
+import { type RelayReport, relayUsers, reportBounds } from '@svc/contract';
 import type { Approver } from '../approval.ts';
 import type { Config } from '../config.ts';
 import type { GitContext } from '../ops/git-frozen.ts';
@@ -9,8 +9,9 @@ import { ownVersion } from '../self.ts';
 import { watchGit } from './git.ts';
 import { createListenerScan } from './listeners.ts';
 import { createLockScan } from './locks.ts';
-import { runTerminal } from './terminal.ts';
+import { makesUsers, terminalsOf } from './logins.ts';
 import type { TunnelService } from './tunnel.ts';
+import type { MachineUsers } from './users.ts';
 
 /** What the daemon's part for environments needs of it. */
 export interface EnvironmentParts {
@@ -27,7 +28,11 @@ export interface EnvironmentParts {
 const capabilities = ['ports', 'terminal', 'git', 'locks'];
 
 /** What a relay may have of this machine, as its policy file says at each request. */
-export function machineService({ config, policy, approver, git, hidden, log }: EnvironmentParts): TunnelService {
+export function machineService(
+  { config, policy, approver, git, hidden, log }: EnvironmentParts,
+  environmentId: string,
+  users: MachineUsers,
+): TunnelService {
   let seq = 0;
   let activity: number | null = null;
   const active = (): void => void (activity = Date.now());
@@ -37,12 +42,15 @@ export function machineService({ config, policy, approver, git, hidden, log }: E
   const repository = watchGit({ ...git, onChange: active });
   git.signal.addEventListener('abort', () => repository.close(), { once: true });
   const report = async (): Promise<string> => {
-    const { roots, terminal, ports } = await policy.current();
+    const current = await policy.current();
+    const { roots, terminal, ports } = current;
     const [root = config.home] = roots;
-    const [listeners, state, locks] = await Promise.all([
+    const hasUsers = makesUsers(current);
+    const [listeners, state, locks, provisioned] = await Promise.all([
       listening.look(),
       repository.look(root, { roots, hidden }),
       locking.look(roots),
+      hasUsers ? users.names(environmentId) : [],
     ]);
     seq += 1;
     const line: RelayReport = {
@@ -51,8 +59,13 @@ export function machineService({ config, policy, approver, git, hidden, log }: E
       listeners,
       git_state: state,
       locks,
-      daemon: { daemon_version: ownVersion(), os: platform(), arch: process.arch, capabilities },
-      provisioned: [],
+      daemon: {
+        daemon_version: ownVersion(),
+        os: platform(),
+        arch: process.arch,
+        capabilities: hasUsers ? [...capabilities, 'users'] : capabilities,
+      },
+      provisioned: provisioned.slice(0, reportBounds.provisioned),
       policy: { terminal, ports },
     };
     return JSON.stringify(line);
@@ -68,24 +81,11 @@ export function machineService({ config, policy, approver, git, hidden, log }: E
       active();
       return undefined;
     },
-    async refuseTerminal() {
-      const { terminal } = await policy.current();
-      if (terminal === 'refuse') return 'the policy of this machine opens no terminals';
-      if (terminal === 'ask') {
-        if (!approver.available())
-          return 'the policy of this machine asks about terminals, and nobody is there to answer';
-        const answer = await approver.ask('may a member of this environment open a terminal here?', git.signal);
-        if (answer !== 'yes') return 'nobody at this machine agreed to it';
-      }
-      active();
-      return undefined;
+    async users(list) {
+      if (!makesUsers(await policy.current())) return undefined;
+      return users.provision(environmentId, relayUsers.parse(list).users);
     },
-    terminal(stream, size) {
-      log('a terminal was opened');
-      stream.on('data', active);
-      const [cwd, environment] = [config.home, config.childEnvironment];
-      runTerminal(stream, { ...size, cwd, environment, groups: git.groups });
-    },
+    terminal: terminalsOf({ config, policy, approver, git, log }, (name) => users.find(environmentId, name), active),
   };
 }
 

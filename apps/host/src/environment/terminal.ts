@@ -13,6 +13,8 @@ interface TerminalOptions {
   /** Without anything that holds the key. */
   environment: Readonly<Record<string, string>>;
   groups: ProcessGroups;
+  /** The Linux user that it runs as; unset: that of the daemon. Root alone may. */
+  as?: { uid: number; gid: number };
 }
 
 /** Time for the shell to take its hangup, before it is killed (milliseconds). */
@@ -22,13 +24,16 @@ const hangUpMs = 2_000;
  * Runs a login shell in a real terminal, which `script` of util-linux makes: the daemon carries no native module. Over the stream
  * go frames: bytes both ways, sizes in, the exit code last. It ends with the stream.
  */
-export function runTerminal(stream: Duplex, { cols, rows, cwd, environment, groups }: TerminalOptions): void {
+export function runTerminal(stream: Duplex, { cols, rows, cwd, environment, groups, as }: TerminalOptions): void {
   const shell = environment['SHELL'] || '/bin/sh';
   const env = { ...environment, TERM: environment['TERM'] || 'xterm-256color', COLUMNS: '', LINES: '' };
   const size = `stty cols ${cols} rows ${rows} 2>/dev/null; unset COLUMNS LINES; exec ${quoted(shell)} -l`;
   const args =
     process.platform === 'darwin' ? ['-q', '/dev/null', '/bin/sh', '-c', size] : ['-qfec', size, '/dev/null'];
-  const child = spawn('script', args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
+  // With the groups of the user, which Node.js would leave out; `script` then makes a terminal that belongs to it.
+  const user = as ? ['setpriv', `--reuid=${as.uid}`, `--regid=${as.gid}`, '--init-groups', '--'] : [];
+  const [file = '', ...words] = [...user, 'script', ...args];
+  const child = spawn(file, words, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   if (child.pid !== undefined) groups.add(child.pid);
   const hangUp = (): void => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

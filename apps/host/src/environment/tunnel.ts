@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setInterval } from 'node:timers';
+import { mostUsersBytes } from '@svc/contract';
 import { asSocket } from '@svc/tunnel';
 import { createWebSocketStream, WebSocket } from 'ws';
 
@@ -12,10 +13,14 @@ export interface TunnelService {
   noop(): Promise<void>;
   /** Undefined: this port may be reached; else why not. */
   refusePort(port: number, isPublished: boolean): Promise<string | undefined>;
-  /** Undefined: a terminal may be opened; else why not. */
-  refuseTerminal(): Promise<string | undefined>;
-  terminal(stream: ServerHttp2Stream, size: { cols: number; rows: number }): void;
+  /** Makes Linux users of members, as `relayUsers` lists them; undefined: this machine has none. */
+  users(list: unknown): Promise<string[] | undefined>;
+  /** Opens a terminal with what is given back, or says why not. `linuxUser`: that of the member. */
+  terminal(linuxUser: string | undefined): Promise<OpenTerminal | string>;
 }
+
+/** Runs a terminal over a stream that was answered. */
+type OpenTerminal = (stream: ServerHttp2Stream, size: { cols: number; rows: number }) => void;
 
 /** Where a tunnel goes. */
 interface TunnelOptions {
@@ -154,11 +159,28 @@ async function answer(
   const { pathname, searchParams } = new URL(String(asked[':path']), 'http://daemon');
   if (pathname === '/report') return report(stream, service);
   if (pathname === '/noop') return noop(stream, service);
+  if (pathname === '/users') return users(stream, service);
   if (pathname !== '/terminal') return refuse(stream, 404, 'this daemon does not know it');
-  const refusal = await service.refuseTerminal();
-  if (refusal !== undefined) return refuse(stream, 403, refusal);
+  const linuxUser = asked['x-svc-linux-user'];
+  const opened = await service.terminal(linuxUser === undefined ? undefined : String(linuxUser));
+  if (typeof opened === 'string') return refuse(stream, 403, opened);
   stream.respond({ ':status': 200 });
-  service.terminal(stream, { cols: sizeOf(searchParams, 'cols', 80), rows: sizeOf(searchParams, 'rows', 24) });
+  opened(stream, { cols: sizeOf(searchParams, 'cols', 80), rows: sizeOf(searchParams, 'rows', 24) });
+}
+
+async function users(stream: ServerHttp2Stream, service: TunnelService): Promise<void> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostUsersBytes) return refuse(stream, 413, 'the list of members is too long');
+    chunks.push(chunk);
+  }
+  const provisioned = await service.users(JSON.parse(Buffer.concat(chunks).toString()));
+  if (provisioned === undefined) return refuse(stream, 403, 'the policy of this machine makes no Linux users');
+  if (stream.destroyed) return;
+  stream.respond({ ':status': 200, 'content-type': 'application/json' });
+  stream.end(JSON.stringify({ provisioned }));
 }
 
 const sizeOf = (query: URLSearchParams, name: string, usual: number): number => {
