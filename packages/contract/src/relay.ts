@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { environmentRoles } from './environments.shapes.ts';
 import type { ErrorKind } from './errors.ts';
 import { epochMs, text, uuid } from './fields.ts';
+import { linuxUsername } from './relay.users.ts';
 import { json, route, socket } from './route.ts';
 
 const byId = z.object({ id: uuid });
@@ -122,7 +123,9 @@ export const relay = {
     summary: 'From relay to relay: the connection of a client that came to another one than the daemon',
     auth: 'open',
     params: byId,
-    query: withPort(z.object({ ...wanted, published: z.enum(['0', '1']).default('0') })),
+    query: withPort(
+      z.object({ ...wanted, published: z.enum(['0', '1']).default('0'), linux_user: linuxUsername.optional() }),
+    ),
     headers: z.object({ 'x-svc-relay-peer': text(200).default('') }),
     answers: socket(),
     errors: ['forbidden', 'daemon_offline', 'upstream_error'],

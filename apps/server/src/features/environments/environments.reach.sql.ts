@@ -12,6 +12,8 @@ export interface Wanted {
 /** What decides whether it may. */
 export interface Standing {
   role: EnvironmentRole | null;
+  /** Null: no member. */
+  linux_username: string | null;
   /** Of the organisation that the environment is in. */
   is_member_of_org: boolean;
   /** Null: a terminal, or a port that is not published. */
@@ -23,7 +25,7 @@ export interface Standing {
 export async function standingsOf(db: Db, all: readonly Wanted[]): Promise<(Standing | undefined)[]> {
   const wanted = all.map(({ environmentId: id, accountId: account, port }) => ({ id, account, port }));
   const rows = await db<(Standing & { n: number })[]>`
-    select w.n::int as n, m.role, p.visibility, e.state,
+    select w.n::int as n, m.role, m.linux_username, p.visibility, e.state,
       exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = w.account) as is_member_of_org
     from rows from (json_to_recordset(${JSON.stringify(wanted)}::json) as (id uuid, account uuid, port int))
       with ordinality as w (id, account, port, n)

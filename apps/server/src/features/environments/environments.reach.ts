@@ -9,6 +9,8 @@ import { isServed } from './environments.states.ts';
 interface Reach {
   /** Null: no member. */
   role: EnvironmentRole | null;
+  /** Of a member. */
+  linuxUser: string | undefined;
   isPublished: boolean;
 }
 
@@ -23,10 +25,10 @@ export function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standi
 export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
   const [standing] = await standingsOf(db, [wanted]);
   if (!standing) throw notFound('environment');
-  const { role, visibility } = standing;
+  const { role, visibility, linux_username: linuxUser } = standing;
   if (mayReach(standing)) {
     checkServed(standing);
-    return { role, isPublished: visibility !== null };
+    return { role, linuxUser: linuxUser ?? undefined, isPublished: visibility !== null };
   }
   if (role === null) throw notFound('environment');
   const what = wanted.port === null ? 'a terminal' : 'a port that is not published to viewers';

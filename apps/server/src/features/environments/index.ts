@@ -20,6 +20,7 @@ export { visits } from './published/visits.ts';
 export type { Visit, Visitor } from './published/visits.sql.ts';
 export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
+export { linuxUsersOf, usersHashes, writeProvisioned } from './people/users.sql.ts';
 
 /** Environments of a project in which an account has a role, newest first: 500 at most. */
 export async function environmentsOf(db: Db, accountId: string, projectId: string) {

@@ -22,16 +22,16 @@ export const attach = (streams: Streams, attached: Attached): Operation =>
     const { accountId } = context.actor;
     const { kind, port = null } = query;
     const wanted = { environmentId, accountId, port: kind === 'port' ? port : null };
-    const { role, isPublished } = await checkReach(context.db, wanted);
+    const reach = await checkReach(context.db, wanted);
     const clientId = headers['x-svc-client'] ?? randomUUID();
     const giveBack = streams.place(accountId, environmentId, clientId);
     let machine: Duplex | undefined;
     let leave = (): void => {};
     try {
-      machine = await streams.open(environmentId, targetOf(query, isPublished));
+      machine = await streams.open(environmentId, targetOf(query, reach));
       const over = machine;
       noteOpened(context, wanted);
-      const client = { ...wanted, clientId, deviceId: context.deviceId, role, kind };
+      const client = { ...wanted, clientId, deviceId: context.deviceId, role: reach.role, kind };
       leave = await attached.add(client, () => over.destroy());
       await (kind === 'terminal' ? runTerminal : runPort)(context, over);
     } finally {

@@ -11,6 +11,7 @@ import { Attached } from './relay.attached.ts';
 import { Daemons } from './relay.daemons.ts';
 import { PublishedPorts } from './relay.published.ts';
 import { sweepRelay } from './relay.sql.ts';
+import { LinuxUsers } from './relay.users.ts';
 import { Streams } from './relay.streams.ts';
 import { serve } from './serve.ts';
 import { status } from './status.ts';
@@ -29,6 +30,7 @@ export function relayFeature(
   { environments, forwarder, lookup }: { environments: Environments; forwarder: Forwarder; lookup: KeyLookup },
 ): Feature {
   const daemons = new Daemons(kernel, environments);
+  const users = new LinuxUsers(kernel, daemons);
   const streams = new Streams(kernel, daemons);
   const attached = new Attached(kernel);
   const published = new PublishedPorts(kernel, { streams, lookup, listener: forwarder });
@@ -46,6 +48,7 @@ export function relayFeature(
     async start(_kernel, { serves, relays }) {
       if (relays) {
         daemons.start();
+        users.start();
         attached.start();
       }
       if (serves) await forwarder.listen();
@@ -53,6 +56,7 @@ export function relayFeature(
         async stop() {
           await forwarder.close();
           await daemons.stop();
+          await users.stop();
           await attached.stop();
         },
       };

@@ -24,6 +24,8 @@ interface Connected extends Serving {
   readonly epoch: string;
   seq: number;
   activity: number | null;
+  /** Its machine makes Linux users of members. */
+  hasUsers: boolean;
 }
 
 /** A daemon is online for so long after a report (design: environments). */
@@ -44,6 +46,7 @@ export class Daemons {
   readonly #here = new Map<string, Connected>();
   readonly #ending = new Set<Promise<void>>();
   #loops: Loop[] = [];
+  #onUsers = (): void => {};
 
   constructor(kernel: Kernel, environments: Environments) {
     this.#kernel = kernel;
@@ -73,13 +76,23 @@ export class Daemons {
     return this.#here.get(environmentId)?.tunnel;
   }
 
+  /** Daemons here whose machines make Linux users of members. */
+  withUsers(): { environmentId: string; tunnel: Tunnel }[] {
+    return [...this.#here.values()].filter(({ hasUsers }) => hasUsers);
+  }
+
+  /** `listen` is called when a daemon begins to make Linux users. */
+  onUsers(listen: () => void): void {
+    this.#onUsers = listen;
+  }
+
   /** Serves a daemon until its connection is over. */
   async serve(daemon: Serving, over: Duplex): Promise<void> {
     const { sql, gateways, clock, log } = this.#kernel;
     const { environmentId } = daemon;
     const tunnel = new Tunnel(clock, await asSocket(over));
     const { epoch, before } = await takePresence(sql, { ...daemon, instanceId: gateways.id });
-    const connected: Connected = { ...daemon, tunnel, epoch, seq: -1, activity: null };
+    const connected: Connected = { ...daemon, tunnel, epoch, seq: -1, activity: null, hasUsers: false };
     const older = this.#here.get(environmentId);
     // Of two at once the database's order decides, not ours.
     if (older && BigInt(older.epoch) > BigInt(epoch)) return tunnel.close();
@@ -121,6 +134,9 @@ export class Daemons {
     const { environmentId, epoch, deviceId } = daemon;
     const isNewest = await writeReport(this.#kernel.sql, { environmentId, epoch, report, leaseSeconds });
     if (!isNewest) return daemon.tunnel.close();
+    const hadUsers = daemon.hasUsers;
+    daemon.hasUsers = report.daemon.capabilities.includes('users');
+    if (daemon.hasUsers && !hadUsers) this.#onUsers();
     const isActive = report.activity !== null && report.activity > (daemon.activity ?? 0);
     if (!isFirst && !isActive) return;
     daemon.activity = report.activity;

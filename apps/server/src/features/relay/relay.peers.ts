@@ -23,7 +23,12 @@ const queryOf = (target: Target): string =>
   new URLSearchParams(
     target.kind === 'port'
       ? { kind: 'port', port: String(target.port), published: target.isPublished ? '1' : '0' }
-      : { kind: 'terminal', cols: String(target.cols), rows: String(target.rows) },
+      : {
+          kind: 'terminal',
+          cols: String(target.cols),
+          rows: String(target.rows),
+          ...(target.linuxUser !== undefined && { linux_user: target.linuxUser }),
+        },
   ).toString();
 
 const macOf = (kernel: Pick<Kernel, 'keyring'>, environmentId: string, target: Target, until: string): string =>

@@ -1,4 +1,5 @@
-import type { RelayReport } from '@svc/contract';
+import { text } from 'node:stream/consumers';
+import type { RelayReport, RelayUser } from '@svc/contract';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
@@ -37,6 +38,8 @@ export class TestDaemon {
     provisioned: [],
     policy: { terminal: 'allow', ports: 'published' },
   };
+  /** Lists of members that it was told. */
+  readonly users: RelayUser[][] = [];
   /** Connections with what listens on the machine. */
   readonly inside = new Set<Socket>();
   readonly #reporting: ServerHttp2Stream[] = [];
@@ -78,6 +81,7 @@ export class TestDaemon {
     const path = String(asked[':path']);
     if (path === '/noop') return void (stream.respond({ ':status': this.isUsable ? 204 : 503 }), stream.end());
     stream.respond({ ':status': 200 });
+    if (path === '/users') return void this.#provision(stream);
     if (path === '/report') {
       this.#reporting.push(stream);
       return this.tell();
@@ -91,6 +95,14 @@ export class TestDaemon {
       const last = Buffer.from(JSON.stringify({ exit_code: 7 }));
       stream.end(Buffer.concat([Buffer.of(1, 0, 0, 0, last.length), last]));
     });
+  }
+
+  async #provision(stream: ServerHttp2Stream): Promise<void> {
+    const { users } = JSON.parse(await text(stream)) as { users: RelayUser[] };
+    this.users.push(users);
+    // One without a key is left out, as if the machine had refused it.
+    const there = users.filter(({ ssh_public_key: key }) => key !== null).map(({ user_id: id }) => id);
+    stream.end(JSON.stringify({ provisioned: there }));
   }
 
   #connect(stream: ServerHttp2Stream, asked: IncomingHttpHeaders): void {

@@ -1,20 +1,26 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type RelayReport, relayReport } from '@svc/contract';
+import { type RelayReport, relayReport, type RelayUser, relayUsersProvisioned } from '@svc/contract';
 import type { Clock } from '../../kernel/base/clock.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 
 /** What is opened on the machine. */
 export type Target =
   | { readonly kind: 'port'; readonly port: number; readonly isPublished: boolean }
-  | { readonly kind: 'terminal'; readonly cols: number; readonly rows: number };
+  | {
+      readonly kind: 'terminal';
+      readonly cols: number;
+      readonly rows: number;
+      /** Whose it is: a machine that has users of members runs it as that one. */
+      readonly linuxUser: string | undefined;
+    };
 
 /** What a query asks for. */
 export const targetOf = (
   { kind, port = 0, cols, rows }: { kind: Target['kind']; port?: number | undefined; cols: number; rows: number },
-  isPublished: boolean,
-): Target => (kind === 'terminal' ? { kind, cols, rows } : { kind, port, isPublished });
+  { isPublished, linuxUser }: { isPublished: boolean; linuxUser: string | undefined },
+): Target => (kind === 'terminal' ? { kind, cols, rows, linuxUser } : { kind, port, isPublished });
 
 /** Bytes of a stream that a side which reads nothing leaves here, at most. */
 const streamWindow = 256 * 1024;
@@ -29,6 +35,9 @@ const pingEveryMs = 10_000;
 const silenceMs = 20_000;
 const answerMs = 15_000;
 const noopMs = 8_000;
+/** Two hundred users are made in a minute on a slow machine. */
+const provisionMs = 120_000;
+const mostProvisionedBytes = 64 * 1024;
 
 /** The connection of one daemon: HTTP/2 inside of its WebSocket, in which the daemon is the server. */
 export class Tunnel {
@@ -98,6 +107,15 @@ export class Tunnel {
     }
   }
 
+  /** Has the machine make Linux users of these members; answers the ids of those whose user is there. */
+  async provision(users: readonly RelayUser[]): Promise<string[]> {
+    const asked = this.#session.request({ ':method': 'POST', ':path': '/users', 'content-type': 'application/json' });
+    asked.end(JSON.stringify({ users }));
+    const stream = await this.#answered(asked, provisionMs);
+    const { provisioned } = relayUsersProvisioned.parse(JSON.parse(await textOf(stream, mostProvisionedBytes)));
+    return provisioned;
+  }
+
   /** Opens a port, or a terminal as frames. Throws 403 with the words of the machine, 502 where nothing listens. */
   async open(target: Target): Promise<Duplex> {
     return this.#answered(this.#session.request(requestFor(target), { endStream: false }));
@@ -141,7 +159,11 @@ const requestFor = (target: Target) =>
         ':authority': `127.0.0.1:${target.port}`,
         'x-svc-published': target.isPublished ? '1' : '0',
       }
-    : { ':method': 'POST', ':path': `/terminal?cols=${target.cols}&rows=${target.rows}` };
+    : {
+        ':method': 'POST',
+        ':path': `/terminal?cols=${target.cols}&rows=${target.rows}`,
+        ...(target.linuxUser !== undefined && { 'x-svc-linux-user': target.linuxUser }),
+      };
 
 /** 409: the daemon is away, or went away in the middle. */
 export const offline = (what = 'is not connected'): ApiError =>
@@ -155,16 +177,21 @@ function refusalOf(status: number, words: string): ApiError {
 
 /** The sentence of a refusal. */
 async function wordsOf(stream: ClientHttp2Stream): Promise<string> {
-  let text = '';
   try {
-    stream.setEncoding('utf8');
-    for await (const chunk of stream as AsyncIterable<string>) {
-      text += chunk;
-      if (text.length > mostRefusalBytes) break;
-    }
-    const { message } = JSON.parse(text) as { message?: unknown };
+    const { message } = JSON.parse(await textOf(stream, mostRefusalBytes)) as { message?: unknown };
     return typeof message === 'string' ? message.slice(0, 500) : '';
   } catch {
     return '';
   }
+}
+
+/** All that a stream says, up to a little more than `most` characters. */
+async function textOf(stream: ClientHttp2Stream, most: number): Promise<string> {
+  let text = '';
+  stream.setEncoding('utf8');
+  for await (const chunk of stream as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > most) break;
+  }
+  return text;
 }

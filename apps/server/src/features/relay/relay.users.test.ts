@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
+import { shared } from '../../testing.shared.ts';
+import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
+
+const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3';
+
+describe('Linux users of members', () => {
+  const t = shared(() => openTest({ gateways: 2 }));
+  const call = (env: Enrolled, { key }: Pick<TestAccount, 'key'>, method: string, end: string, body?: object) =>
+    http(t.gateway.url, `/v1/environments/${env.id}${end}`, { method, key, ...(body && { body }) });
+
+  /** A machine that makes users, or does not, and somebody who is a member of its environment. */
+  async function served(role: string, capabilities = ['terminal', 'users']) {
+    const env = await enrolled(t.gateway, t.account);
+    const member = await createAccount(t.gateway);
+    assert.equal((await call(env, t.account, 'POST', '/members', { email: member.email, role })).status, 201);
+    const headers = { authorization: `Bearer ${t.account.key}`, 'x-svc-device': env.deviceId };
+    const daemon = new TestDaemon(`${t.gateway.url}/relay/v1/environments/${env.id}/serve`, headers);
+    daemon.report.daemon.capabilities = capabilities;
+    const members = async (): Promise<Record<string, unknown>[]> =>
+      (await call(env, t.account, 'GET', '/members')).body.members;
+    const of = async ({ id }: Pick<TestAccount, 'id'>) => (await members()).find((one) => one['user_id'] === id);
+    const attach = (account: TestAccount, gateway = t.gateway) =>
+      openSocket(`${gateway.url}/relay/v1/environments/${env.id}/attach?kind=terminal`, {
+        authorization: `Bearer ${account.key}`,
+      });
+    const isUsable = async () =>
+      (await http(t.gateway.url, `/relay/v1/environments/${env.id}/status`, { key: t.account.key })).body.usable ===
+      true;
+    await until(isUsable);
+    return { ...env, member, daemon, of, attach, [Symbol.asyncDispose]: () => daemon.close() };
+  }
+
+  test('a machine hears of members with their keys as it comes, of a change within seconds, and of viewers never', async () => {
+    await using env = await served('developer');
+    await until(() => env.daemon.users.length === 1);
+    const idsOf = (at: number) => env.daemon.users[at]?.map(({ user_id: id }) => id).sort();
+    assert.deepEqual(idsOf(0), [t.account.id, env.member.id].sort());
+    assert.equal((await env.of(env.member))?.['provisioned_at'], null);
+    assert.equal((await call(env, env.member, 'PUT', '/members/me/ssh-key', { public_key: sshKey })).status, 200);
+    await until(() => env.daemon.users.length === 2);
+    const told = env.daemon.users[1]?.find(({ user_id: id }) => id === env.member.id);
+    assert.equal(told?.ssh_public_key, sshKey);
+    assert.equal(told.linux_username, (await env.of(env.member))?.['linux_username']);
+    await until(async () => (await env.of(env.member))?.['provisioned_at'] !== null);
+    assert.equal((await call(env, t.account, 'PATCH', `/members/${env.member.id}`, { role: 'viewer' })).status, 200);
+    await until(() => env.daemon.users.length === 3);
+    assert.deepEqual(idsOf(2), [t.account.id]);
+    await until(async () => (await env.of(env.member))?.['provisioned_at'] === null);
+  });
+
+  test('a machine that makes no users is not asked, and hears whose a terminal is', async () => {
+    await using env = await served('developer', ['terminal']);
+    const name = (await env.of(env.member))?.['linux_username'];
+    // The second one comes to another relay, which passes it on.
+    for (const gateway of [t.gateway, t.second]) {
+      const socket = await env.attach(env.member, gateway);
+      socket.send(Buffer.from('q'));
+      await once(socket, 'close');
+    }
+    const opened = env.daemon.requests.filter((one) => String(one[':path']).startsWith('/terminal'));
+    assert.deepEqual(
+      opened.map((one) => one['x-svc-linux-user']),
+      [name, name],
+    );
+    assert.ok(env.daemon.requests.every((one) => one[':path'] !== '/users'));
+  });
+});
