@@ -4,7 +4,7 @@ import { artifactsFeature } from './features/artifacts/feature.ts';
 import { audioFeature } from './features/audio/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
 import { environmentsFeature } from './features/environments/feature.ts';
-import { Environments, environmentsOf } from './features/environments/index.ts';
+import { Environments, environmentsOf, noticesOf } from './features/environments/index.ts';
 import { eventsFeature } from './features/events/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
@@ -189,7 +189,7 @@ function environmentFeatures(
   kernel: Kernel,
   { forwarder, lookup }: { forwarder: Forwarder; lookup: KeyLookup },
 ): { environments: Feature; relay: Feature; all: Feature[] } {
-  const store = new Environments(kernel);
+  const store = new Environments(kernel, noticesOf(kernel));
   const clouds = new Clouds(kernel);
   const environments = environmentsFeature(kernel, { environments: store, providers: clouds, forwarder });
   const relay = relayFeature(kernel, { environments: store, forwarder, lookup });

@@ -157,6 +157,9 @@ export const settings = {
     .default(5_000_000)
     .describe('spend after which such an answer, or a run of an agent, asks the model no more, micro-USD'),
   SVC_BILLING: flag.default(false).describe('charges wallets: on or off'),
+  SVC_ENVIRONMENT_INCLUDED_HOURS: integer(0, 744)
+    .default(0)
+    .describe('hours a month in which each environment at a provider costs nothing'),
   SVC_FETCH_ALLOW_HOSTS: list.default([]).describe('private hosts that fetch, search and egress may reach'),
   SVC_FETCH_PORTS: list
     .pipe(z.array(port))

@@ -73,6 +73,7 @@ describe('settings', () => {
     SVC_RESOLVE_URL: ['resolve'],
     SVC_PREVIEW_PORT: ['x', '70000'],
     SVC_BILLING: ['yes', 'ON', '2'],
+    SVC_ENVIRONMENT_INCLUDED_HOURS: ['-1', 'x', '745'],
     SVC_FETCH_PORTS: ['80,x', '70000', '80;443'],
     SVC_RATE_REQUESTS: ['0', '-5', 'many', '1.5'],
     SVC_RATE_SEARCH: ['0', 'x'],

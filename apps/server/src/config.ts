@@ -163,6 +163,7 @@ function complete(values: z.output<typeof schema>) {
     },
     mediaScratchBytes: values.SVC_MEDIA_SCRATCH_BYTES,
     billing: values.SVC_BILLING,
+    environmentIncludedHours: values.SVC_ENVIRONMENT_INCLUDED_HOURS,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,
     dnsServers: values.SVC_DNS_SERVERS,

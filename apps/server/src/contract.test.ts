@@ -380,7 +380,7 @@ async function notificationOf(gateway: TestGateway, account: TestAccount): Promi
 }
 
 function countRoutes(gateway: TestGateway): number {
-  const text = gateway.app.http.printRoutes({ commonPrefix: false });
+  const text = gateway.app.http.printRoutes();
   return [...text.matchAll(/\((?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)(?:, \w+)*\)/g)].reduce(
     (sum, match) => sum + match[0].split(',').length,
     0,

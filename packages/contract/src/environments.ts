@@ -43,7 +43,11 @@ const newEnvironment = z
         context.addIssue({ code: 'custom', path: [field], message: 'only machines at a provider have it' });
   });
 
-const move = (verb: 'start' | 'stop' | 'archive', summary: string) =>
+const move = <E extends 'insufficient_balance' = never>(
+  verb: 'start' | 'stop' | 'archive',
+  summary: string,
+  further: readonly E[] = [],
+) =>
   route({
     method: 'POST',
     path: `/v1/environments/{id}/${verb}` as const,
@@ -52,7 +56,7 @@ const move = (verb: 'start' | 'stop' | 'archive', summary: string) =>
     idempotent: true,
     params: byId,
     answers: moved,
-    errors: ['not_found', 'invalid_transition'],
+    errors: ['not_found', 'invalid_transition', ...further],
   });
 
 /** Environments (document 3, Projects and environments; design: environments). */
@@ -77,7 +81,7 @@ export const environments = {
     idempotent: true,
     takes: json(newEnvironment),
     answers: json(z.object({ environment }), 201),
-    errors: ['not_found', 'slug_taken', 'already_has_env', 'quota_exceeded'],
+    errors: ['not_found', 'slug_taken', 'already_has_env', 'quota_exceeded', 'insufficient_balance'],
   }),
   get: route({
     method: 'GET',
@@ -116,7 +120,7 @@ export const environments = {
     answers: one,
     errors: ['not_found'],
   }),
-  start: move('start', 'Start a machine at a provider; maintainers'),
+  start: move('start', 'Start a machine at a provider; maintainers', ['insufficient_balance']),
   stop: move('stop', 'Stop a machine at a provider; maintainers'),
   archive: move('archive', 'Put it aside: members, ports and secrets stay; maintainers'),
   destroy: route({

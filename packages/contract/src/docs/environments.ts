@@ -27,8 +27,9 @@ export const environmentsDocs = {
   create: {
     description:
       'You become its owner. A machine of your own waits in `pending` until its daemon enrols; one at a provider is made ' +
-      'at once where this installation has a provider, else 403. 409 `already_has_env`, with `environment_id` beside the ' +
-      'error: in a `vm_per_dev` project you have one already.',
+      'at once where this installation has a provider (else 403) and your wallet an hour of it (else 402 `insufficient_balance`, ' +
+      'with `unpaid_micro_eur` beside the error). 409 `already_has_env`, with `environment_id` beside the error: in a ' +
+      '`vm_per_dev` project you have one already.',
     example: {
       body: { project_id: samples.project, provider: 'byo', name: 'Workstation' },
       response: { environment: exampleEnvironment },
@@ -62,7 +63,8 @@ export const environmentsDocs = {
   start: {
     description:
       'Refused with 409 `invalid_transition` for a machine of your own, which svc does not switch on, and for one that does not stand ' +
-      'still. An archived one at a provider is made anew.',
+      'still, or whose budget of the month is used up. An archived one at a provider is made anew. 402 `insufficient_balance` as for a ' +
+      'new one.',
     example: {
       params: byId,
       response: { environment: { ...running, state: 'starting' }, from: 'stopped', to: 'starting' },

@@ -106,6 +106,8 @@ describe('svc accounts delete', () => {
     await sql`insert into environments.tickets (hash, environment_id, port, account_id, key_id, expires_at)
       values (decode(md5(${id}), 'hex'), ${environment.id}, 1, ${id}, ${any}, now() + interval '1 hour')`;
     await sql`insert into environments.machine_keys (environment_id, account_id, key_id) values (${environment.id}, ${id}, ${any})`;
+    await sql`insert into environments.hours (environment_id, starts_at, account_id, seconds)
+      values (${any}, now(), ${id}, 1)`;
     await sql`insert into relay.presence (environment_id, account_id, device_id, instance_id, peer_url, epoch)
       values (${any}, ${id}, ${any}, ${any}, '', 1)`;
     await sql`insert into relay.attached (environment_id, account_id, instance_id, client_id, kind, streams, attached_at)

@@ -17,7 +17,7 @@ export interface BootNode {
 /** The pinned Node.js that runs this process: one file. */
 const file = process.execPath;
 const machines: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64' };
-const prefix = '/machine-node/';
+const prefix = '/install/node/';
 
 /** A name that only machines of this installation know: the file has 150 MB, and nobody else is to fetch it all day. */
 const nameOf = ({ keyring }: Pick<Kernel, 'keyring'>): string => keyring.mac('machine-node', 'path').toString('hex');

@@ -30,6 +30,8 @@ export interface CloudTest extends AsyncDisposable {
   run(id: string): Promise<void>;
 }
 
+const patienceMs = 2_000;
+
 /** Opens one. */
 export async function openClouds({
   gateways = 1,
@@ -47,12 +49,8 @@ export async function openClouds({
   const { sql } = gateway.kernel;
   const ask: CloudTest['ask'] = (method, path, body, by = account) =>
     http(gateway.url, path, { method, key: by.key, ...(body && { body }) });
-  const isQuiet = () => nothingDue(sql, clock);
   const see: CloudTest['see'] = async (id) => (await ask('GET', `/v1/environments/${id}`)).body.environment;
-  const turn: CloudTest['turn'] = async (ms = 2_000) => {
-    clock.advance(ms);
-    await until(isQuiet);
-  };
+  const turn: CloudTest['turn'] = (ms = 2_000) => turnUntil(sql, clock, ms);
   const enrol: CloudTest['enrol'] = async (id, device = crypto.randomUUID()) => {
     const token = /token='(svc_env_[^']+)'/.exec(scriptOf([fake, ec2], id))?.[1];
     const body = { token, device_id: device, daemon_version: '0.1.0', os: 'linux', arch: 'x64' };
@@ -88,6 +86,19 @@ export async function openClouds({
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** Turns the clock, and on until nothing is due: what moves meanwhile is seen at the next look. */
+async function turnUntil(sql: Sql, clock: TestClock, ms: number): Promise<void> {
+  clock.advance(ms);
+  for (;;) {
+    const isQuiet = await until(() => nothingDue(sql, clock), patienceMs).then(
+      () => true,
+      () => false,
+    );
+    if (isQuiet) return;
+    clock.advance(2_000);
+  }
 }
 
 /** Whether every machine that is due was looked at. */

@@ -15,6 +15,7 @@ import { freshSlug } from './environments.slug.ts';
 import { environmentsQuota, insertEnvironment, lockLive, type NewEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { toEnvironment } from './environments.view.ts';
+import { checkHour } from './hours/hours.ts';
 import { join } from './people/members.ts';
 
 /** Columns of a machine of one's own that only one at a provider has. */
@@ -31,6 +32,11 @@ export const create = (environments: Environments, providers: MachineProviders):
       const project = await Projects.hold(tx, accountId, body.project_id);
       const { provider } = body;
       const managed = provider === 'byo' ? undefined : managedColumns(providers, { ...body, provider });
+      if (managed)
+        await checkHour(tx, context.kernel.config, await readNow(tx, context.clock), {
+          ...managed,
+          account_id: accountId,
+        });
       const email = (await findEmail(tx, accountId)) ?? '';
       await checkQuota(context.kernel.config, tx, environmentsQuota, accountId);
       const isOwnOnly = project.isolation === 'vm_per_dev';

@@ -1,13 +1,15 @@
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { sweepEvents } from './environments.events.sql.ts';
+import { sweepHours } from './hours/hours.sql.ts';
 import { sweepDestroyed } from './environments.sql.ts';
 
-/** Every night: forgets what was destroyed 90 days ago, and events past their number or their 400 days. */
+/** Every night: forgets what was destroyed 90 days ago, events past their number or their 400 days, and hours that were paid then. */
 export const sweepEnvironments: JobDefinition = {
   name: 'environments.sweep',
   cron: '41 3 * * *',
   async run({ background, clock }) {
     await sweepDestroyed(background, clock);
     await sweepEvents(background, clock);
+    await sweepHours(background, clock);
   },
 };

@@ -1,12 +1,14 @@
 import type { Db } from '../../kernel/db/db.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { deepLink, notifyMany } from '../notifications/index.ts';
 import type { NewNotification } from '../notifications/index.ts';
+import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
 import { membersOf } from './people/members.sql.ts';
 
 /** What it takes to tell somebody something. */
-export type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
+type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
 type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey'>;
 
@@ -38,15 +40,45 @@ export function tellMember(
   });
 }
 
-/** Tells its owners that a machine is given up on. */
-export const tellFailed = (kernel: Teller, tx: Db, row: EnvironmentRow, at: string): Promise<void> =>
-  tellOwners(kernel, tx, row, {
-    type: 'environment.failed',
-    title: `${row.name} has failed`,
-    body: row.state_reason ?? '',
-    severity: 'critical',
-    dedupeKey: `environment.failed:${row.id}:${at}`,
-  });
+/** Tells its owners what becomes of a machine without them. */
+export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHooks {
+  const told = async (
+    tx: Db,
+    row: EnvironmentRow,
+    what: Omit<Told, 'dedupeKey' | 'type'> & { type: string; of?: string },
+  ) => {
+    const { of = (await readNow(tx, kernel.clock)).iso, type, ...rest } = what;
+    await tellOwners(kernel, tx, row, {
+      ...rest,
+      type: `environment.${type}`,
+      dedupeKey: `environment.${type}:${row.id}:${of}`,
+    });
+  };
+  return {
+    failed: (tx, row, { reason }) =>
+      told(tx, row, { type: 'failed', title: `${row.name} has failed`, body: reason, severity: 'critical' }),
+    budget: (tx, row, { percent, spentMicroEur, budgetMicroEur, month }) =>
+      told(tx, row, {
+        type: 'budget',
+        of: `${month}:${percent}`,
+        title:
+          percent === 100
+            ? `${row.name} is stopped: its budget is used`
+            : `${row.name} has used ${percent} % of its budget`,
+        body: `${euro(spentMicroEur)} of ${euro(budgetMicroEur)} this month (UTC)`,
+        severity: percent === 100 ? 'critical' : 'warning',
+      }),
+    stoppedIdle: (tx, row, { idleMinutes }) =>
+      told(tx, row, {
+        type: 'stopped_idle',
+        title: `${row.name} is stopped: nobody worked there`,
+        body: `for ${idleMinutes} minutes; start it again with: svc env open ${row.slug}`,
+        severity: 'info',
+      }),
+  };
+}
+
+const euro = (micro: number): string => `${(micro / 1_000_000).toFixed(2)} €`;
 
 function tell(kernel: Teller, tx: Db, { id }: EnvironmentRow, accounts: readonly string[], told: Told): Promise<void> {
   const url = deepLink(kernel.config, 'environments', id);

@@ -77,10 +77,15 @@ export async function findSeen(
   return row;
 }
 
-/** An environment of anybody, locked until the transaction ends. */
-export async function lockEnvironment(db: Db, id: string): Promise<EnvironmentRow | undefined> {
+/** An environment of anybody, locked until the transaction ends; without patience undefined when somebody else has it. */
+export async function lockEnvironment(
+  db: Db,
+  id: string,
+  { isPatient = true }: { isPatient?: boolean } = {},
+): Promise<EnvironmentRow | undefined> {
   const [row] = await db<EnvironmentRow[]>`
-    select ${columns(db)} from environments.environments e where e.id = ${id} for update`;
+    select ${columns(db)} from environments.environments e where e.id = ${id}
+    for update ${isPatient ? db`` : db`skip locked`}`;
   return row;
 }
 

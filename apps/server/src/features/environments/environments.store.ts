@@ -4,15 +4,17 @@ import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
+import { type EnvironmentHooks, noHooks } from './environments.hooks.ts';
 import { insertEvent } from './environments.events.sql.ts';
 import { endMachineKey } from './environments.machines.ts';
 import { mayHaveMachine } from './environments.machines.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
-import { tellFailed, type Teller } from './environments.notify.ts';
 import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
 import { changeEnvironment } from './environments.sql.ts';
 import type { EnvironmentState } from './environments.states.ts';
 import { toEnvironment } from './environments.view.ts';
+import { budgetOf, checkHour } from './hours/hours.ts';
+import { beginMeter, countTime } from './hours/hours.sql.ts';
 import { deleteSecrets } from './secrets/secrets.sql.ts';
 import { deleteOwnToken, deleteToken } from './secrets/tokens.sql.ts';
 
@@ -39,11 +41,13 @@ export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironme
 
 /** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
 export class Environments {
-  readonly #kernel: Teller & Pick<Kernel, 'gateways'>;
+  readonly #kernel: Pick<Kernel, 'clock' | 'gateways' | 'config'>;
   readonly #moved: ReturnType<Metrics['counter']>;
+  readonly on: EnvironmentHooks;
 
-  constructor(kernel: Teller & Pick<Kernel, 'gateways' | 'metrics'>) {
+  constructor(kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'metrics'>, on: EnvironmentHooks = noHooks) {
     this.#kernel = kernel;
+    this.on = on;
     this.#moved = kernel.metrics.counter('svc_environment_moves_total', 'Moves of environments', ['move']);
   }
 
@@ -58,7 +62,9 @@ export class Environments {
     const now = await readNow(tx, this.#kernel.clock);
     const change = moveOf(row, name, given, now);
     if (!change) throw new ApiError('invalid_transition', whyNot(row, name));
+    if (name === 'start') await this.#checkStart(tx, now, row);
     const moved = await changeEnvironment(tx, now.iso, row.id, change);
+    await this.#meter(tx, now, row, moved);
     if (endsMachine.has(name)) await endMachineKey(tx, this.#kernel, row.id);
     // It has served its machine.
     if (name === 'report') await deleteOwnToken(tx, row.id);
@@ -71,7 +77,7 @@ export class Environments {
       subject: row.id,
       details: { from: row.state, to: moved.state },
     });
-    if (name === 'fail') await tellFailed(this.#kernel, tx, moved, now.iso);
+    if (name === 'fail') await this.on.failed(tx, moved, { reason: moved.state_reason ?? '' });
     this.#moved({ move: name });
     return { row: moved, from: row.state, to: moved.state };
   }
@@ -115,6 +121,26 @@ export class Environments {
     event: { kind: string; payload: Record<string, unknown> },
   ): Promise<void> {
     await this.#tell(tx, await readNow(tx, this.#kernel.clock), row, doer, event);
+  }
+
+  /** Throws 402 without an hour of balance, 409 when the budget of the month is used up. */
+  async #checkStart(tx: Db, now: Instant, row: EnvironmentRow): Promise<void> {
+    const { config } = this.#kernel;
+    const { spent, budget } = await budgetOf(tx, config, now, row);
+    if (budget !== null && spent >= budget)
+      throw new ApiError(
+        'invalid_transition',
+        `its budget of ${budget} micro-euro is used up until the month ends (UTC)`,
+      );
+    await checkHour(tx, config, now, row);
+  }
+
+  /** Time of a machine at a provider counts while its environment runs. */
+  async #meter(tx: Db, now: Instant, { state }: EnvironmentRow, moved: EnvironmentRow): Promise<void> {
+    const { id: environmentId, account_id: accountId } = moved;
+    if (moved.provider === 'byo' || moved.state === state) return;
+    if (moved.state === 'running') await beginMeter(tx, now.iso, environmentId);
+    if (state === 'running') await countTime(tx, now.iso, { environmentId, accountId, isOver: true });
   }
 
   async #tell(

@@ -1,5 +1,6 @@
 import type { Feature } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
+import { startLoop } from '../../kernel/work/loop.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { addMember } from './addMember.ts';
 import { archive } from './archive.ts';
@@ -10,6 +11,7 @@ import { enrollToken } from './enrollToken.ts';
 import { sweepEnvironments } from './environments.jobs.ts';
 import type { MachineProviders } from './environments.machines.ts';
 import type { Environments } from './environments.store.ts';
+import { meterAll } from './hours/meter.ts';
 import { events } from './events.ts';
 import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
@@ -28,6 +30,9 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 import { update } from './update.ts';
 import { updateMember } from './updateMember.ts';
+
+/** Time is counted, and what may not go on is stopped. */
+const meterEveryMs = 60_000;
 
 /** Environments: machines that developers work on, and who may do what there. */
 export function environmentsFeature(
@@ -66,5 +71,11 @@ export function environmentsFeature(
       removeSecret: removeSecret(environments),
     },
     jobs: [sweepEnvironments],
+    start(_kernel, { works }) {
+      if (!works) return Promise.resolve({});
+      const work = () => meterAll(kernel, environments);
+      const loop = startLoop(kernel, { name: 'environments.hours', everyMs: meterEveryMs, work });
+      return Promise.resolve({ stop: () => loop.stop() });
+    },
   };
 }

@@ -18,6 +18,8 @@ export { portNameOf, portUrl } from './published/names.ts';
 export { redeemTicket, ticketParameter, visitorOf } from './published/visitors.ts';
 export { visits } from './published/visits.ts';
 export type { Visit, Visitor } from './published/visits.sql.ts';
+export type { EnvironmentHooks } from './environments.hooks.ts';
+export { noticesOf } from './environments.notify.ts';
 export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { linuxUsersOf, usersHashes, writeProvisioned } from './people/users.sql.ts';
@@ -33,7 +35,7 @@ export const environmentsManifest: Manifest = {
   name: 'environments',
   data: {
     // Members, ports, secrets, tokens and events of an environment go with it.
-    tables: ['environments.environments', 'environments.members', 'environments.machine_keys'],
+    tables: ['environments.hours', 'environments.environments', 'environments.members', 'environments.machine_keys'],
     async end({ sql }, { accountId }) {
       await passOn(sql, accountId);
       await forgetDoer(sql, accountId);

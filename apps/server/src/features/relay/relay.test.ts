@@ -9,7 +9,7 @@ import { createAccount, http, openTest, type TestAccount, type TestGateway, unti
 import { shared } from '../../testing.shared.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
-import { enter, Environments } from '../environments/index.ts';
+import { enter, Environments, noticesOf } from '../environments/index.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
 import { connectMcp } from '../mcp/mcp.testing.ts';
 import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
@@ -410,7 +410,7 @@ describe('the relay', () => {
       [told.type, told.severity, told.title],
       ['environment.member_added', 'info', 'You are developer of Workstation'],
     );
-    const environments = new Environments(t.gateway.kernel);
+    const environments = new Environments(t.gateway.kernel, noticesOf(t.gateway.kernel));
     await inTransaction(t.gateway.kernel.sql, async (tx) => {
       const row = await enter(tx, { accountId: t.account.id, id: env.id, least: 'owner' });
       await environments.move(

@@ -1,6 +1,6 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { walletCommands } from './wallet.commands.ts';
-export { debit } from './wallet.sql.ts';
+export { debit, sumEntries as balanceOf } from './wallet.sql.ts';
 
 /** The feature without a running platform. */
 export const walletManifest: Manifest = {
