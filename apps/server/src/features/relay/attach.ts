@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { contract } from '@svc/contract';
+import { ApiError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { closeSocket, keepAlive, watchRights } from '../../kernel/http/sockets.bytes.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkReach, type Wanted } from '../environments/index.ts';
+import { checkReach, type Environments, type Wanted } from '../environments/index.ts';
 import type { Attached } from './relay.attached.ts';
 import { join } from './relay.join.ts';
 import { mostBytes } from './relay.peers.ts';
 import type { Streams } from './relay.streams.ts';
+import { refusalWhileAway } from './relay.waking.ts';
 import { targetOf } from './relay.tunnel.ts';
 import { carryTerminal } from './relay.terminal.ts';
 import { countBytes } from './relay.usage.ts';
@@ -17,7 +19,7 @@ import { countBytes } from './relay.usage.ts';
 const mostTyped = 64 * 1024;
 
 /** Reaches a port, or opens a terminal. All that can be refused is refused before the WebSocket is there. */
-export const attach = (streams: Streams, attached: Attached): Operation =>
+export const attach = (streams: Streams, attached: Attached, environments: Environments): Operation =>
   operation(contract.relay.attach, async (context, { params: { id: environmentId }, query, headers }) => {
     const { accountId } = context.actor;
     const { kind, port = null } = query;
@@ -28,7 +30,10 @@ export const attach = (streams: Streams, attached: Attached): Operation =>
     let machine: Duplex | undefined;
     let leave = (): void => {};
     try {
-      machine = await streams.open(environmentId, targetOf(query, reach));
+      machine = await streams.open(environmentId, targetOf(query, reach)).catch(async (error: unknown) => {
+        const visitor = { id: environmentId, accountId, by: context.by };
+        throw (isAway(error) && (await refusalWhileAway(context.kernel, environments, visitor))) || error;
+      });
       const over = machine;
       noteOpened(context, wanted);
       const client = { ...wanted, clientId, deviceId: context.deviceId, role: reach.role, kind };
@@ -40,6 +45,8 @@ export const attach = (streams: Streams, attached: Attached): Operation =>
       giveBack();
     }
   });
+
+const isAway = (error: unknown): boolean => error instanceof ApiError && error.code === 'daemon_offline';
 
 /** A line of the audit log; of many connections of a client to a port the first ones, and how many more there were. */
 function noteOpened({ kernel, actor, by }: Context, { environmentId, port }: Wanted): void {

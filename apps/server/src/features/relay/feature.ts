@@ -33,14 +33,14 @@ export function relayFeature(
   const users = new LinuxUsers(kernel, daemons);
   const streams = new Streams(kernel, daemons);
   const attached = new Attached(kernel);
-  const published = new PublishedPorts(kernel, { streams, lookup, listener: forwarder });
+  const published = new PublishedPorts(kernel, { streams, lookup, environments, listener: forwarder });
   forwarder.register(published);
   return {
     ...relayManifest,
     operations: {
       status,
       serve: serve(daemons),
-      attach: attach(streams, attached),
+      attach: attach(streams, attached, environments),
       join: join(streams),
     },
     raw: [publishedByPath(forwarder, published)],

@@ -12,7 +12,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
-import { enrolled, TestDaemon } from './relay.testing.ts';
+import { enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 describe('published ports', () => {
   const t = shared(() => openTest({ gateways: 2 }));
@@ -283,5 +283,40 @@ describe('published ports', () => {
     assert.deepEqual([refused.status, refused.text.trim()], [502, 'this machine forwards no such port']);
     await env[Symbol.asyncDispose]();
     await until(async () => (await visit(url)).text.includes('the daemon of this environment'));
+  });
+
+  test('who visits a machine that stands still starts it, if it may, and sees how far it is', async () => {
+    await using env = await published('org');
+    const viewer = await env.member('viewer');
+    const [mine, theirs] = [await enter(env), await enter(env, viewer)];
+    await env[Symbol.asyncDispose]();
+    const { sql } = t.gateway.kernel;
+    await sql`
+      update environments.environments set provider = 'managed_b', region = 'nbg1', size = 'small',
+        hourly_rate_micro_eur = 30000, metadata = '{"budget_micro_eur": null}', state = 'stopped'
+      where id = ${env.id}`;
+    const state = async () =>
+      (await http(t.gateway.url, env.path, { key: env.owner.key })).body.environment.state as string;
+    const low = await visit(`${theirs.origin}/`, { cookie: theirs.cookie });
+    assert.deepEqual([low.status, await state()], [503, 'stopped']);
+    assert.match(low.text, /stands still; a maintainer can start it/);
+    const attach = (query: string, { key }: TestAccount) =>
+      openSocket(`${t.gateway.url}/relay${env.path}/attach?${query}`, { authorization: `Bearer ${key}` });
+    await assert.rejects(attach(`kind=port&port=${port}`, viewer), { status: 409, message: /stands still/ });
+    const pages = await Promise.all([1, 2, 3].map(() => visit(`${mine.origin}/`, { cookie: mine.cookie })));
+    for (const page of pages) {
+      assert.deepEqual([page.status, page.headers['retry-after']], [503, '5']);
+      assert.match(page.text, /http-equiv="refresh"[^]*is being started/);
+    }
+    assert.equal(await state(), 'starting');
+    await assert.rejects(attach('kind=terminal', env.owner), { status: 409, message: /is being started/ });
+    await sql`update environments.environments set state = 'stopped' where id = ${env.id}`;
+    await assert.rejects(attach('kind=terminal', env.owner), { status: 409, message: /is being started/ });
+    const { events } = (await http(t.gateway.url, env.path, { key: env.owner.key })).body;
+    const starts = events.filter(({ kind }: { kind: string }) => kind === 'state:stopped->starting');
+    assert.deepEqual(
+      starts.map((one: { actorUserId: string }) => one.actorUserId),
+      [env.owner.id, env.owner.id],
+    );
   });
 });

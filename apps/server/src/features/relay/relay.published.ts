@@ -7,6 +7,7 @@ import type { NameOwner, NameTarget, PlainAnswer } from '../../kernel/forwarder/
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkAccess } from '../../kernel/mount/access.ts';
 import {
+  type Environments,
   portNameOf,
   portUrl,
   redeemTicket,
@@ -17,12 +18,14 @@ import {
   visits,
 } from '../environments/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
+import { pageWhileAway } from './relay.waking.ts';
 import type { Streams } from './relay.streams.ts';
 
 /** Whose the ports are that a process forwards. */
 interface Parts {
   streams: Streams;
   lookup: KeyLookup;
+  environments: Environments;
   /** Of the listener that gives each port an origin of its own. */
   listener: { readonly port: number | undefined };
 }
@@ -62,7 +65,9 @@ export class PublishedPorts implements NameOwner {
     if (visit && 'id' in place.of && isBrowser(request.headers)) return this.#toOwnOrigin(visit, asked);
     if (!visit?.isOpen || !visit.isServed) return undefined;
     if (ticket !== undefined) return withoutTicket(asked, request);
-    return this.#targetOf(visit, asked, visitor);
+    const by = visitor && { accountId: visitor.accountId, by: { kind: 'key', keyId: visitor.keyId } as const };
+    const waiting = await pageWhileAway(this.#kernel, this.#parts.environments, visit, by);
+    return waiting ?? this.#targetOf(visit, asked, visitor);
   }
 
   /** Of what is open: the visitor may have lost its role, its key or its account, and the port its visibility. */
