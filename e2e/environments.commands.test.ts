@@ -63,12 +63,13 @@ async function outputOf(command: ReturnType<Awaited<ReturnType<typeof setUpUsabl
 
 test('forward carries bytes equal both ways, and 200 connections at once although the relay admits 64', async (context) => {
   const s = await setUpUsable(context);
-  const { port } = await forwarded(s, await echoServer(context));
+  const { port, command } = await forwarded(s, await echoServer(context));
   const bytes = randomBytes(32 * 1024 * 1024);
   assert.equal(await echoed(port, bytes), hashOf(bytes));
   const small = randomBytes(10_000);
   const all = await Promise.all(Array.from({ length: 200 }, () => echoed(port, small)));
   assert.ok(all.every((one) => one === hashOf(small)));
+  assert.equal(command.stderr(), '');
 });
 
 test('a local client that reads nothing holds back the machine, and no other connection', async (context) => {
@@ -111,6 +112,22 @@ test('a connection that is opened while the daemon is away waits for it', async 
   const waiting = echoed(port, bytes);
   await command.says(/daemon_offline/);
   s.start();
+  assert.equal(await waiting, hashOf(bytes));
+});
+
+test('a connection that breaks on the way is reset, and a new one waits for the relay', async (context) => {
+  const s = await setUpUsable(context);
+  const { port, command } = await forwarded(s, await echoServer(context));
+  const open = connect(port, '127.0.0.1');
+  const broken = new Promise((resolve) => void open.once('error', resolve));
+  open.write('a line');
+  await once(open, 'data');
+  s.line.lead();
+  assert.equal(((await broken) as NodeJS.ErrnoException).code, 'ECONNRESET');
+  const bytes = randomBytes(10_000);
+  const waiting = echoed(port, bytes);
+  await command.says(/the relay cannot be reached; trying again/);
+  s.line.lead(s.gateway.url);
   assert.equal(await waiting, hashOf(bytes));
 });
 

@@ -48,7 +48,12 @@ test('a member gets a Linux user, its terminal runs as that, owns its tty and ha
     text,
   );
   assert.equal((await s.call('DELETE', `/members/${member.id}`)).status, 200);
-  const isLocked = (): boolean => execFileSync('getent', ['shadow', name]).toString().split(':')[7] === '1';
-  await until(isLocked);
+  const isLocked = (one: string): boolean => execFileSync('getent', ['shadow', one]).toString().split(':')[7] === '1';
+  await until(() => isLocked(name));
   assert.equal(homeOf(name), `/home/${name}`);
+  const [owner = ''] = [...made].filter((one) => one !== name);
+  assert.ok(!isLocked(owner));
+  // The machine serves the environment no more: nobody has a user for it.
+  await s.call('POST', '/archive');
+  await until(() => isLocked(owner));
 });

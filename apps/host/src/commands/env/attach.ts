@@ -68,7 +68,8 @@ export async function attach(attachment: Attachment, onWait: (reason: string) =>
       if (!(error instanceof NotAttached) || !isPassing(error)) throw error;
       const waitMs = backoff.next();
       if (error.status === 429) until = performance.now() + patienceMs;
-      else onWait(error.message);
+      // The system says it in other words each time.
+      else onWait(`${error.status === 0 ? 'the relay cannot be reached' : error.message}; trying again`);
       if (performance.now() + waitMs > until) throw error;
       await sleep(waitMs, undefined, { signal: attachment.signal });
     }

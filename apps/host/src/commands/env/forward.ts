@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { CommonOptions } from '../../config.ts';
 import { CommandError, errnoOf } from '../../failure.ts';
@@ -69,6 +69,8 @@ async function listen(forwarding: Forwarding, localPort: number | undefined, jso
   const { output, port, signal, environment } = forwarding;
   const refused = new AbortController();
   const ended = AbortSignal.any([signal, refused.signal]);
+  // One of each connection: Node.js would warn of them on standard error.
+  setMaxListeners(0, ended);
   const line = new Line({ ...forwarding, signal: ended }, (error) => refused.abort(error));
   // A client may end its half once it has asked. Until its connection stands, nothing is read from it.
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => void line.connect(socket));
