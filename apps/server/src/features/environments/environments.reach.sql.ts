@@ -12,7 +12,7 @@ export interface Wanted {
 /** What decides whether it may. */
 export interface Standing {
   role: EnvironmentRole | null;
-  /** Null: no member. */
+  /** Null: no member, or the machine has no Linux user of it: one of that name may be a member's who left a moment ago. */
   linux_username: string | null;
   /** Of the organisation that the environment is in. */
   is_member_of_org: boolean;
@@ -25,7 +25,8 @@ export interface Standing {
 export async function standingsOf(db: Db, all: readonly Wanted[]): Promise<(Standing | undefined)[]> {
   const wanted = all.map(({ environmentId: id, accountId: account, port }) => ({ id, account, port }));
   const rows = await db<(Standing & { n: number })[]>`
-    select w.n::int as n, m.role, m.linux_username, p.visibility, e.state,
+    select w.n::int as n, m.role, p.visibility, e.state,
+      case when m.provisioned_at is not null then m.linux_username end as linux_username,
       exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = w.account) as is_member_of_org
     from rows from (json_to_recordset(${JSON.stringify(wanted)}::json) as (id uuid, account uuid, port int))
       with ordinality as w (id, account, port, n)

@@ -9,7 +9,7 @@ import { isServed } from './environments.states.ts';
 interface Reach {
   /** Null: no member. */
   role: EnvironmentRole | null;
-  /** Of a member. */
+  /** Of a member whose machine has it. */
   linuxUser: string | undefined;
   isPublished: boolean;
 }
