@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startCommand, temporaryDirectory } from '../../testing.ts';
 import { answer, fakeGateway, refuse, testKey } from '../../testing.gateway.ts';
+
+const url = 'http://3000--shop-ab12.localhost:8790/?svc_ticket=EXAMPLE&b=c';
 
 /** An environment at a provider, as a gateway tells it: `move` decides what its state is after each look at it. */
 async function setUp(context: TestContext, state: string, move: (state: string) => string = (same) => same) {
@@ -21,6 +25,7 @@ async function setUp(context: TestContext, state: string, move: (state: string) 
       answer(response, 200, { online: now === 'running', usable: now === 'running' });
       now = move(now);
     } else if (path === '/v1/environments/ID/ports') answer(response, 200, { ports: [] });
+    else if (path === '/v1/environments/ID/ports/3000/link') answer(response, 201, { url, expires_at: null });
     else if (path === '/v1/environments/ID/start' && now === 'stopped') {
       now = 'starting';
       answer(response, 200, {});
@@ -32,10 +37,11 @@ async function setUp(context: TestContext, state: string, move: (state: string) 
     startCommand(
       context,
       ['open', ...words, '--state-dir', stateDir, '--url', gateway.url],
-      { SVC_API_KEY: testKey },
+      // A test puts its browser there.
+      { SVC_API_KEY: testKey, PATH: `${stateDir}:/usr/bin:/bin` },
       'env',
     );
-  return { open, asked };
+  return { open, asked, stateDir };
 }
 
 test('open starts a machine that stands still, once, and says how far it is', async (context) => {
@@ -55,4 +61,19 @@ test('open ends with a sentence where no machine will come, and where the role d
   const refused = s.open('shop-ab12');
   assert.equal(await refused.ended, 1);
   assert.match(refused.stderr(), /svc: shop-ab12: 403 forbidden: refused by the test\n$/);
+});
+
+test('open gives the address to the browser whole, and prints it where there is none', async (context) => {
+  if (process.platform !== 'linux') return context.skip('the browser of another system is not asked for by xdg-open');
+  const s = await setUp(context, 'running');
+  const browser = join(s.stateDir, 'xdg-open');
+  await writeFile(browser, `#!/bin/sh\nprintf '%s' "$*" > '${s.stateDir}/opened'\n`, { mode: 0o700 });
+  const opened = s.open('shop-ab12', '3000', '--browser');
+  assert.equal(await opened.ended, 0, opened.stderr());
+  assert.equal(opened.stdout(), '');
+  assert.equal(await readFile(join(s.stateDir, 'opened'), 'utf8'), url);
+  await writeFile(browser, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
+  const printed = s.open('shop-ab12', '3000', '--browser');
+  assert.equal(await printed.ended, 0, printed.stderr());
+  assert.equal(printed.stdout(), `${url}\n`);
 });
