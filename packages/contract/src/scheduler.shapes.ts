@@ -20,6 +20,7 @@ export const waitReasons = [
   'back_off',
   'earlier_run',
   'cloud',
+  'starting',
   'no_host',
   'tags',
   'host_paused',
@@ -48,7 +49,8 @@ export const run = z
       .optional()
       .describe(
         'Of a pending run in a list or by id: what it waits for. `account_paused`: the account may not run anything. ' +
-          '`back_off`: a retry. `earlier_run`: another run of its schedule. `cloud`: a place in the cloud. `no_host`: no ' +
+          '`back_off`: a retry. `earlier_run`: another run of its schedule. `cloud`: a place in the cloud. `starting`: the machine of an ' +
+          'environment that is on its way. `no_host`: no ' +
           'machine for it is online. `tags`: none that is has its tags. `host_paused`: those are paused. `not_approved`: ' +
           'none of those has approved it. `host_busy`: one that may take it (additive)',
       ),

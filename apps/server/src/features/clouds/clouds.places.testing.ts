@@ -66,8 +66,9 @@ export async function openClouds({
     see,
     turn,
     enrol,
-    async make(fields = {}, by = account) {
-      const project = await projectOf(gateway, by, { slug: `p-${crypto.randomUUID().slice(0, 8)}` });
+    async make({ project: given, ...fields }: Record<string, unknown> = {}, by = account) {
+      const slug = `p-${crypto.randomUUID().slice(0, 8)}`;
+      const project = given ?? (await projectOf(gateway, by, { slug }));
       const body = { project_id: project, provider: 'managed_b', name: 'Cloud', ...fields };
       const answer = await ask('POST', '/v1/environments', body, by);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));

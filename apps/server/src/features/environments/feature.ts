@@ -12,6 +12,7 @@ import { sweepEnvironments } from './environments.jobs.ts';
 import type { MachineProviders } from './environments.machines.ts';
 import type { Environments } from './environments.store.ts';
 import { meterAll } from './hours/meter.ts';
+import { wakeAll } from './hours/wake.ts';
 import { events } from './events.ts';
 import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
@@ -33,6 +34,8 @@ import { updateMember } from './updateMember.ts';
 
 /** Time is counted, and what may not go on is stopped. */
 const meterEveryMs = 60_000;
+/** Runs wait for machines. */
+const wakeEveryMs = 5_000;
 
 /** Environments: machines that developers work on, and who may do what there. */
 export function environmentsFeature(
@@ -74,8 +77,16 @@ export function environmentsFeature(
     start(_kernel, { works }) {
       if (!works) return Promise.resolve({});
       const work = () => meterAll(kernel, environments);
-      const loop = startLoop(kernel, { name: 'environments.hours', everyMs: meterEveryMs, work });
-      return Promise.resolve({ stop: () => loop.stop() });
+      const wake = () => wakeAll(kernel, environments);
+      const loops = [
+        startLoop(kernel, { name: 'environments.hours', everyMs: meterEveryMs, work }),
+        startLoop(kernel, { name: 'environments.wake', everyMs: wakeEveryMs, work: wake }),
+      ];
+      return Promise.resolve({
+        async stop() {
+          await Promise.all(loops.map((loop) => loop.stop()));
+        },
+      });
     },
   };
 }

@@ -3,7 +3,15 @@ import type { z } from 'zod';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
-import { listApproved, listBlocked, listOnline, listRuns, mayRun, type RunFilter } from './scheduler.runs.sql.ts';
+import {
+  listApproved,
+  listBlocked,
+  listMachines,
+  listOnline,
+  listRuns,
+  mayRun,
+  type RunFilter,
+} from './scheduler.runs.sql.ts';
 import { waitingFor } from './scheduler.rules.ts';
 import { fenceOf } from './scheduler.fence.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -37,7 +45,8 @@ export async function viewRuns(
   if (pending.length === 0) return rows.map(viewRun);
   const { ms: now, iso } = await readNow(sql, clock);
   const shells = pending.filter(({ kind, pool }) => kind === 'shell' && pool === 'host');
-  const [may, online, blocked, approved] = await Promise.all([
+  const projects = pending.flatMap(({ target_type: type, target_id: id }) => (type === 'cloud_vm' && id ? [id] : []));
+  const [may, online, blocked, approved, machines] = await Promise.all([
     mayRun(sql, accountId),
     listOnline(sql, accountId, iso),
     listBlocked(
@@ -46,12 +55,13 @@ export async function viewRuns(
       iso,
     ),
     listApproved(sql, [...new Set(shells.map((row) => row.schedule_id))]),
+    listMachines(sql, accountId, projects),
   ]);
   return rows.map((row) => {
     if (row.state !== 'pending') return viewRun(row);
     const approvedBy =
       row.kind === 'shell' ? (approved.get(`${row.schedule_id}:${row.command_hash}`) ?? new Set<string>()) : undefined;
-    const around = { now, mayRun: may, isBlocked: blocked.has(row.id), online, approvedBy };
+    const around = { now, mayRun: may, isBlocked: blocked.has(row.id), online, machines, approvedBy };
     return { ...viewRun(row), waiting_for: waitingFor(row, around) };
   });
 }

@@ -1,6 +1,6 @@
 import { type RunState, runStates } from './scheduler.states.ts';
 import type { waitReasons } from '@svc/contract';
-import type { OnlineHost } from './scheduler.runs.sql.ts';
+import type { OnlineHost, ProjectMachine } from './scheduler.runs.sql.ts';
 import type { RunRow } from './scheduler.sql.ts';
 
 /** Where a chain stands. */
@@ -42,6 +42,8 @@ interface Surroundings {
   isBlocked: boolean;
   /** Machines of the account that are there. */
   online: readonly OnlineHost[];
+  /** Machines of environments in its project. */
+  machines: readonly ProjectMachine[];
   /** Devices that approved its command; undefined: it needs no approval. */
   approvedBy: ReadonlySet<string> | undefined;
 }
@@ -54,7 +56,8 @@ export function waitingFor(run: RunRow, around: Surroundings): (typeof waitReaso
   if (around.isBlocked) return 'earlier_run';
   if (run.pool === 'cloud') return 'cloud';
   const able = online.filter(({ kinds }) => kinds.includes(run.kind));
-  const meant = meantFor(run, able);
+  const meant = meantFor(run, able, around.machines);
+  if (meant.length === 0 && isStarting(run, around.machines)) return 'starting';
   if (meant.length === 0) return able.length > 0 && run.target_type === 'tags' ? 'tags' : 'no_host';
   const awake = meant.filter(({ paused }) => !paused);
   if (awake.length === 0) return 'host_paused';
@@ -64,14 +67,22 @@ export function waitingFor(run: RunRow, around: Surroundings): (typeof waitReaso
 }
 
 /** The machines that a run goes to: its target's, or those of the first failover set of which one is there. */
-function meantFor(run: RunRow, hosts: readonly OnlineHost[]): OnlineHost[] {
+function meantFor(run: RunRow, hosts: readonly OnlineHost[], machines: readonly ProjectMachine[]): OnlineHost[] {
   const having = (wanted: readonly string[]): OnlineHost[] =>
     hosts.filter(({ tags }) => wanted.every((tag) => tags.includes(tag)));
   const own = hosts.filter((host) => {
     if (run.target_type === 'any') return true;
     if (run.target_type === 'host') return host.device_id === run.target_id;
+    if (run.target_type === 'cloud_vm')
+      return machines.some((one) => one.is_there && isOfProject(run, one) && one.device_id === host.device_id);
     return run.target_type === 'tags' && having(run.target_tags ?? []).includes(host);
   });
   if (own.length > 0) return own;
   return (run.failover ?? []).map(having).find((found) => found.length > 0) ?? [];
 }
+
+const isOfProject = (run: RunRow, { project_id: id }: ProjectMachine): boolean => id === run.target_id;
+
+/** Whether an environment's machine that it may go to is on its way. */
+const isStarting = (run: RunRow, machines: readonly ProjectMachine[]): boolean =>
+  run.target_type === 'cloud_vm' && machines.some((one) => one.is_coming && isOfProject(run, one));

@@ -42,6 +42,26 @@ export async function listOnline(db: Db, accountId: string, now: string): Promis
     where account_id = ${accountId} and last_seen > ${now}::timestamptz - interval '45 s' limit ${mostOnline}`;
 }
 
+/** A machine of an environment in a project, which runs or is on its way. */
+export interface ProjectMachine {
+  project_id: string;
+  device_id: string | null;
+  is_there: boolean;
+  is_coming: boolean;
+}
+
+/** Machines of an account's environments in projects that run, or are on their way. */
+export async function listMachines(
+  db: Db,
+  accountId: string,
+  projectIds: readonly string[],
+): Promise<ProjectMachine[]> {
+  if (projectIds.length === 0) return [];
+  return db<ProjectMachine[]>`
+    select project_id, device_id, is_there, is_coming from environments.daemons_view
+    where account_id = ${accountId} and project_id = any(${[...projectIds]}::uuid[]) and (is_there or is_coming)`;
+}
+
 /** Devices that approved the command of each schedule, as `<schedule>:<hash>`. */
 export async function listApproved(db: Db, scheduleIds: readonly string[]): Promise<Map<string, Set<string>>> {
   const rows = await db<{ schedule_id: string; device_id: string; command_hash: string }[]>`

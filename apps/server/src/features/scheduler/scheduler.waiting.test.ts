@@ -66,7 +66,14 @@ describe('scheduler: what a pending run waits for', () => {
     await t.result(again, device, { ok: false });
     assert.equal(await reasonOf(schedule), 'host_busy');
     const row = await findRun(t.gateway.kernel.sql, (await t.runsOf(schedule))[0].id);
-    const around = { now: t.clock.now(), mayRun: true, isBlocked: false, online: [], approvedBy: undefined };
+    const around = {
+      now: t.clock.now(),
+      mayRun: true,
+      isBlocked: false,
+      online: [],
+      machines: [],
+      approvedBy: undefined,
+    };
     const cloud = { ...(row ?? assert.fail()), pool: 'cloud' as const };
     assert.deepEqual(
       [waitingFor(cloud, around), waitingFor(cloud, { ...around, mayRun: false })],

@@ -9,7 +9,7 @@ import { isServedBy, serveAs } from '../devices/index.ts';
 import { findPause, type PauseRow } from './schedules.account.sql.ts';
 import { openSpec } from './schedules.headers.ts';
 import { mayRun } from './schedules.rules.ts';
-import { listSchedules, type ScheduleRow } from './schedules.sql.ts';
+import { listSchedules, projectsServedBy, type ScheduleRow } from './schedules.sql.ts';
 import { viewSchedules } from './schedules.view.ts';
 
 export const list = operation(contract.schedules.list, async (context, { query }) => {
@@ -20,7 +20,8 @@ export const list = operation(contract.schedules.list, async (context, { query }
   const now = await readNow(context.db, context.clock);
   const found = await listSchedules(context.db, accountId, query);
   const { rows, next } = pageOf(found, query.limit, (found[0]?.found ?? 0) > Math.min(found.length, query.limit));
-  const own = rows.filter((row) => readsAll || mayRun(row, deviceId));
+  const projects = readsAll ? new Set<string>() : await projectsServedBy(context.db, accountId, deviceId);
+  const own = rows.filter((row) => readsAll || mayRun(row, { deviceId, projects }));
   const schedules = await viewSchedules(context.db, own, now.ms);
   const mirrored = own.filter((row) => row.kind === 'http' && isMirroredBy(row, deviceId));
   if (mirrored.length > 0 && deviceId !== undefined && hasScope(actor.scopes, ['scheduler:serve'])) {

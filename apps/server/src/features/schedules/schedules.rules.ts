@@ -37,9 +37,13 @@ export function effective(definition: Definition) {
   };
 }
 
-/** Whether a run of the schedule may come to the device: for a host that sees no others. */
-export function mayRun(definition: Definition, deviceId: string | undefined): boolean {
+/** Whether a run of the schedule may come to the device: for a host that sees no others. `projects`: in which it serves. */
+export function mayRun(
+  definition: Definition,
+  { deviceId, projects }: { deviceId: string | undefined; projects: ReadonlySet<string> },
+): boolean {
   const { target } = effective(definition);
+  if (target.type === 'cloud_vm') return projects.has(target.project_id);
   if (target.type === 'any' || target.type === 'tags') return true;
   return target.type === 'host' && (target.device_id === deviceId || (definition.failover?.length ?? 0) > 0);
 }

@@ -304,3 +304,16 @@ export async function takeMissed(db: Db, accountId: string): Promise<ScheduleRow
     update schedules.schedules set missed_slot = null where account_id = ${accountId} and missed_slot is not null`;
   return rows.filter((row) => row.enabled);
 }
+
+/** Projects in which the device is the machine of an environment of the account. */
+export async function projectsServedBy(
+  db: Db,
+  accountId: string,
+  deviceId: string | undefined,
+): Promise<ReadonlySet<string>> {
+  if (deviceId === undefined) return new Set();
+  const rows = await db<{ project_id: string }[]>`
+    select project_id from environments.daemons_view
+    where account_id = ${accountId} and device_id = ${deviceId} and is_there`;
+  return new Set(rows.map(({ project_id: id }) => id));
+}

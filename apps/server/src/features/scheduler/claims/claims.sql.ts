@@ -79,7 +79,10 @@ const takeForHost = (lock: string): string => `
     select r.id from scheduler.runs r
     where (r.target_type = 'any'
         or (r.target_type = 'host' and r.target_id = ${device})
-        or (r.target_type = 'tags' and r.target_tags <@ ${tags}))
+        or (r.target_type = 'tags' and r.target_tags <@ ${tags})
+        or (r.target_type = 'cloud_vm' and exists (
+          select 1 from environments.daemons_view d
+          where d.account_id = ${account} and d.device_id = ${device} and d.project_id = r.target_id and d.is_there)))
       and ${isRunnable}
     order by r.scheduled_for, r.id limit 1
     for update of r ${lock}
