@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config.ts';
+import { type Config, ConfigError } from '../../config.ts';
 import { systemClock } from '../../kernel/base/clock.ts';
 import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';
@@ -23,7 +23,9 @@ export function checkCloudsFile(place: ProvidersPlace): void {
 }
 
 /** Asks every provider of machines for one machine type; tells which one answers, and in how many milliseconds. */
-export async function checkClouds(place: ProvidersPlace): Promise<{ ok: boolean; providers: object[] }> {
+export async function checkClouds(
+  place: ProvidersPlace & { config: Pick<Config, 'baseUrl'> },
+): Promise<{ ok: boolean; providers: object[] }> {
   const entries = parseClouds(readProvidersText(place), systemClock);
   const upstream = createUpstream();
   try {
@@ -40,8 +42,16 @@ export async function checkClouds(place: ProvidersPlace): Promise<{ ok: boolean;
         }
       }),
     );
+    if (rows.length > 0 && isOfThisMachine(place.config.baseUrl)) {
+      const found = `machines cannot reach ${place.config.baseUrl}: it has to be an address of the platform that they reach`;
+      rows.push({ lane: 'SVC_BASE_URL', ok: false, found });
+    }
     return { ok: rows.every(({ ok }) => ok), providers: rows };
   } finally {
     await upstream.close();
   }
 }
+
+/** Whether a URL leads to the machine itself, whoever asks. */
+const isOfThisMachine = (url: string): boolean =>
+  /^(?:localhost|127\.[\d.]+|\[::1\]|0\.0\.0\.0)$/.test(new URL(url).hostname);

@@ -22,7 +22,9 @@ const drivers = { hetzner, ec2 };
 /** A folder with a key and a providers file that lists a provider. */
 class Place implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-clouds-'));
-  readonly place = { config: {}, dataDir: this.folder } as Parameters<typeof checkCloudsFile>[0];
+  readonly place = { config: { baseUrl: 'https://svc.example.com' }, dataDir: this.folder } as Parameters<
+    typeof checkClouds
+  >[0];
 
   write(...environments: object[]): string {
     const text = JSON.stringify({ environments });
@@ -169,6 +171,10 @@ for (const kind of ['hetzner', 'ec2'] as const) {
       const failed = await checkClouds(place.place);
       assert.equal(failed.ok, false);
       assert.match(JSON.stringify(failed.providers), /it answered 401: no, after/);
+      const config = { ...place.place.config, baseUrl: 'http://127.0.0.1:8787' };
+      const { ok: isReached, providers: rows } = await checkClouds({ ...place.place, config });
+      assert.equal(isReached, false);
+      assert.match(JSON.stringify(rows), /machines cannot reach http:\/\/127\.0\.0\.1:8787/);
     });
   });
 }

@@ -49,6 +49,11 @@ export async function lookAt(parts: MachineParts, taken: Taken): Promise<number>
     await note(parts, taken, row, { kind: 'busy', message: 'the providers file does not list its provider any more' });
     return restMs;
   }
+  const leftAloneMs = parts.clouds.restOf(entry);
+  if (leftAloneMs > 0) {
+    await note(parts, taken, row, { kind: 'busy', message: row.failure ?? 'it asked to be left alone' });
+    return leftAloneMs;
+  }
   const cloud = openCloud({ kernel: parts, entry, installation: await parts.clouds.installation() });
   try {
     const seen = await cloud.read(taken.id);
@@ -68,6 +73,7 @@ export async function lookAt(parts: MachineParts, taken: Taken): Promise<number>
     return await take(parts, { taken, row, cloud, seen }, step);
   } catch (error) {
     if (!(error instanceof CloudFailure)) throw error;
+    if (error.kind === 'busy' && error.waitMs !== undefined) parts.clouds.leaveAlone(entry, error.waitMs);
     return failed(parts, taken, row, error);
   }
 }

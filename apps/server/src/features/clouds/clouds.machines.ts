@@ -41,7 +41,8 @@ export class Machines {
 
   /** Begins a look at each machine that is due; none waits for another one's provider. */
   async #take(): Promise<void> {
-    const { background, clock } = this.#parts;
+    const { background, clock, clouds } = this.#parts;
+    if (clouds.all.length === 0) return;
     await insertMissing(background, clock);
     const most = mostAtOnce - this.#looks.size;
     if (most <= 0) return;

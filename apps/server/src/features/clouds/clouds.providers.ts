@@ -13,6 +13,8 @@ export class Clouds implements MachineProviders {
   readonly #kernel: Kernel;
   #installation: Promise<string> | undefined;
   #entries: readonly CloudEntry[] = [];
+  /** Until when a provider asked to be left alone, by its id; of `clock.monotonic()`. */
+  readonly #resting = new Map<string, number>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -47,6 +49,16 @@ export class Clouds implements MachineProviders {
   /** Where an environment's machine is; undefined when the file does not list it any more. */
   find(provider: CloudEntry['provider'], region: string): CloudEntry | undefined {
     return this.#entries.find((entry) => entry.provider === provider && entry.region === region);
+  }
+
+  /** Leaves a provider alone for so long, as it asked. */
+  leaveAlone({ id }: CloudEntry, ms: number): void {
+    this.#resting.set(id, this.#kernel.clock.monotonic() + ms);
+  }
+
+  /** For how many milliseconds a provider is left alone from now; 0: not at all. */
+  restOf({ id }: CloudEntry): number {
+    return Math.max(0, (this.#resting.get(id) ?? 0) - this.#kernel.clock.monotonic());
   }
 
   regionFor(provider: CloudEntry['provider'], wanted: string | undefined): string {

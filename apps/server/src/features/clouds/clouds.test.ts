@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { accountData } from '../../features.ts';
 import { type AccountData, deleteData } from '../../kernel/deletion.ts';
 import { createAccount, http } from '../../testing.ts';
-import { environmentsManifest } from '../environments/index.ts';
+import { environmentsManifest, mintForMachine } from '../environments/index.ts';
 import { openClouds, report } from './clouds.places.testing.ts';
 import { cloudsManifest } from './index.ts';
 
@@ -30,6 +30,14 @@ describe('machines of environments at a provider', () => {
     const enrolled = await c.enrol(id, device);
     assert.match(enrolled.body.api_key, /^svc_/);
     assert.equal((await c.see(id))['state'], 'enrolling');
+    // A repeat of the request to the provider does not free the token.
+    await mintForMachine(
+      c.t.gateway.kernel.sql,
+      c.t.gateway.kernel,
+      { ms: c.clock.now(), iso: new Date(c.clock.now()).toISOString() },
+      { id, account_id: c.t.account.id },
+      1,
+    );
     // Its answer was lost: the key of before is worth nothing.
     const again = await c.enrol(id, device);
     assert.notEqual(again.body.api_key, enrolled.body.api_key);
@@ -156,6 +164,19 @@ describe('machines of environments at a provider', () => {
     assert.equal((await c.see(running))['state'], 'stopped');
     await c.run(making);
     assert.equal((await c.see(making))['state'], 'running');
+  });
+
+  test('one that asks to be left alone is asked for no machine until then, whoever’s it is', async () => {
+    await using c = await openClouds();
+    c.fake.faults = [{ status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '120' } }];
+    await c.make();
+    await c.turn();
+    const ids = [await c.make(), await c.make({}, await createAccount(c.t.gateway))];
+    for (let n = 0; n < 5; n += 1) await c.turn(20_000);
+    assert.equal(c.fake.calls.length, 1);
+    await c.turn(30_000);
+    await c.turn(10_000);
+    assert.equal(c.fake.machines.size, 1 + ids.length);
   });
 
   test('one that refuses for good makes the environment fail, in its words and without its token', async () => {

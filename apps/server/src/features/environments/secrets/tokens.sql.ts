@@ -11,7 +11,7 @@ export interface TokenRow {
   used_by: string | null;
 }
 
-/** Keeps the hash of a token, in place of the one before. */
+/** Keeps the hash of a token, in place of the one before; the same token again stays taken, if it was. */
 export async function putToken(
   db: Db,
   one: { environmentId: string; hash: Buffer; keyId: string | null; createdBy: string; expiresAt: string },
@@ -20,7 +20,8 @@ export async function putToken(
     insert into environments.tokens (environment_id, hash, key_id, created_by, expires_at)
     values (${one.environmentId}, ${one.hash}, ${one.keyId}, ${one.createdBy}, ${one.expiresAt})
     on conflict (environment_id) do update set
-      hash = excluded.hash, key_id = excluded.key_id, created_by = excluded.created_by, expires_at = excluded.expires_at, used_by = null`;
+      hash = excluded.hash, key_id = excluded.key_id, created_by = excluded.created_by, expires_at = excluded.expires_at,
+      used_by = case when environments.tokens.hash = excluded.hash then environments.tokens.used_by end`;
 }
 
 /** The token with this hash, locked until the transaction ends. */
