@@ -11,7 +11,9 @@ import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { allSealed, masterKeyFile, openKeyring, rotateMasterKey } from './master-key.ts';
 import { inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
 import { testClock } from './kernel/base/clock.ts';
-import { createKeyring } from './kernel/base/crypto.ts';
+import { createKeyring, openUnder } from './kernel/base/crypto.ts';
+import { sealedDataKeys } from './features/environments/index.ts';
+import { environmentOf } from './features/environments/environments.testing.ts';
 import { sealedWebhook } from './features/notifications/index.ts';
 import { asOwner, http, masterKey, openTest, startGateway, type TestDatabase, testDatabase, until } from './testing.ts';
 
@@ -57,6 +59,7 @@ describe('rotation of the master key', () => {
     let ping = '';
     let pingKey = '';
     let badge = '';
+    let environment = '';
     const hook = { name: 'x', url: 'https://93.184.215.14/x' };
     const hooks = '/v1/notifications/webhooks';
     {
@@ -71,13 +74,16 @@ describe('rotation of the master key', () => {
       ping = new URL(monitor.body.ping_url).pathname;
       pingKey = (await http(own.gateway.url, '/v1/heartbeats/ping-key', { method: 'POST', key })).body.ping_key;
       badge = (await http(own.gateway.url, '/v1/heartbeats/badge', { method: 'POST', key })).body.json_url;
+      environment = await environmentOf(own.gateway, own.account);
+      const put = { method: 'PUT', key, body: { value: 'canary' } };
+      assert.equal((await http(own.gateway.url, `/v1/environments/${environment}/secrets/TOKEN`, put)).status, 201);
       const run = await http(own.gateway.url, `/v1/schedules/${first}/run`, { method: 'POST', key });
       assert.equal(run.body.queued, true);
       await assert.rejects(rotateMasterKey(config(database, dataDir), undefined), /stop every part/);
       assert.deepEqual(readdirSync(dataDir), [masterKeyFile], 'a refusal leaves nothing');
     }
     const { sealed } = await rotateMasterKey(config(database, dataDir), undefined);
-    assert.equal(sealed, 5, 'an answer, the push identity, headers of a schedule and of its run, a webhook');
+    assert.equal(sealed, 6, 'an answer, the push identity, headers of a schedule and of its run, a webhook, a secret');
     assert.deepEqual(readdirSync(dataDir), [masterKeyFile]);
     const after = readFileSync(join(dataDir, masterKeyFile), 'utf8').trim();
     assert.notEqual(after, masterKey);
@@ -98,6 +104,11 @@ describe('rotation of the master key', () => {
       select sealed_headers from schedules.schedules union all select sealed_headers from scheduler.runs`;
     const opened = rows.map((row) => gateway.kernel.keyring.open(sealedScheduleHeaders, row.sealed_headers).toString());
     assert.deepEqual(opened, Array(2).fill('{"x-key":"secret"}'));
+    const [secret] = await gateway.kernel.sql<{ data_key: Buffer; value: Buffer }[]>`
+      select data_key, value from environments.secrets where environment_id = ${environment}`;
+    assert.ok(secret);
+    const dataKey = gateway.kernel.keyring.open(sealedDataKeys, secret.data_key);
+    assert.equal(openUnder(dataKey, secret.value, 'secret', `${environment} TOKEN 1`).toString(), 'canary');
   });
 
   test('one that is killed before its commit changed nothing; killed after it, the next run puts the key in place', async (t) => {
