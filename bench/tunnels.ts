@@ -29,7 +29,6 @@ await bench('tunnels', { daemons: 1_000, seconds: 60, pings: 2_000 }, async ({ d
   using dataDir = temporaryDataDir();
   await using platform = await startPlatform(dataDir.path, {
     SVC_RATE_REQUESTS: '100000000',
-    SVC_RATE_ACCOUNT_REQUESTS: '100000000',
     SVC_QUOTA_ENVIRONMENTS: '100000',
   });
   say(`${daemons} daemons that report every 10 s, for ${seconds} s`);

@@ -17,6 +17,8 @@ const providersFile = z.strictObject({
   search: z.array(entry).default([]),
   mail: z.array(entry).default([]),
   push: z.array(entry).default([]),
+  /** Not probed: a look at every machine says how its provider does. */
+  environments: z.array(entry).default([]),
 });
 
 /** A configured provider. */
