@@ -109,19 +109,31 @@ describe('people of an environment', () => {
     }
   });
 
-  test('a key sees with `environments:read`, changes with `environments`, and neither without them', async () => {
-    const { path, people } = await everybody();
+  test('a key sees with `environments:read`, changes with `environments`, and neither without them, on every route', async () => {
+    const { id, path: own, people } = await everybody();
     const keyOf = async (...scopes: string[]) =>
       (await ask(people.owner, 'POST', '/v1/keys', { name: 'k', scopes })).body as { key: string };
     const [reads, writes, other] = [
       await keyOf('environments:read'),
       await keyOf('environments'),
-      await keyOf('prompts'),
+      await keyOf('prompts', 'environments:serve'),
     ];
-    const statuses = async (method: string, body?: object) =>
-      Promise.all([reads, writes, other].map(async (key) => (await ask(key, method, path, body)).status));
-    assert.deepEqual(await statuses('GET'), [200, 200, 403]);
-    assert.deepEqual(await statuses('PATCH', { name: 'x' }), [403, 200, 403]);
+    const routes = [
+      ...Object.entries<Route>(contract.environments).map(([verb, route]) => ({ verb, route, at: '' })),
+      { verb: 'status', route: contract.relay.status as Route, at: '/relay' },
+    ].filter(({ route }) => route.auth === 'key');
+    for (const { verb, route, at } of routes) {
+      const path =
+        at + route.path.replace('{id}', id).replace('{port}', '1').replace('{name}', 'A').replace('{userId}', id);
+      const lacks = async (key: { key: string }) => {
+        const { status, body } = await ask(key, route.method, path, route.method === 'GET' ? undefined : {});
+        return status === 403 && body.error.message.includes('lacks the scope');
+      };
+      assert.deepEqual([await lacks(reads), await lacks(other)], [route.method !== 'GET', true], verb);
+      assert.equal((await http(gateway.url, path, { method: route.method })).status, 401, verb);
+    }
+    assert.equal((await ask(writes, 'PATCH', own, { name: 'x' })).status, 200);
+    assert.equal((await ask(writes, 'GET', own)).body.environment.name, 'x');
   });
 
   test('members get a user name and ports of their own, whatever their addresses are', async () => {
