@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
 import { createAccount, type TestAccount, until } from '../../testing.ts';
 import { meterAll } from '../environments/hours/meter.ts';
-import { type EnvironmentHooks, Environments } from '../environments/index.ts';
+import { type EnvironmentHooks, Environments, lockEnvironment } from '../environments/index.ts';
 import { type CloudTest, openClouds } from './clouds.places.testing.ts';
 
 const minute = 60_000;
@@ -189,6 +191,24 @@ describe('hours of machines at a provider', () => {
     const { state, stateReason } = await c.see(id);
     assert.deepEqual([state, stateReason], ['stopping', 'idle']);
     assert.deepEqual(await meter(c), []);
+  });
+
+  test('a failure is told in its transaction, with the reason', async () => {
+    await using c = await openClouds();
+    const id = await running(c);
+    const { kernel } = c.t.gateway;
+    const told: unknown[] = [];
+    const nothing = () => Promise.resolve();
+    const failed: EnvironmentHooks['failed'] = async (db, row, details) => {
+      const [seen] = await db`select state from environments.environments where id = ${row.id}`;
+      told.push([row.id, seen?.['state'], details.reason]);
+    };
+    const environments = new Environments(kernel, { failed, budget: nothing, stoppedIdle: nothing });
+    await inTransaction(kernel.sql, async (tx) => {
+      const row = (await lockEnvironment(tx, id)) ?? assert.fail();
+      await environments.move(tx, row, 'fail', { reason: 'no' }, { accountId: null, kind: 'system', by: bySystem });
+    });
+    assert.deepEqual(told, [[id, 'failed', 'no']]);
   });
 
   test('a machine of an account that is suspended is stopped', async () => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { accountData } from '../../features.ts';
 import { type AccountData, deleteData } from '../../kernel/deletion.ts';
 import { createAccount, http } from '../../testing.ts';
-import { environmentsManifest, mintForMachine } from '../environments/index.ts';
+import { checkDaemon, environmentsManifest, mintForMachine } from '../environments/index.ts';
 import { openClouds, report } from './clouds.places.testing.ts';
 import { cloudsManifest } from './index.ts';
 
@@ -72,6 +72,36 @@ describe('machines of environments at a provider', () => {
     assert.equal((await c.ask('DELETE', project)).status, 200);
     assert.equal((await c.t.gateway.kernel.sql`select from clouds.machines`).length, 0);
     assert.equal(c.fake.count('POST /servers'), 1);
+  });
+
+  test('it goes on to serve when who made it leaves the environment, and nobody else serves with that role', async () => {
+    await using c = await openClouds();
+    const id = await c.make();
+    await c.turn();
+    const device = randomUUID();
+    c.fake.settle();
+    await c.turn(10_000);
+    await c.enrol(id, device);
+    const path = `/v1/environments/${id}/members`;
+    const other = await createAccount(c.t.gateway);
+    await c.ask('POST', path, { email: other.email, role: 'owner' });
+    assert.equal((await c.ask('DELETE', `${path}/${c.t.account.id}`)).status, 200);
+    const serves = (accountId: string, deviceId: string) =>
+      checkDaemon(c.t.gateway.kernel.sql, { accountId, environmentId: id, deviceId }).then(
+        () => 'serves',
+        ({ code }: { code: string }) => code,
+      );
+    const stranger = await createAccount(c.t.gateway);
+    assert.deepEqual(
+      [
+        await serves(c.t.account.id, device),
+        await serves(c.t.account.id, randomUUID()),
+        await serves(stranger.id, device),
+      ],
+      ['serves', 'forbidden', 'not_found'],
+    );
+    await c.ask('POST', `/v1/environments/${id}/destroy`, undefined, other);
+    assert.equal(await serves(c.t.account.id, device), 'not_found');
   });
 
   test('EC2 does the same for environments of its provider', async () => {

@@ -4,7 +4,8 @@ import { instantOf } from '../../kernel/db/instant.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isAtLeast } from './environments.access.ts';
-import { findSeen, lockEnvironment, noteActivity } from './environments.sql.ts';
+import { findServed } from './environments.machines.sql.ts';
+import { lockEnvironment, noteActivity } from './environments.sql.ts';
 import { isServed } from './environments.states.ts';
 import type { Environments } from './environments.store.ts';
 
@@ -17,13 +18,14 @@ interface Serving {
 
 /**
  * Throws 404 when the environment takes no daemon of this account, 403 when it is served by another device. Whoever may enrol a
- * machine may serve as it: maintainers.
+ * machine may serve as it: maintainers. A machine at a provider has a key of the environment's, and serves whoever leaves.
  */
 export async function checkDaemon(db: Db, { accountId, environmentId, deviceId }: Serving): Promise<void> {
-  const row = await findSeen(db, accountId, environmentId);
+  const row = await findServed(db, accountId, environmentId);
   if (!row || !isServed(row)) throw notFound('environment');
-  if (!isAtLeast(row.role, 'maintainer'))
-    throw new ApiError('forbidden', `to serve an environment needs the role maintainer in it; yours is ${row.role}`);
+  const { role } = row;
+  if (!row.has_machine_key && (role === null || !isAtLeast(role, 'maintainer')))
+    throw new ApiError('forbidden', `to serve an environment needs the role maintainer in it; yours is ${role}`);
   if (deviceId !== undefined && row.device_id === deviceId) return;
   throw new ApiError('forbidden', 'another machine serves this environment; enrol this one: svc host enroll <token>');
 }

@@ -1,4 +1,5 @@
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
+import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
 
 /** The key with which an environment's machine serves it. */
 interface MachineKey {
@@ -17,6 +18,23 @@ export async function deleteMachineKey(db: Db, environmentId: string): Promise<M
   const [row] = await db<MachineKey[]>`
     delete from environments.machine_keys where environment_id = ${environmentId}
     returning environment_id, account_id, key_id`;
+  return row;
+}
+
+/** An environment, and what an account has to do with it. */
+type ServedRow = Pick<EnvironmentRow, 'state' | 'device_id'> & {
+  role: EnvironmentRole | null;
+  /** The key of its machine is the account's. */
+  has_machine_key: boolean;
+};
+
+/** What decides whether a daemon serves an environment; undefined when its account has neither a role nor the machine's key. */
+export async function findServed(db: Db, accountId: string, id: string): Promise<ServedRow | undefined> {
+  const [row] = await db<ServedRow[]>`
+    select e.state, e.device_id, m.role, k.key_id is not null as has_machine_key from environments.environments e
+    left join environments.members m on m.environment_id = e.id and m.account_id = ${accountId}
+    left join environments.machine_keys k on k.environment_id = e.id and k.account_id = ${accountId}
+    where e.id = ${id} and (m.role is not null or k.key_id is not null)`;
   return row;
 }
 
