@@ -87,6 +87,9 @@ get /install/host.mjs "$folder/host.mjs" "$program_sum" || die 'the daemon could
 chmod 755 "$folder/host.mjs"
 "$node" "$folder/host.mjs" enroll "$token" --url "$url" --state-dir "$state" --out "$state/host.key"
 
+# Members work as Linux users of their own, and reach what listens here: nobody else set this machine up.
+[ -e "$state/host.json" ] || echo '{"ops":{"shell":"allow"},"ports":"loopback","users":true}' >"$state/host.json"
+
 cat >"$unit" <<UNIT
 [Unit]
 Description=svc: serves the environment of this machine
@@ -94,7 +97,7 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=$node $folder/host.mjs run --allow-shell --url $url --state-dir $state --key-file $state/host.key
+ExecStart=$node $folder/host.mjs run --url $url --state-dir $state --key-file $state/host.key
 WorkingDirectory=/root
 Environment=HOME=/root
 Restart=always
