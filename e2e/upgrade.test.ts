@@ -93,6 +93,30 @@ describe('a database before environments', () => {
   });
 });
 
+describe('a database before identity', () => {
+  const kept = read('before-identity') as Kept<{ environment: string; managed: string; member: string }>;
+  const of = upgraded(kept);
+
+  test('keeps every row of projects, environments, relays and clouds, with every value', () => of.keepsAll());
+
+  test('serves environments with their members, ports, secrets and events, and hours that were charged', async () => {
+    const { url, get } = await of.serve();
+    const { environment, managed, member } = kept.held;
+    const { environment: own, role, members, ports, events } = await get(`/v1/environments/${environment}`);
+    assert.deepEqual([own.state, role, members.length, ports[0].label], ['enrolling', 'owner', 2, 'web']);
+    assert.ok(events.some(({ kind }: { kind: string }) => kind === 'state:pending->enrolling'));
+    const { secrets } = await get(`/v1/environments/${environment}/secrets`);
+    assert.deepEqual(
+      secrets.map(({ name }: { name: string }) => name),
+      ['TOKEN'],
+    );
+    const cloud = (await get(`/v1/environments/${managed}`)).environment;
+    assert.deepEqual([cloud.provider, cloud.metadata], ['managed_b', { budget_micro_eur: 5_000_000 }]);
+    const seen = await http(url, `/v1/environments/${environment}`, { key: member });
+    assert.deepEqual([seen.status, seen.body.role], [200, 'developer']);
+  });
+});
+
 /** A database with what was kept, for the tests of one `describe`. */
 function upgraded(kept: Kept) {
   let database: TestDatabase;
