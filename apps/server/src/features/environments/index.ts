@@ -20,7 +20,7 @@ export { visits } from './published/visits.ts';
 export type { Visit, Visitor } from './published/visits.sql.ts';
 export type { EnvironmentHooks } from './environments.hooks.ts';
 export { noticesOf } from './environments.notify.ts';
-export { wakeFor } from './environments.wake.ts';
+export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { linuxUsersOf, usersHashes, writeProvisioned } from './people/users.sql.ts';
