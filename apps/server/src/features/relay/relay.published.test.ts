@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
@@ -23,7 +24,12 @@ describe('published ports', () => {
     const tell = (asked: IncomingMessage, answer: ServerResponse): void => {
       answer.setHeader('set-cookie', ['svc_port=planted; Path=/', 'own=1; Domain=localhost']);
       if (asked.url === '/endless') answer.write('begun');
-      else answer.end(JSON.stringify({ url: asked.url, method: asked.method, headers: asked.headers }));
+      else if (asked.url === '/101')
+        answer.socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
+      else
+        void text(asked).then((body) =>
+          answer.end(JSON.stringify({ url: asked.url, method: asked.method, headers: asked.headers, body })),
+        );
     };
     page = createServer(tell).on('upgrade', (_asked, socket: Socket) => {
       socket.on('error', () => {});
@@ -79,7 +85,12 @@ describe('published ports', () => {
   }
 
   /** Asks for an address below `localhost`, whose name the system need not know. */
-  async function visit(address: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Seen> {
+  async function visit(
+    address: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+    body = '',
+  ): Promise<Seen> {
     const { host, port: at, pathname, search } = new URL(address);
     const to = {
       host: '127.0.0.1',
@@ -89,10 +100,9 @@ describe('published ports', () => {
       headers: { host, ...headers },
       agent: false,
     };
-    const sent = request(to).end();
+    const sent = request(to).end(Buffer.from(body));
     const [answer] = await once(sent, 'response');
-    const text = Buffer.concat(await answer.toArray()).toString();
-    return { status: answer.statusCode, headers: answer.headers, text };
+    return { status: answer.statusCode, headers: answer.headers, text: await text(answer) };
   }
 
   const browser = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
@@ -269,6 +279,22 @@ describe('published ports', () => {
     const basic = Buffer.from(`x:${env.owner.key}`).toString('base64');
     const hidden = JSON.parse((await visit(`${env.byPath}/`, { authorization: `Basic ${basic}` })).text);
     assert.equal(hidden.headers.authorization, undefined);
+  });
+
+  test('heads and bodies arrive as they were sent, small and large, at the origin and below the relay', async () => {
+    for (const gateway of [t.gateway, t.second]) {
+      await using env = await published('public', gateway);
+      const { origin } = new URL((await env.link(env.owner)).body.url);
+      for (const size of [1, 7, 1_000, 14_000, 300_000]) {
+        const body = 'x'.repeat(size);
+        for (const address of [origin, env.byPath]) {
+          const seen = await visit(`${address}/a?b`, { 'x-own': 'é', 'content-length': String(size) }, 'POST', body);
+          const { method, url, body: came, headers } = JSON.parse(seen.text);
+          assert.deepEqual([method, url, came.length, headers['x-own']], ['POST', '/a?b', size, 'é']);
+        }
+      }
+      assert.equal((await visit(`${origin}/101`)).status, 502);
+    }
   });
 
   test('a machine that refuses, or is away, is said in words', async () => {

@@ -212,6 +212,13 @@ describe('the relay', () => {
       const bad = await attach(env, 'kind=terminal');
       bad.send('{"resize":{"cols":0,"rows":24}}');
       assert.equal((await once(bad, 'close'))[0], 1008);
+      const large = await attach(env, 'kind=terminal');
+      large.send(Buffer.alloc(64 * 1024 + 1));
+      assert.equal((await once(large, 'close'))[0], 1009);
+      const broken = await attach(env, 'kind=terminal');
+      // Bytes of a frame that no client may send.
+      (broken as unknown as { _socket: Socket })._socket.write(Buffer.of(0x82, 0x01, 0x41));
+      assert.equal((await once(broken, 'close'))[0], 1002);
     }
   });
 

@@ -12,6 +12,7 @@ import { ApiError } from '../base/errors.ts';
 import type { Kernel } from '../kernel.ts';
 import { Strangers } from '../mount/strangers.ts';
 import { Share } from '../share/share.ts';
+import { plainOf } from './plain.ts';
 import { type Loop, startLoop } from '../work/loop.ts';
 import { headersInside, headersOutside, headOf, headOfUpgrade, type ForwardedPage } from './headers.ts';
 import { type AskedName, askedOf, isBrowser, ownOriginOf } from './names.ts';
@@ -255,7 +256,7 @@ export class Forwarder {
       method: request.method,
       path: page.asked.path,
       headers: headersInside(request.headers, page),
-      createConnection: () => passage.inside,
+      createConnection: () => plainOf(passage.inside),
     });
     response.once('close', () => {
       passage.inside.destroy();
@@ -263,6 +264,7 @@ export class Forwarder {
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       inner.once('response', resolve).once('error', reject);
+      inner.once('upgrade', () => reject(new Error('the page changed the protocol, and was not asked to')));
     });
     // A body that the inner page does not read is no failure: the page may have answered already.
     pipeline(request, inner).catch(() => {});
@@ -281,7 +283,7 @@ export class Forwarder {
     const { inside } = passage;
     const kept = headersInside(request.headers, page);
     const headers = { ...kept, connection: 'Upgrade', upgrade: 'websocket' };
-    const inner = httpRequest({ path: page.asked.path, headers, createConnection: () => inside });
+    const inner = httpRequest({ path: page.asked.path, headers, createConnection: () => plainOf(inside) });
     inside.once('close', () => {
       // The last bytes still go out; a client that does not take them waits no longer than others.
       socket.destroySoon();

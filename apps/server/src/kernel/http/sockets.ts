@@ -145,6 +145,8 @@ export function acceptSocket(
   reply.raw.detachSocket(socket as Socket);
   socket.once('close', () => resolve(undefined));
   server.handleUpgrade(request, socket, head, (accepted) => {
+    // What breaks the protocol ends the WebSocket, with its `close`; an `error` that nobody hears would end the process.
+    accepted.on('error', () => {});
     opened(accepted);
     resolve(accepted);
   });
