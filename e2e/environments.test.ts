@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -193,6 +194,26 @@ test('a daemon that is killed, cut off or frozen is offline, and comes back with
   const bytes = randomBytes(100_000);
   const expected = createHash('sha256').update(bytes).digest('hex');
   assert.equal(await sent(await s.attach(`kind=port&port=${port}`), bytes), expected);
+});
+
+test('a machine whose disk is full is not usable, though its daemon reports, and is again when there is room', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (context) => {
+  const s = await setUp(context);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', s.stateDir]);
+  // Before the hooks that remove its folder.
+  await using _mounted = { [Symbol.asyncDispose]: async () => void execFileSync('umount', ['-l', s.stateDir]) };
+  const { token } = (await s.call('POST', '/enroll-token')).body;
+  const enroll = ['enroll', token, '--state-dir', s.stateDir, '--url', s.url];
+  assert.equal(await startCommand(context, enroll, { HOME: s.root }).ended, 0);
+  s.start();
+  await s.usable();
+  const ballast = join(s.stateDir, 'ballast');
+  await writeFile(ballast, Buffer.alloc(2 ** 20)).catch(() => {});
+  await until(async () => !(await s.status()).usable);
+  assert.equal((await s.status()).online, true);
+  await rm(ballast);
+  await s.usable();
 });
 
 test('an environment that is put aside is forgotten by its machine, which serves again once it is enrolled again', async (context) => {

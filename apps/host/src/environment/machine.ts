@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
 import { platform } from 'node:os';
+import { join } from 'node:path';
 import { type RelayReport, relayUsers, reportBounds } from '@svc/contract';
 import type { Approver } from '../approval.ts';
 import type { Config } from '../config.ts';
@@ -72,7 +75,9 @@ export function machineService(
   };
   return {
     report,
-    noop: () => runNothing(config.childEnvironment),
+    async noop() {
+      await Promise.all([runNothing(config.childEnvironment), writeNothing(config.stateDir)]);
+    },
     async refusePort(port, isPublished) {
       const { ports } = await policy.current();
       if (ports === 'refuse') return 'the policy of this machine forwards no port';
@@ -94,3 +99,13 @@ const runNothing = (environment: Readonly<Record<string, string>>): Promise<void
   new Promise((resolve, reject) => {
     execFile('true', { env: environment, timeout: 5_000 }, (error) => (error ? reject(error) : resolve()));
   });
+
+/** A machine whose disk is full runs the smallest command, and hardly any other. */
+async function writeNothing(stateDir: string): Promise<void> {
+  const path = join(stateDir, `usable.${randomUUID()}`);
+  try {
+    await writeFile(path, Buffer.alloc(4_096), { mode: 0o600 });
+  } finally {
+    await rm(path, { force: true });
+  }
+}
