@@ -17,7 +17,7 @@ const oneMember = z.object({
 const role = z.enum(environmentRoles);
 const port = z
   .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
+  .regex(/^[1-9]\d{0,4}$/, 'must be a port number')
   .transform(Number)
   .pipe(z.int().min(1).max(65_535)) as unknown as z.ZodType<number, number>;
 const byPort = z.object({ id: uuid, port });
@@ -62,7 +62,7 @@ export const environmentPeople = {
         api_key: z.string().optional().describe('Of managed machines, once'),
       }),
     ),
-    errors: ['invalid_api_key', 'not_enrollable', 'rate_limit_exceeded'],
+    errors: ['bad_request', 'invalid_api_key', 'not_enrollable', 'already_has_env', 'rate_limit_exceeded'],
   }),
   listMembers: route({
     method: 'GET',

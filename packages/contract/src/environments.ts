@@ -10,7 +10,7 @@ import {
   environmentSizes,
   environmentStates,
 } from './environments.shapes.ts';
-import { nextCursor, page, text, uuid } from './fields.ts';
+import { nextCursor, numberCursor, page, text, uuid } from './fields.ts';
 import { placeSlug } from './projects.ts';
 import { json, route } from './route.ts';
 
@@ -139,7 +139,7 @@ export const environments = {
     summary: 'What happened to it, newest first (additive)',
     auth: 'key',
     params: byId,
-    query: z.object(page),
+    query: z.object({ ...page, cursor: numberCursor }),
     answers: json(z.object({ events: z.array(environmentEvent), ...nextCursor })),
     errors: ['not_found'],
   }),

@@ -46,9 +46,17 @@ const repoUrl = text(2_000)
     'must be an https or ssh address, such as https://example.com/team/app.git',
   )
   .refine(
-    (value) => !/^\w+:\/\/[^/?#]*:[^/?#@]*@/.test(value),
-    'must not hold a password: make it a secret of the environment',
-  );
+    (value) => !/^\w+:\/\/[^/?#]*:[^/?#@]*@/.test(value) && !/^https:\/\/[^/?#]*@/i.test(value),
+    'must not hold a password or a token: make it a secret of the environment',
+  )
+  .refine((value) => !/^\w+:\/\/-/.test(value), 'must have a host name that does not begin with a dash');
+/** A word that git takes for no option. */
+const branch = text(255)
+  .min(1)
+  .refine((value) => !value.startsWith('-'), 'must not begin with a dash');
+const devcontainerPath = text(1_024)
+  .min(1)
+  .refine((value) => !value.split(/[/\\]/).includes('..'), 'must not lead out of the repository');
 const name = text(120).refine((value) => value.trim() !== '', 'must not be blank');
 const settings = jsonObject(16_000);
 const byId = z.object({ id: uuid });
@@ -77,8 +85,8 @@ export const projects = {
         isolation: z.enum(isolations).default('shared_vm'),
         org_id: uuid.optional().describe('An organisation that the caller owns or administers'),
         slug: placeSlug.optional().describe('Default: from the name. It cannot be changed'),
-        default_branch: text(255).min(1).default('main').describe('Additive'),
-        devcontainer_path: text(1_024).min(1).optional().describe('Additive'),
+        default_branch: branch.default('main').describe('Additive'),
+        devcontainer_path: devcontainerPath.optional().describe('Additive'),
         settings: settings.default({}).describe('Additive'),
       }),
     ),
@@ -106,8 +114,8 @@ export const projects = {
           name: name.optional(),
           repo_url: resettable(repoUrl),
           isolation: z.enum(isolations).optional(),
-          default_branch: resettable(text(255).min(1)),
-          devcontainer_path: resettable(text(1_024).min(1)),
+          default_branch: resettable(branch),
+          devcontainer_path: resettable(devcontainerPath),
           settings: resettable(settings).describe('In place of those before'),
           slug: z.never('cannot be changed').optional(),
         })

@@ -10,7 +10,7 @@ const byId = z.object({ id: uuid });
 const digits = (most: number, means: string) =>
   z
     .string()
-    .regex(/^\d{1,5}$/, 'must be a whole number')
+    .regex(/^[1-9]\d{0,4}$/, 'must be a whole number from 1 on')
     .transform(Number)
     .pipe(z.int().min(1).max(most))
     .describe(means) as unknown as z.ZodType<number, number>;

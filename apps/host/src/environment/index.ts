@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackoff } from '../backoff.ts';
 import { dropEnrolment, type Enrolment, readEnrolments } from './enrolments.ts';
@@ -61,11 +60,9 @@ async function stay(
   let told = '';
   while (!signal.aborted) {
     const began = performance.now();
-    const moved = new AbortController();
-    const watching = watchAddresses(moved);
     try {
       log(`environment ${id}: connecting`);
-      await serveTunnel({ url, key: config.key, deviceId, service, signal: AbortSignal.any([signal, moved.signal]) });
+      await serveTunnel({ url, key: config.key, deviceId, service, signal });
       told = '';
     } catch (error) {
       const line = error instanceof Error ? error.message : String(error);
@@ -77,28 +74,10 @@ async function stay(
         );
       }
       // The same reason again and again is one line.
-      if (line !== told && !signal.aborted && !moved.signal.aborted) log(`environment ${id}: ${line}`);
+      if (line !== told && !signal.aborted) log(`environment ${id}: ${line}`);
       told = line;
-    } finally {
-      clearInterval(watching);
     }
     if (performance.now() - began > stableMs) backoff.reset();
-    if (!moved.signal.aborted) await sleep(backoff.next(), undefined, { signal }).catch(() => {});
+    await sleep(backoff.next(), undefined, { signal }).catch(() => {});
   }
 }
-
-const addressesEveryMs = 5_000;
-
-/** A machine whose addresses changed connects at once: its connection would time out first. */
-function watchAddresses(moved: AbortController): NodeJS.Timeout {
-  const before = addresses();
-  return setInterval(() => {
-    if (addresses() !== before) moved.abort();
-  }, addressesEveryMs);
-}
-
-const addresses = (): string =>
-  Object.values(networkInterfaces())
-    .flatMap((all) => (all ?? []).filter(({ internal }) => !internal).map(({ address }) => address))
-    .sort()
-    .join(' ');

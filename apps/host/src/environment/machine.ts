@@ -75,9 +75,7 @@ export function machineService(
   };
   return {
     report,
-    async noop() {
-      await Promise.all([runNothing(config.childEnvironment), writeNothing(config.stateDir)]);
-    },
+    noop: () => tryOut(config),
     async refusePort(port, isPublished) {
       const { ports } = await policy.current();
       if (ports === 'refuse') return 'the policy of this machine forwards no port';
@@ -92,6 +90,11 @@ export function machineService(
     },
     terminal: terminalsOf({ config, policy, approver, git, log }, (name) => users.find(environmentId, name), active),
   };
+}
+
+/** Does the least that any command needs: a process, and room on the disk. */
+async function tryOut({ childEnvironment, stateDir }: Config): Promise<void> {
+  await Promise.all([runNothing(childEnvironment), writeNothing(stateDir)]);
 }
 
 /** Runs the smallest command there is. */

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setInterval } from 'node:timers';
@@ -90,12 +91,21 @@ function watch(socket: WebSocket): NodeJS.Timeout {
   let heardAt = performance.now();
   let lookedAt = Date.now();
   const heard = (): void => void (heardAt = performance.now());
+  let ownAddress: string | undefined;
   socket.on('ping', heard).on('message', heard).on('open', heard);
+  socket.once('upgrade', ({ socket: under }) => (ownAddress = under.localAddress));
   return setInterval(() => {
     const slept = Date.now() - lookedAt > sleptMs;
     lookedAt = Date.now();
-    if (slept || performance.now() - heardAt > silenceMs) socket.terminate();
+    if (slept || performance.now() - heardAt > silenceMs || !isOwn(ownAddress)) socket.terminate();
   }, lookEveryMs);
+}
+
+/** A connection from an address that the machine has no more hears nothing of it: it would time out first. */
+function isOwn(address: string | undefined): boolean {
+  if (address === undefined) return true;
+  const plain = address.replace(/^::ffff:/, '').replace(/%.*$/, '');
+  return Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === plain));
 }
 
 const closedOf = (socket: WebSocket): Promise<void> =>

@@ -17,7 +17,7 @@ export const addMember = (environments: Environments): Operation =>
       checkOwners(row.role, body.role);
       if (row.isolation === 'vm_per_dev')
         throw new ApiError('vm_per_dev_single_member', 'in this project each developer has an environment alone');
-      const account = await findAccountByEmail(tx, body.email);
+      const account = await findAccountByEmail(tx, body.email.trim());
       if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);

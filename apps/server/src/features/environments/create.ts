@@ -12,8 +12,8 @@ import { type MachineProviders, managedColumns } from './environments.machines.t
 import { firstState } from './environments.moves.ts';
 import type { EnvironmentRow } from './environments.rows.ts';
 import { freshSlug } from './environments.slug.ts';
-import { environmentsQuota, insertEnvironment, lockLive, type NewEnvironment } from './environments.sql.ts';
-import type { Environments } from './environments.store.ts';
+import { environmentsQuota, insertEnvironment, type NewEnvironment } from './environments.sql.ts';
+import { checkOnlyOne, type Environments } from './environments.store.ts';
 import { toEnvironment } from './environments.view.ts';
 import { checkHour } from './hours/hours.ts';
 import { join } from './people/members.ts';
@@ -40,7 +40,7 @@ export const create = (environments: Environments, providers: MachineProviders):
       const email = (await findEmail(tx, accountId)) ?? '';
       await checkQuota(context.kernel.config, tx, environmentsQuota, accountId);
       const isOwnOnly = project.isolation === 'vm_per_dev';
-      if (isOwnOnly) await checkFirst(tx, project, accountId);
+      if (isOwnOnly) await checkOnlyOne(tx, { project_id: project.id, for_account_id: accountId });
       const row = await insert(tx, context.clock, body, {
         account_id: accountId,
         project_id: project.id,
@@ -54,7 +54,9 @@ export const create = (environments: Environments, providers: MachineProviders):
         idle_timeout_minutes: body.idle_timeout_minutes,
         ...(managed ?? noMachine),
       });
-      await join(tx, (await readNow(tx, context.clock)).iso, row, { accountId, email, role: 'owner' });
+      const at = (await readNow(tx, context.clock)).iso;
+      await join(tx, at, row, { accountId, email, role: 'owner' });
+      await joinOwner(tx, at, row, project);
       await environments.tell(tx, row, doerOf(context), {
         kind: 'created',
         payload: { provider: row.provider, state: row.state, slug: row.slug },
@@ -63,20 +65,18 @@ export const create = (environments: Environments, providers: MachineProviders):
     }),
   );
 
+/** Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. */
+async function joinOwner(tx: Db, at: string, row: EnvironmentRow, project: SeenProject): Promise<void> {
+  const { account_id: accountId, org_id: orgId, isolation } = project;
+  if (accountId === row.account_id || orgId !== null || isolation === 'vm_per_dev') return;
+  await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
+}
+
 /** "Shop — ana" of a project with a machine for each developer. Throws 400 for any other that is given no name. */
 function nameFor({ name, isolation }: SeenProject, email: string): string {
   if (isolation !== 'vm_per_dev') throw badRequest('name: is required', { name: ['is required'] });
   const end = ` — ${email.split('@', 1).join('')}`;
   return name.slice(0, 120 - end.length) + end;
-}
-
-/** Throws 409 when the developer has a live one in this project. */
-async function checkFirst(tx: Db, project: SeenProject, accountId: string): Promise<void> {
-  const there = await lockLive(tx, project.id, accountId);
-  if (there === undefined) return;
-  throw new ApiError('already_has_env', 'you have a live environment in this project; archive or destroy it first', {
-    beside: { environment_id: there },
-  });
 }
 
 async function insert(tx: Db, time: Time, { slug }: Body, one: NewEnvironment): Promise<EnvironmentRow> {

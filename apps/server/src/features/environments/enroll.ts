@@ -12,8 +12,9 @@ import { issueMachineKey } from './environments.machines.ts';
 import { findSeen, lockEnvironment } from './environments.sql.ts';
 import type { EnvironmentRow } from './environments.rows.ts';
 import type { Doer, Environments } from './environments.store.ts';
+import { mayRun } from './hours/hours.sql.ts';
 import { hashOfToken } from './secrets/tokens.ts';
-import { lockToken, takeToken, type TokenRow } from './secrets/tokens.sql.ts';
+import { environmentOfToken, lockToken, takeToken, type TokenRow } from './secrets/tokens.sql.ts';
 
 const notValid = (): ApiError =>
   new ApiError(
@@ -29,6 +30,9 @@ export function enroll(kernel: Kernel, environments: Environments): Operation {
     strangers.check(context.address);
     const hash = hashOfToken(body.token);
     return context.transaction(async (tx) => {
+      // In the order of those who destroy it or make another token: they hold the environment first.
+      const named = await environmentOfToken(tx, hash);
+      if (named !== undefined) await lockEnvironment(tx, named);
       const token = await lockToken(tx, hash);
       const now = await readNow(tx, context.clock);
       const isTaken = token !== undefined && token.used_by !== null && token.used_by !== body.device_id;
@@ -57,7 +61,8 @@ export function enroll(kernel: Kernel, environments: Environments): Operation {
 /** The token's environment, locked; undefined when who made it may not make one any more. */
 async function environmentOf(tx: Db, token: TokenRow, keyId: string): Promise<EnvironmentRow | undefined> {
   const terms = await findTerms(tx, keyId);
-  if (!terms || !scopesWithin(['environments'], terms.scopes)) return undefined;
+  if (!terms || !scopesWithin(['environments'], terms.scopes) || !(await mayRun(tx, token.created_by)))
+    return undefined;
   const row = await findSeen(tx, token.created_by, token.environment_id, true);
   return row && isAtLeast(row.role, 'maintainer') ? row : undefined;
 }

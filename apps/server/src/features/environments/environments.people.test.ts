@@ -189,7 +189,10 @@ describe('people of an environment', () => {
   test('an SSH key of another kind, too short, damaged, of two lines or in disguise is a 400; it is never answered', async () => {
     const { path, people } = await everybody();
     const set = (public_key: unknown) => ask(people.developer, 'PUT', `${path}/members/me/ssh-key`, { public_key });
-    const point = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]);
+    const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+    const point = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+    const offCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]);
+    const modulus = Buffer.concat([Buffer.of(0), Buffer.alloc(256, 0xff)]);
     const good = [
       ed25519,
       `${ed25519} ana@laptop`,
@@ -209,6 +212,11 @@ describe('people of an environment', () => {
       '',
       line('ssh-ed25519', Buffer.alloc(31)),
       `command="id" ${ed25519}`,
+      `${ed25519} ana\u2028laptop`,
+      line('ecdsa-sha2-nistp256', Buffer.from('nistp256'), offCurve),
+      ...[Buffer.of(1), Buffer.of(2), Buffer.of(0x83)].map((exponent) => line('ssh-rsa', exponent, modulus)),
+      line('ssh-rsa', Buffer.of(3), modulus.subarray(1)),
+      line('ssh-rsa', Buffer.of(3), Buffer.alloc(8_000, 0x7f)),
       7,
     ];
     for (const key of bad) assert.equal((await set(key)).status, 400, String(key).slice(0, 60));

@@ -7,6 +7,8 @@ export interface Wanted {
   accountId: string;
   /** Null: a terminal. */
   port: number | null;
+  /** It was published when it was reached: it ends when it is not any more, though another one might be opened. */
+  isPublished?: boolean;
 }
 
 /** What decides whether it may. */

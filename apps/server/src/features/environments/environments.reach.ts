@@ -44,5 +44,8 @@ export function checkServed(row: Pick<Standing, 'state'>): void {
 /** Which of them may still, in their order: those who are attached are looked at again and again. */
 export async function mayStillReach(db: Db, wanted: readonly Wanted[]): Promise<boolean[]> {
   const standings = await standingsOf(db, wanted);
-  return standings.map((standing) => standing !== undefined && isServed(standing) && mayReach(standing));
+  return standings.map((standing, at) => {
+    if (standing === undefined || !isServed(standing) || !mayReach(standing)) return false;
+    return standing.visibility !== null || wanted[at]?.isPublished !== true;
+  });
 }

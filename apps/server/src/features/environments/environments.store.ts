@@ -10,7 +10,7 @@ import { endMachineKey } from './environments.machines.ts';
 import { mayHaveMachine } from './environments.machines.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
 import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
-import { changeEnvironment } from './environments.sql.ts';
+import { changeEnvironment, lockLive } from './environments.sql.ts';
 import type { EnvironmentState } from './environments.states.ts';
 import { toEnvironment } from './environments.view.ts';
 import { budgetOf, checkHour } from './hours/hours.ts';
@@ -62,6 +62,8 @@ export class Environments {
     const now = await readNow(tx, this.#kernel.clock);
     const change = moveOf(row, name, given, now);
     if (!change) throw new ApiError('invalid_transition', whyNot(row, name));
+    if (row.for_account_id !== null && (name === 'start' || name === 'enroll'))
+      await checkOnlyOne(tx, { ...row, for_account_id: row.for_account_id });
     if (name === 'start') await this.#checkStart(tx, now, row);
     const moved = await changeEnvironment(tx, now.iso, row.id, change);
     await this.#meter(tx, now, row, moved);
@@ -171,6 +173,17 @@ export class Environments {
       created_at: now.iso,
     });
   }
+}
+
+/** Throws 409 when the developer has another live one in this project: one that comes back must not be a second. */
+export async function checkOnlyOne(
+  tx: Db,
+  { id, project_id: projectId, for_account_id: accountId }: { id?: string; project_id: string; for_account_id: string },
+): Promise<void> {
+  const there = await lockLive(tx, projectId, accountId);
+  if (there === undefined || there === id) return;
+  const message = 'each developer has one live environment in this project; archive or destroy it first';
+  throw new ApiError('already_has_env', message, { beside: { environment_id: there } });
 }
 
 function whyNot(row: EnvironmentRow, name: EnvironmentMove): string {

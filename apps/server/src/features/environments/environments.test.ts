@@ -206,4 +206,65 @@ describe('environments', () => {
     await ask(account, 'POST', `/v1/environments/${id}/destroy`);
     assert.equal((await ask(account, 'POST', '/v1/environments', body)).status, 201);
   });
+
+  test('what a member makes in the project of somebody else is that one’s too, who can take it away', async () => {
+    const account = await createAccount(gateway);
+    const project = await projectOf(gateway, account);
+    const member = await createAccount(gateway);
+    const first = await environmentOf(gateway, account, project);
+    const path = `/v1/environments/${first}/members`;
+    assert.equal((await ask(account, 'POST', path, { email: ` ${member.email} `, role: 'viewer' })).status, 201);
+    const body = { project_id: project, provider: 'byo', name: 'Theirs' };
+    const { id } = (await ask(member, 'POST', '/v1/environments', body)).body.environment;
+    assert.equal((await ask(account, 'GET', `/v1/environments/${id}`)).body.role, 'owner');
+    for (const each of [first, id])
+      assert.equal((await ask(account, 'POST', `/v1/environments/${each}/destroy`)).status, 200);
+    assert.equal((await ask(account, 'DELETE', `/v1/projects/${project}`)).status, 200);
+  });
+
+  test('one that comes back does not become the second of a developer', async () => {
+    const account = await createAccount(gateway);
+    const project = await projectOf(gateway, account, { isolation: 'vm_per_dev' });
+    const make = async () =>
+      (await ask(account, 'POST', '/v1/environments', { project_id: project, provider: 'byo' })).body;
+    const first = (await make()).environment.id;
+    assert.equal((await ask(account, 'POST', `/v1/environments/${first}/archive`)).status, 200);
+    const second = (await make()).environment.id;
+    const { token } = (await ask(account, 'POST', `/v1/environments/${first}/enroll-token`)).body;
+    const machine = { token, device_id: crypto.randomUUID(), daemon_version: '0.1.0', os: 'linux', arch: 'x64' };
+    const refused = await http(gateway.url, '/v1/environments/enroll', { method: 'POST', body: machine });
+    assert.deepEqual(
+      [refused.status, refused.body.error.code, refused.body.environment_id],
+      [409, 'already_has_env', second],
+    );
+    await ask(account, 'POST', `/v1/environments/${second}/archive`);
+    assert.equal((await http(gateway.url, '/v1/environments/enroll', { method: 'POST', body: machine })).status, 200);
+  });
+
+  test('a machine that enrols while the environment is destroyed, archived or gets another token meets no fault', async () => {
+    const account = await createAccount(gateway);
+    for (let round = 0; round < 8; round += 1) {
+      const id = await environmentOf(gateway, account);
+      const path = `/v1/environments/${id}`;
+      const { token } = (await ask(account, 'POST', `${path}/enroll-token`)).body;
+      const machine = { token, device_id: crypto.randomUUID(), daemon_version: '0.1.0', os: 'linux', arch: 'x64' };
+      const all = await Promise.all([
+        http(gateway.url, '/v1/environments/enroll', { method: 'POST', body: machine }),
+        ask(account, 'POST', `${path}/enroll-token`),
+        ask(account, 'POST', `${path}/archive`),
+        ask(account, 'POST', `${path}/destroy`),
+      ]);
+      assert.ok(
+        all.every(({ status }) => status < 500),
+        JSON.stringify(all.map(({ body }) => body)),
+      );
+    }
+  });
+
+  test('events have numbers as cursors, and nothing else', async () => {
+    const account = await createAccount(gateway);
+    const id = await environmentOf(gateway, account);
+    for (const cursor of ['x', '1.5', '1e3', '99999999999999999999', ''])
+      assert.equal((await http(gateway.url, `/v1/environments/${id}/events?cursor=${cursor}`, account)).status, 400);
+  });
 });

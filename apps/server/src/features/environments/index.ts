@@ -12,7 +12,7 @@ export { checkReach, mayStillReach } from './environments.reach.ts';
 export type { Wanted } from './environments.reach.sql.ts';
 export { placeMachine } from './environments.machines.sql.ts';
 export type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
-export type { EnvironmentState } from './environments.states.ts';
+export { type EnvironmentState, isServed } from './environments.states.ts';
 export { type MachineProviders, mintForMachine, noProvider } from './environments.machines.ts';
 export { portNameOf, portUrl } from './published/names.ts';
 export { redeemTicket, ticketParameter, visitorOf } from './published/visitors.ts';

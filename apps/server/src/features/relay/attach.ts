@@ -36,7 +36,14 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
       });
       const over = machine;
       noteOpened(context, wanted);
-      const client = { ...wanted, clientId, deviceId: context.deviceId, role: reach.role, kind };
+      const client = {
+        ...wanted,
+        isPublished: reach.isPublished,
+        clientId,
+        deviceId: context.deviceId,
+        role: reach.role,
+        kind,
+      };
       leave = await attached.add(client, () => over.destroy());
       await (kind === 'terminal' ? runTerminal : runPort)(context, over);
     } finally {

@@ -49,7 +49,7 @@ export class Attached {
 
   /** Counts a connection until what it answers is called. `end` is called when the right to it is lost. */
   async add(one: Attaching, end: (reason: string) => void): Promise<() => void> {
-    const { environmentId, accountId, clientId, kind, deviceId, role, port } = one;
+    const { environmentId, accountId, clientId, kind, deviceId, role, port, isPublished = false } = one;
     const key = `${environmentId} ${accountId} ${clientId} ${kind}`;
     const known = this.#clients.get(key);
     const instanceId = this.#kernel.gateways.id;
@@ -60,7 +60,7 @@ export class Attached {
     };
     this.#clients.set(key, client);
     client.streams += 1;
-    const open: Open = { environmentId, accountId, port, end };
+    const open: Open = { environmentId, accountId, port, isPublished, end };
     this.#open.add(open);
     const leave = (): void => {
       if (!this.#open.delete(open)) return;

@@ -5,7 +5,7 @@ import { cookiesOf } from '../../kernel/forwarder/headers.ts';
 import { type AskedName, isBrowser, originOf } from '../../kernel/forwarder/names.ts';
 import type { NameOwner, NameTarget, PlainAnswer } from '../../kernel/forwarder/owners.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkAccess } from '../../kernel/mount/access.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
 import {
   type Environments,
   portNameOf,
@@ -112,9 +112,7 @@ export class PublishedPorts implements NameOwner {
     const key = keyOf(request.headers);
     if (key !== undefined) {
       const actor = await this.#parts.lookup.authenticate(key);
-      if (!actor) return undefined;
-      checkAccess('relay', contract.relay.attach, actor);
-      return actor;
+      return actor && hasScope(actor.scopes, contract.relay.attach.scopes) ? actor : undefined;
     }
     const cookie = asked.by === 'path' ? undefined : cookiesOf(request.headers).get(cookieName(asked));
     if (cookie === undefined || !('slug' in of) || !isOfItself(asked, request)) return undefined;

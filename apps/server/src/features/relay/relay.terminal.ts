@@ -18,6 +18,8 @@ interface TerminalEvents {
  */
 export function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }: TerminalEvents): void {
   const reader = new FrameReader();
+  /** The machine said how it ended: else it only seems so, as its connection is lost. */
+  let isOver = false;
   socket.on('message', (data: Buffer, isBinary) => {
     const sized = isBinary ? undefined : requestOf(data);
     if (!isBinary && sized === undefined)
@@ -31,7 +33,10 @@ export function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }
   machine.on('data', (chunk: Buffer) => {
     count(chunk.length);
     try {
-      for (const frame of reader.read(chunk)) sendFrame(socket, frame);
+      for (const frame of reader.read(chunk)) {
+        isOver ||= frame.kind === kinds.json;
+        sendFrame(socket, frame);
+      }
     } catch {
       return end(1011, 'the machine sent what is no frame of a terminal');
     }
@@ -40,7 +45,7 @@ export function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }
     // An empty ping is sent once all before it is.
     socket.ping('', undefined, () => machine.resume());
   });
-  machine.once('end', () => end(1000, 'the terminal ended'));
+  machine.once('end', () => (isOver ? end(1000, 'the terminal ended') : end(1011, 'the machine is gone')));
   machine.once('close', () => end(1011, 'the machine is gone'));
   socket.once('close', () => machine.destroy());
 }

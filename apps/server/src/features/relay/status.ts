@@ -1,15 +1,16 @@
 import { contract, type relayStatus } from '@svc/contract';
 import type { z } from 'zod';
 import { operation } from '../../kernel/feature.ts';
-import { enter } from '../environments/index.ts';
+import { enter, isServed } from '../environments/index.ts';
 import { usableSeconds } from './relay.daemons.ts';
 import { type AttachedRow, attachedTo, findPresence, type DaemonRow } from './relay.sql.ts';
 
 export const status = operation(contract.relay.status, async (context, { params: { id } }) => {
   const { db } = context;
-  await enter(db, { accountId: context.actor.accountId, id, least: 'viewer' });
+  const environment = await enter(db, { accountId: context.actor.accountId, id, least: 'viewer' });
   const [row, attached] = await Promise.all([findPresence(db, id, usableSeconds), attachedTo(db, id)]);
-  return toStatus(id, row, attached);
+  // What was put aside, or destroyed, has no machine any more, whatever one said last.
+  return toStatus(id, isServed(environment) ? row : undefined, attached);
 });
 
 /** What is known of a machine that is away is what it reported last. */

@@ -126,7 +126,8 @@ describe('previews', () => {
     for (const name of ['authorization', 'x-api-key']) assert.equal(seen.headers[name], undefined);
     assert.ok(!JSON.stringify(seen).includes(t.account.key));
     const cookies = answer.headers.getSetCookie();
-    assert.deepEqual(cookies, [`p${token.slice(0, 8)}_own=1; Path=/`, `p${token.slice(0, 8)}_two=2`]);
+    const path = `Path=/${token}/`;
+    assert.deepEqual(cookies, [`p${token.slice(0, 8)}_own=1; ${path}`, `p${token.slice(0, 8)}_two=2; ${path}`]);
     assert.match(answer.headers.get('content-security-policy') ?? '', /^sandbox /);
   });
 

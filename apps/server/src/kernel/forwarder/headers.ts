@@ -13,6 +13,7 @@ const dropped = new Set([
   'host',
   'cookie',
   'referer',
+  'x-real-ip',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
@@ -27,6 +28,10 @@ function holdsOurKey(value: string): boolean {
   const [, basic] = /^basic\s+(\S+)/i.exec(value) ?? [];
   return /svc_/i.test(value) || (basic !== undefined && /svc_/i.test(Buffer.from(basic, 'base64').toString('latin1')));
 }
+
+/** Headers of an answer that act on everything else of its origin, which by path is not the page's alone. */
+const actsOnOrigin =
+  /^(?:clear-site-data|strict-transport-security|alt-svc|nel|report(?:-to|ing-endpoints)|public-key-pins|set-login|accept-ch|refresh|access-control-.*|www-authenticate|x-svc-.*)$/;
 
 /** A page as a request names it. */
 export interface ForwardedPage {
@@ -100,8 +105,10 @@ export function headersOutside(
   page: ForwardedPage,
 ): OutgoingHttpHeaders {
   const { connection: _, 'keep-alive': __, 'set-cookie': set = [], 'transfer-encoding': ___, ...rest } = answer.headers;
-  const { 'service-worker-allowed': ____, 'content-security-policy': policy, location, ...shown } = rest;
+  const { 'service-worker-allowed': ____, 'content-security-policy': policy, location, ...others } = rest;
   const { asked } = page;
+  const isShown = (name: string): boolean => asked.by !== 'path' || !actsOnOrigin.test(name);
+  const shown = Object.fromEntries(Object.entries(others).filter(([name]) => isShown(name)));
   const cookies = setCookiesOutside(set, page);
   // All pages share this origin: a browser that says nothing of itself gives the page one that nobody shares.
   const alone = asked.by === 'path' ? ['sandbox allow-scripts allow-forms'] : [];
@@ -152,14 +159,17 @@ const isOurs = (name: string): boolean => /^(?:__(?:Host|Secure)-)?svc_/i.test(n
 /** The inner page's cookies as they may be set outside: for this host alone, and by path under a name of its own. */
 function setCookiesOutside(
   values: readonly string[],
-  { asked: { by }, cookiePrefix, visitorCookie }: ForwardedPage,
+  { asked: { by, label }, cookiePrefix, visitorCookie }: ForwardedPage,
 ): string[] {
   return values.flatMap((value) => {
     const [pair = '', ...attributes] = value.split(';');
-    const name = pair.split('=', 1)[0]?.trim() ?? '';
-    if (name === visitorCookie || (by !== 'path' && isOurs(name))) return [];
+    const name = pair.includes('=') ? (pair.split('=', 1)[0]?.trim() ?? '') : '';
+    // Of one without a name a browser sends the value as if it were the whole.
+    if (name === '' || name === visitorCookie || (by !== 'path' && isOurs(name))) return [];
     const kept = attributes.filter((attribute) => !/^\s*domain\s*=/i.test(attribute));
-    return [[by === 'path' ? `${cookiePrefix}${pair.trim()}` : pair, ...kept].join(';')];
+    if (by !== 'path') return [[pair, ...kept].join(';')];
+    const others = kept.filter((attribute) => !/^\s*path\s*=/i.test(attribute));
+    return [[`${cookiePrefix}${pair.trim()}`, ...others, ` Path=/${label}/`].join(';')];
   });
 }
 

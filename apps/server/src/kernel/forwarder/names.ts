@@ -18,7 +18,14 @@ export const originOf = ({ host = '' }: IncomingHttpHeaders, { by }: AskedName):
   `${by === 'domain' ? 'https' : 'http'}://${host}`.toLowerCase();
 
 /** Reads which name a request asks for; undefined: none. No cookie and no page that it came from says so. */
-export function askedOf(url: string, headers: IncomingHttpHeaders, domain: string | undefined): AskedName | undefined {
+export function askedOf(
+  given: string,
+  headers: IncomingHttpHeaders,
+  domain: string | undefined,
+): AskedName | undefined {
+  // As to a proxy: the page inside is asked for the path alone.
+  const absolute = /^https?:/i.test(given) ? URL.parse(given) : null;
+  const url = absolute ? `${absolute.pathname}${absolute.search}` : given;
   const host = nameOf(headers.host);
   if (domain !== undefined) {
     const label = host.endsWith(`.${domain.toLowerCase()}`) ? host.slice(0, -domain.length - 1) : '';

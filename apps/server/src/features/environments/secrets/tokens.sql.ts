@@ -24,6 +24,13 @@ export async function putToken(
       used_by = case when environments.tokens.hash = excluded.hash then environments.tokens.used_by end`;
 }
 
+/** The environment that a token is of; undefined when there is none with this hash. */
+export async function environmentOfToken(db: Db, hash: Buffer): Promise<string | undefined> {
+  const [row] = await db<{ environment_id: string }[]>`
+    select environment_id from environments.tokens where hash = ${hash}`;
+  return row?.environment_id;
+}
+
 /** The token with this hash, locked until the transaction ends. */
 export async function lockToken(db: Db, hash: Buffer): Promise<TokenRow | undefined> {
   const [row] = await db<TokenRow[]>`
