@@ -20,36 +20,57 @@ export async function setUp(context: TestContext, policy: object = {}) {
   const url = await line.open();
   const t = stack.use(await openTest({ settings: { SVC_RELAY_URL: `${url}/relay` } }));
   line.lead(t.gateway.url);
+  const machine = await enrolMachine(context, stack, { gateway: t.gateway, account: t.account, at: { url }, policy });
+  return { ...t, ...machine, line, url };
+}
+
+/** Where a command runs, and the address by which it reaches the gateway from there. */
+interface Reach {
+  url: string;
+  /** Words of a command that becomes it there. */
+  through?: readonly string[];
+}
+
+/**
+ * A machine with a repository that is enrolled in a new environment by its command; `from`: where its owner is, if elsewhere.
+ * Its daemon ends with the stack.
+ */
+export async function enrolMachine(
+  context: TestContext,
+  stack: AsyncDisposableStack,
+  {
+    gateway,
+    account: { key },
+    at,
+    from = at,
+    policy = {},
+  }: { gateway: { url: string }; account: { key: string }; at: Reach; from?: Reach; policy?: object },
+) {
   const [stateDir, root] = [await temporaryDirectory(context), await temporaryDirectory(context)];
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, '-c', 'user.name=Ana', '-c', 'user.email=a@b.test', ...args]).toString();
   git('init', '-q', '-b', 'main');
   await writeFile(join(stateDir, 'host.json'), JSON.stringify({ ops: { shell: 'allow' }, roots: [root], ...policy }));
-  const id = await environmentOf(t.gateway, t.account);
-  const { key } = t.account;
+  const id = await environmentOf(gateway, { key });
   const call = (method: string, end = '', body?: object) =>
-    http(url, `/v1/environments/${id}${end}`, { method, key, ...(body && { body }) });
+    http(from.url, `/v1/environments/${id}${end}`, { method, key, ...(body && { body }) });
   const { token } = (await call('POST', '/enroll-token')).body;
-  const common = ['--state-dir', stateDir, '--url', url];
-  const enrolled = startCommand(context, ['enroll', token, ...common], { HOME: root });
+  const common = ['--state-dir', stateDir, '--url', at.url];
+  const enrolled = startCommand(context, ['enroll', token, ...common], { HOME: root }, 'main', at.through);
   assert.equal(await enrolled.ended, 0, enrolled.stderr());
   const start = () => {
-    const daemon = startCommand(context, ['run', ...common, '--name', 'box'], {
-      SVC_API_KEY: key,
-      HOME: root,
-      SHELL: '/bin/bash',
-    });
+    const ofDaemon = { SVC_API_KEY: key, HOME: root, SHELL: '/bin/bash' };
+    const daemon = startCommand(context, ['run', ...common, '--name', 'box'], ofDaemon, 'main', at.through);
     stack.defer(async () => {
       daemon.process.kill('SIGKILL');
       await daemon.ended;
     });
     return daemon;
   };
-  const status = async () => (await http(url, `/relay/v1/environments/${id}/status`, { key })).body;
+  const status = async () => (await http(from.url, `/relay/v1/environments/${id}/status`, { key })).body;
+  const ofOwner = ['--state-dir', stateDir, '--url', from.url];
+  const environment = { SVC_API_KEY: key, HOME: root };
   return {
-    ...t,
-    line,
-    url,
     id,
     root,
     stateDir,
@@ -60,13 +81,12 @@ export async function setUp(context: TestContext, policy: object = {}) {
     // A line that was cut answers nothing for a moment.
     usable: () => until(async () => (await status().catch(() => undefined))?.usable === true),
     /** Starts `svc env …` as the owner. */
-    env: (...words: string[]) =>
-      startCommand(context, [...words, '--state-dir', stateDir, '--url', url], { SVC_API_KEY: key, HOME: root }, 'env'),
+    env: (...words: string[]) => startCommand(context, [...words, ...ofOwner], environment, 'env', from.through),
     /** `svc env …` as a line of a shell, for a terminal. */
-    envLine: (...words: string[]) => lineOf('env', [...words, '--state-dir', stateDir, '--url', url]),
-    onTerminal: (line: string) => startLineOnTerminal(context, line, { SVC_API_KEY: key, HOME: root }),
+    envLine: (...words: string[]) => lineOf('env', [...words, ...ofOwner]),
+    onTerminal: (line: string) => startLineOnTerminal(context, line, environment),
     attach: (query: string): Promise<WebSocket> =>
-      openSocket(`${url}/relay/v1/environments/${id}/attach?${query}`, { authorization: `Bearer ${key}` }),
+      openSocket(`${from.url}/relay/v1/environments/${id}/attach?${query}`, { authorization: `Bearer ${key}` }),
   };
 }
 

@@ -8,10 +8,10 @@ export class Line implements AsyncDisposable {
   /** The port that it leads to; undefined: nobody answers. */
   #port: number | undefined;
 
-  async open(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
+  async open(host = '127.0.0.1'): Promise<string> {
+    this.#server.listen(0, host);
     await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://${host}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** Cuts all that goes through it; from now on it leads to `url`, or nowhere. */

@@ -77,16 +77,18 @@ export interface HostCommand {
 
 /**
  * Starts `svc host <words>`, or another `program`, as a process of its own, which is killed when the test ends. Other programs
- * have a standard input: `process.stdin`.
+ * have a standard input: `process.stdin`. `through`: the words of a command that becomes it elsewhere, as `ip netns exec` does.
  */
 export function startCommand(
   test: TestContext,
   words: readonly string[],
   env: Record<string, string>,
   program: 'main' | 'env' = 'main',
+  through: readonly string[] = [],
 ): HostCommand {
   const file = new URL(`${program}.ts`, import.meta.url).pathname;
-  const child = spawn(process.execPath, [file, ...words], {
+  const [command, ...args] = [...through, process.execPath, file, ...words] as [string, ...string[]];
+  const child = spawn(command, args, {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
     stdio: [program === 'main' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });

@@ -118,7 +118,7 @@ export async function startGateway(
   const opened = await openKernel(config, log, { database: database.target, ...(clock && { clock }) });
   const app = buildApp(opened.value);
   await app.start();
-  await app.http.listen({ port: 0, host: '127.0.0.1' });
+  await app.http.listen({ port: config.port, host: config.host });
   const { port } = app.http.server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -130,7 +130,7 @@ export async function startGateway(
   };
   const closeOnce = (): Promise<void> => (closing ??= close());
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${config.host}:${port}`,
     app,
     kernel: opened.value,
     close: closeOnce,

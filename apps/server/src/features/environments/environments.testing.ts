@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
 import { http, type TestAccount, type TestGateway } from '../../testing.ts';
 
+type Gateway = Pick<TestGateway, 'url'>;
+type Account = Pick<TestAccount, 'key'>;
+
 /** A call of an account; its answer. */
-const post = async (gateway: TestGateway, { key }: TestAccount, path: string, body: object) => {
+const post = async (gateway: Gateway, { key }: Account, path: string, body: object) => {
   const answer = await http(gateway.url, path, { method: 'POST', key, body });
   assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 };
 
 /** Makes a project with these fields; answers its id. */
-export async function projectOf(gateway: TestGateway, account: TestAccount, fields: object = {}): Promise<string> {
+export async function projectOf(gateway: Gateway, account: Account, fields: object = {}): Promise<string> {
   return (await post(gateway, account, '/v1/projects', { name: 'Shop', ...fields })).project.id;
 }
 
 /** Makes an environment of one's own machine, in a project of its own unless one is given; answers its id. */
-export async function environmentOf(gateway: TestGateway, account: TestAccount, project?: string): Promise<string> {
+export async function environmentOf(gateway: Gateway, account: Account, project?: string): Promise<string> {
   const slug = `p-${Math.random().toString(36).slice(2, 12)}`;
   const body = {
     project_id: project ?? (await projectOf(gateway, account, { slug })),

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
+import type { HostCommand } from '../apps/host/src/testing.ts';
+import { openTest, until } from '../apps/server/src/testing.ts';
+import { bytesOf } from './environments.network.server.ts';
+import { openDoor, Place, startServer, withoutNetworks as skip } from './environments.network.testing.ts';
+import { enrolMachine } from './environments.testing.ts';
+import { Line } from './execs.testing.ts';
+import { freePort } from './platform.ts';
+
+/** Of the large transfer; `SVC_TEST_GIB=1` for whole gibibytes. */
+const large = Number(process.env['SVC_TEST_GIB'] ?? 1 / 16) * 1024;
+
+/** A gateway here, a daemon in one network, and its owner in another; both reach the gateway over their wires alone. */
+async function setUp(context: TestContext) {
+  const stack = new AsyncDisposableStack();
+  context.after(() => stack.disposeAsync());
+  const [machine, owner] = [stack.use(new Place()), stack.use(new Place())];
+  const url = `http://${machine.near}:${await freePort()}`;
+  const settings = { SVC_HOST: machine.near, SVC_PORT: new URL(url).port, SVC_RELAY_URL: `${url}/relay` };
+  const t = stack.use(await openTest({ settings }));
+  /** Connections of daemons at the gateway, by the address at their other end. */
+  const open = new Map<Socket, string | undefined>();
+  t.gateway.app.http.server.on('upgrade', ({ url: path = '' }: IncomingMessage, socket: Socket) => {
+    if (!path.endsWith('/serve')) return;
+    open.set(socket, socket.remoteAddress);
+    socket.once('close', () => open.delete(socket));
+  });
+  const enrolled = await enrolMachine(context, stack, {
+    gateway: t.gateway,
+    account: t.account,
+    at: { url, through: machine.through },
+    from: { url, through: owner.through },
+    policy: { ports: 'loopback' },
+  });
+  const isConnected = (from: string): boolean => [...open.values()].includes(from);
+  return { ...t, ...enrolled, ...(await forwarding(context, machine, owner, enrolled)), machine, url, isConnected };
+}
+
+/** A server on the machine, and what its owner does with it by `svc env forward`. */
+async function forwarding(
+  context: TestContext,
+  machine: Place,
+  owner: Place,
+  { id, env }: { id: string; env: (...words: string[]) => HostCommand },
+) {
+  const server = await startServer(context, machine);
+  /** Forwards it to the owner; answers where the tests reach that. */
+  const forward = async (): Promise<string> => {
+    const command = env('forward', id, String(server.port));
+    await command.says(/127\.0\.0\.1:\d+ leads to/);
+    return openDoor(context, owner, Number(/127\.0\.0\.1:(\d+)/.exec(command.stdout())?.[1]));
+  };
+  return { server, forward };
+}
+
+/** Asks over a socket; answers the hash and the length of what is said. */
+async function hashOver(socketPath: string, path: string): Promise<[string, number]> {
+  const asked = request({ socketPath, path, agent: false }).end();
+  const [response] = (await once(asked, 'response')) as [AsyncIterable<Buffer>];
+  const hash = createHash('sha256');
+  let length = 0;
+  for await (const chunk of response) {
+    hash.update(chunk);
+    length += chunk.length;
+  }
+  return [hash.digest('hex'), length];
+}
+
+async function textOver(socketPath: string, path: string, body: Iterable<Buffer> = []): Promise<string> {
+  const asked = request({ socketPath, path, agent: false, method: body === undefined ? 'GET' : 'POST' });
+  const answered = once(asked, 'response');
+  for (const bytes of body) if (!asked.write(bytes)) await once(asked, 'drain');
+  asked.end();
+  const [response] = (await answered) as [NodeJS.ReadableStream];
+  return text(response as never);
+}
+
+function expected(pieces: number): [string, number] {
+  const hash = createHash('sha256');
+  let length = 0;
+  for (const bytes of bytesOf(pieces)) {
+    hash.update(bytes);
+    length += bytes.length;
+  }
+  return [hash.digest('hex'), length];
+}
+
+/** A forward works: until one does, attempts through it fail as the network does. */
+async function works(path: string): Promise<void> {
+  await until(async () => (await textOver(path, '/').catch(() => '')) === 'hello');
+  assert.deepEqual(await hashOver(path, '/bytes/4'), expected(4));
+}
+
+describe('a machine in a network of its own', { skip }, () => {
+  test('a server of it is listed with its process, and comes to its owner elsewhere whole: HTTP, a WebSocket, a large file, 200 connections', {
+    timeout: 300_000 + large * 1_000,
+  }, async (context) => {
+    const s = await setUp(context);
+    s.start();
+    await s.usable();
+    const { port, pid, process: name } = s.server;
+    const listed = async () => (await s.status()).ports.find((one: { port: number }) => one.port === port);
+    await until(async () => (await listed()) !== undefined);
+    assert.deepEqual(await listed(), { port, pid, process: name });
+    const path = await s.forward();
+    assert.equal(await textOver(path, '/'), 'hello');
+    const socket = new WebSocket(`ws+unix:${path}:/`);
+    await once(socket, 'open');
+    const said = randomBytes(200_000);
+    socket.send(said);
+    assert.deepEqual(await once(socket, 'message'), [said, true]);
+    socket.terminate();
+    assert.deepEqual(await hashOver(path, `/bytes/${large}`), expected(large));
+    assert.equal(await textOver(path, '/hash', bytesOf(large)), expected(large)[0]);
+    const all = await Promise.all(Array.from({ length: 200 }, () => hashOver(path, '/bytes/1')));
+    const one = expected(1);
+    for (const each of all) assert.deepEqual(each, one);
+  });
+
+  test('its git state follows a commit', async (context) => {
+    const s = await setUp(context);
+    s.start();
+    await s.usable();
+    await writeFile(join(s.root, 'a.txt'), 'one');
+    await until(async () => (await s.status()).git_state?.dirty === true);
+    s.git('add', '.');
+    s.git('commit', '-q', '-m', 'first');
+    s.git('branch', '-m', 'work');
+    await until(async () => {
+      const { git_state: state } = await s.status();
+      return state?.dirty === false && state.branch === 'work';
+    });
+  });
+
+  for (const [how, move] of [
+    ['of the same network', (place: Place) => place.moveWithin(place.far)],
+    ['of another network', (place: Place) => place.moveAway(place.far)],
+  ] as const) {
+    test(`a machine that gets an address ${how} is usable again by itself, and its old connection is gone`, async (context) => {
+      const s = await setUp(context);
+      s.start();
+      await s.usable();
+      const path = await s.forward();
+      await works(path);
+      assert.ok(s.isConnected(s.machine.far));
+      const began = performance.now();
+      const now = move(s.machine);
+      await until(() => !s.isConnected(s.machine.far));
+      context.diagnostic(`the old connection was gone after ${Math.round(performance.now() - began)} ms`);
+      await until(() => s.isConnected(now));
+      await s.usable();
+      await works(path);
+    });
+  }
+
+  test('a machine whose link is down is told to be away, and is usable again by itself when it is back', async (context) => {
+    const s = await setUp(context);
+    s.start();
+    await s.usable();
+    const path = await s.forward();
+    await works(path);
+    const began = performance.now();
+    s.machine.down();
+    await until(async () => !(await s.status()).usable);
+    context.diagnostic(`it was told to be away after ${Math.round(performance.now() - began)} ms`);
+    s.machine.up();
+    await s.usable();
+    await works(path);
+    // Shorter than anybody takes to notice: the time is what this is about.
+    s.machine.down();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    s.machine.up();
+    await works(path);
+    await s.usable();
+  });
+
+  test('a machine whose daemon is killed is offline, and is back with the daemon, without a new token', async (context) => {
+    const s = await setUp(context);
+    const daemon = s.start();
+    await s.usable();
+    const path = await s.forward();
+    await works(path);
+    const began = performance.now();
+    daemon.process.kill('SIGKILL');
+    await until(async () => !(await s.status()).online);
+    context.diagnostic(`it was offline after ${Math.round(performance.now() - began)} ms`);
+    s.start();
+    await s.usable();
+    await works(path);
+  });
+
+  test('bytes are the same over two relays, and machine and owner come back by the one that is left', async (context) => {
+    const stack = new AsyncDisposableStack();
+    context.after(() => stack.disposeAsync());
+    const [machine, owner] = [stack.use(new Place()), stack.use(new Place())];
+    const [ofMachine, ofOwner] = [stack.use(new Line()), stack.use(new Line())];
+    const [url, from] = [await ofMachine.open(machine.near), await ofOwner.open(owner.near)];
+    const t = stack.use(await openTest({ gateways: 2, settings: { SVC_RELAY_URL: `${url}/relay` } }));
+    ofMachine.lead(t.gateway.url);
+    ofOwner.lead(t.second.url);
+    const s = await enrolMachine(context, stack, {
+      gateway: t.gateway,
+      account: t.account,
+      at: { url, through: machine.through },
+      from: { url: from, through: owner.through },
+      policy: { ports: 'loopback' },
+    });
+    s.start();
+    await s.usable();
+    assert.equal((await s.status()).instance, t.gateway.kernel.gateways.id);
+    const { forward } = await forwarding(context, machine, owner, s);
+    const path = await forward();
+    assert.deepEqual(await hashOver(path, '/bytes/64'), expected(64));
+    assert.equal(await textOver(path, '/hash', bytesOf(64)), expected(64)[0]);
+    // From here on both hang on the one that goes.
+    ofOwner.lead(t.gateway.url);
+    await works(path);
+    const endless = request({ socketPath: path, path: '/endless', agent: false }).end();
+    const [response] = (await once(endless, 'response')) as [NodeJS.ReadableStream];
+    const broken = new Promise((resolve) => void response.once('error', resolve));
+    response.resume();
+    await t.gateway.close();
+    ofMachine.lead(t.second.url);
+    ofOwner.lead(t.second.url);
+    await broken;
+    await until(async () => (await s.status().catch(() => undefined))?.instance === t.second.kernel.gateways.id);
+    await s.usable();
+    await works(path);
+  });
+});
