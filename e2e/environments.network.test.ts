@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { HostCommand } from '../apps/host/src/testing.ts';
 import { openTest, until } from '../apps/server/src/testing.ts';
@@ -14,7 +16,7 @@ import { bytesOf } from './environments.network.server.ts';
 import { openDoor, Place, startServer, withoutNetworks as skip } from './environments.network.testing.ts';
 import { enrolMachine } from './environments.testing.ts';
 import { Line } from './execs.testing.ts';
-import { freePort } from './platform.ts';
+import { freePort, noSandboxes, type Platform, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Of the large transfer; `SVC_TEST_GIB=1` for whole gibibytes. */
 const large = Number(process.env['SVC_TEST_GIB'] ?? 1 / 16) * 1024;
@@ -171,13 +173,15 @@ describe('a machine in a network of its own', { skip }, () => {
     const began = performance.now();
     s.machine.down();
     await until(async () => !(await s.status()).usable);
-    context.diagnostic(`it was told to be away after ${Math.round(performance.now() - began)} ms`);
+    context.diagnostic(`it was not usable any more after ${Math.round(performance.now() - began)} ms`);
+    await until(async () => !(await s.status()).online);
+    context.diagnostic(`it was offline after ${Math.round(performance.now() - began)} ms`);
     s.machine.up();
     await s.usable();
     await works(path);
     // Shorter than anybody takes to notice: the time is what this is about.
     s.machine.down();
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await delay(3_000);
     s.machine.up();
     await works(path);
     await s.usable();
@@ -236,4 +240,102 @@ describe('a machine in a network of its own', { skip }, () => {
     await s.usable();
     await works(path);
   });
+
+  test('a reader that stops costs the gateway less than 10 MiB, however much its machine has to say', {
+    timeout: 900_000,
+  }, async (context) => {
+    const stack = new AsyncDisposableStack();
+    context.after(() => stack.disposeAsync());
+    const folder = stack.use(temporaryFolder());
+    const machine = stack.use(new Place());
+    const port = await freePort();
+    const url = `http://${machine.near}:${port}`;
+    const platform = await startPlatform(join(folder.path, 'data'), port, {
+      ...noSandboxes,
+      SVC_HOST: machine.near,
+      SVC_RELAY_URL: `${url}/relay`,
+      NODE_OPTIONS: '--inspect-port=0',
+    });
+    stack.defer(async () => void (await platform.end()));
+    const s = await enrolMachine(context, stack, {
+      gateway: { url },
+      account: { key: platform.key },
+      at: { url, through: machine.through },
+      from: { url },
+      policy: { ports: 'loopback' },
+    });
+    s.start();
+    await s.usable();
+    const server = await startServer(context, machine);
+    const memory = await memoryOf(stack, platform);
+    const levels: number[] = [];
+    const stopped: number[] = [];
+    // The first one warms up.
+    for (let round = 0; round <= 5; round += 1) {
+      await until(async () => (await s.status()).streams === 0);
+      const level = await memory();
+      const reader = await s.attach(`kind=port&port=${server.port}`);
+      let read = 0;
+      reader.on('message', (bytes: Buffer) => void (read += bytes.length));
+      reader.pause();
+      reader.send('GET /endless HTTP/1.1\r\nhost: machine\r\n\r\n');
+      await untilStill(server.control);
+      const now = await memory();
+      context.diagnostic(`round ${round}: ${level} KiB, and ${now} KiB with a reader that stopped`);
+      if (round > 0) {
+        levels.push(level);
+        stopped.push(now);
+      }
+      // It had stopped, and was not broken.
+      reader.resume();
+      await until(() => read > 64 * 1024 * 1024);
+      reader.terminate();
+      await once(reader, 'close');
+    }
+    // A process that has just carried much keeps some of it for a while: the lowest level is the one without.
+    const grown = (stopped.toSorted((a, b) => a - b)[2] as number) - Math.min(...levels);
+    context.diagnostic(`it has grown by ${grown} KiB`);
+    assert.ok(grown < 10 * 1024, `${grown} KiB: ${stopped.join(', ')} after ${levels.join(', ')}`);
+  });
 });
+
+/** Waits until nothing more leaves `/endless` for 5 s. */
+async function untilStill(control: string): Promise<void> {
+  let seen = '';
+  let since = performance.now();
+  await until(async () => {
+    const now = await textOver(control, '/written');
+    if (now !== seen) [seen, since] = [now, performance.now()];
+    return now !== '0' && performance.now() - since > 5_000;
+  });
+}
+
+/** Answers what tells how many KiB of memory a process has for itself (RssAnon), once its garbage is collected. */
+async function memoryOf(
+  stack: AsyncDisposableStack,
+  { process: { pid }, printed }: Platform,
+): Promise<() => Promise<number>> {
+  process.kill(pid as number, 'SIGUSR1');
+  const [, address = ''] = await printed(/Debugger listening on (ws:\S+)/);
+  const inspector = new WebSocket(address);
+  // A process that is looked into does not end.
+  stack.defer(() => inspector.terminate());
+  await once(inspector, 'open');
+  const rss = (): number => Number(/RssAnon:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  const collect = async (): Promise<number> => {
+    const answered = once(inspector, 'message');
+    inspector.send(JSON.stringify({ id: 1, method: 'HeapProfiler.collectGarbage' }));
+    await answered;
+    return rss();
+  };
+  return async () => {
+    // What a collection sets free goes back to the system over some seconds.
+    let lowest = await collect();
+    for (let since = performance.now(); performance.now() - since < 3_000; await delay(100)) {
+      const now = await collect();
+      if (now < lowest - 256) since = performance.now();
+      lowest = Math.min(lowest, now);
+    }
+    return lowest;
+  };
+}
