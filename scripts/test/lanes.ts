@@ -22,7 +22,17 @@ const sandboxHelpers = new Set([
 const ownNode = 'apps/sandboxd/src/testing.ts';
 
 /** Two minutes and more: begun late, one lane would still run them when the others have ended. */
-const longest = ['platform', 'attacks', 'scheduler', 'afternoon', 'escapes', 'overlaps', 'looking'];
+const longest = [
+  'platform',
+  'attacks',
+  'scheduler',
+  'environments.network',
+  'environments.kill',
+  'afternoon',
+  'escapes',
+  'overlaps',
+  'looking',
+];
 const weightOf = (file: string): number => (longest.some((name) => file === `e2e/${name}.test.ts`) ? 1 : 0);
 
 /** Chooses lanes for test files by where they are and by what they import, directly or not. */
