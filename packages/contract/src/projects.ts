@@ -113,7 +113,7 @@ export const projects = {
         .object({
           name: name.optional(),
           repo_url: resettable(repoUrl),
-          isolation: z.enum(isolations).optional(),
+          isolation: resettable(z.enum(isolations)),
           default_branch: resettable(branch),
           devcontainer_path: resettable(devcontainerPath),
           settings: resettable(settings).describe('In place of those before'),

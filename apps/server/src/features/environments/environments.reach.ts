@@ -3,7 +3,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { isAtLeast } from './environments.access.ts';
 import { type Standing, standingsOf, type Wanted } from './environments.reach.sql.ts';
 import type { EnvironmentRole } from './environments.rows.ts';
-import { isServed } from './environments.states.ts';
+import { environmentStatesTable, isServed } from './environments.states.ts';
 
 /** What somebody may reach, and as what. */
 interface Reach {
@@ -38,6 +38,8 @@ export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
 /** Throws 409 for an environment that no machine serves. */
 export function checkServed(row: Pick<Standing, 'state'>): void {
   if (isServed(row)) return;
+  if (environmentStatesTable.isFinal(row.state))
+    throw new ApiError('daemon_offline', 'this environment is destroyed: no machine serves it any more');
   throw new ApiError('daemon_offline', 'no machine serves this environment; enrol one: svc host enroll <token>');
 }
 

@@ -11,7 +11,7 @@ import { mayHaveMachine } from './environments.machines.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
 import type { EnvironmentChange, EnvironmentRow, EventRow } from './environments.rows.ts';
 import { changeEnvironment, lockLive } from './environments.sql.ts';
-import type { EnvironmentState } from './environments.states.ts';
+import { type EnvironmentState, environmentStatesTable } from './environments.states.ts';
 import { toEnvironment } from './environments.view.ts';
 import { budgetOf, checkHour } from './hours/hours.ts';
 import { beginMeter, countTime } from './hours/hours.sql.ts';
@@ -187,7 +187,8 @@ export async function checkOnlyOne(
 }
 
 function whyNot(row: EnvironmentRow, name: EnvironmentMove): string {
-  if (row.provider === 'byo' && (name === 'start' || name === 'stop'))
+  const isOver = environmentStatesTable.isFinal(row.state);
+  if (!isOver && row.provider === 'byo' && (name === 'start' || name === 'stop'))
     return `a machine of your own is not started or stopped from here; archive and destroy are what this environment takes`;
   return `an environment that is ${row.state} does not ${name}`;
 }

@@ -77,8 +77,15 @@ describe('projects', () => {
       [changed.name, changed.defaultBranch, changed.isolation, changed.repoUrl, changed.settings, changed.slug],
       ['New', 'trunk', 'container', 'https://a.test/x.git', { a: 1 }, slug],
     );
-    const back = (await change({ repo_url: null, default_branch: null, settings: null })).body.project;
-    assert.deepEqual([back.repoUrl, back.defaultBranch, back.settings], [null, 'main', {}]);
+    const back = (await change({ repo_url: null, default_branch: null, settings: null, isolation: null })).body.project;
+    assert.deepEqual(
+      [back.repoUrl, back.defaultBranch, back.settings, back.isolation],
+      [null, 'main', {}, 'shared_vm'],
+    );
+    for (const bad of ['ssh://-oProxyCommand=x/y', 'https://token@a.test/x.git'])
+      assert.equal((await change({ repo_url: bad })).status, 400, bad);
+    for (const body of [{ default_branch: '--upload-pack=x' }, { devcontainer_path: '../../etc' }])
+      assert.equal((await change(body)).status, 400);
     for (const body of [{}, { slug: 'other' }, { name: null }]) assert.equal((await change(body)).status, 400);
   });
 

@@ -12,7 +12,7 @@ export const update = operation(contract.projects.update, (context, { params, bo
     const { name, isolation, repo_url, default_branch, devcontainer_path, settings } = body;
     const change: ProjectChange = {
       ...(name !== undefined && { name }),
-      ...(isolation !== undefined && { isolation }),
+      ...(isolation !== undefined && { isolation: isolation ?? 'shared_vm' }),
       ...(repo_url !== undefined && { repo_url }),
       ...(devcontainer_path !== undefined && { devcontainer_path }),
       ...(default_branch !== undefined && { default_branch: default_branch ?? 'main' }),
