@@ -144,8 +144,6 @@ describe('the first boot of a machine at a provider', { skip: !isRoot && 'it nee
       // The key serves, and does nothing else.
       const answer = await http(c.t.gateway.url, '/v1/environments', { key: readFileSync(key, 'utf8').trim() });
       assert.equal(answer.status, 403);
-      const { body } = await http(c.t.gateway.url, `/relay/v1/environments/${id}/status`, { key: c.t.account.key });
-      assert.equal(body.online, true);
       // Whoever works there has a user of its own.
       const [member] = (await c.ask('GET', `/v1/environments/${id}/members`)).body.members;
       await until(() => machine.read('etc/passwd').includes(`\n${member.linux_username}:`)).catch(() =>
