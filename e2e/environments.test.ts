@@ -200,12 +200,13 @@ test('a machine whose disk is full is not usable, though its daemon reports, and
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async (context) => {
   const s = await setUp(context);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', s.stateDir]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0700', 'tmpfs', s.stateDir]);
   // Before the hooks that remove its folder.
   await using _mounted = { [Symbol.asyncDispose]: async () => void execFileSync('umount', ['-l', s.stateDir]) };
   const { token } = (await s.call('POST', '/enroll-token')).body;
   const enroll = ['enroll', token, '--state-dir', s.stateDir, '--url', s.url];
-  assert.equal(await startCommand(context, enroll, { HOME: s.root }).ended, 0);
+  const enrolled = startCommand(context, enroll, { HOME: s.root });
+  assert.equal(await enrolled.ended, 0, enrolled.stderr());
   s.start();
   await s.usable();
   const ballast = join(s.stateDir, 'ballast');
