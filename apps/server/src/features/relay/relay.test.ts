@@ -122,8 +122,15 @@ describe('the relay', () => {
     assert.deepEqual([away.usable, away.instance, away.git_state], [false, null, git]);
   });
 
-  test('it is never usable while a command fails there, however alive the daemon is', async () => {
+  test('it is never usable while a command fails there, or has no end, however alive the daemon is; others stay so', async () => {
     await using env = await served();
+    await using other = await served();
+    other.daemon.isEndless = true;
+    await until(async () => (await statusOf(other)).usable === false);
+    await assert.rejects(attach(other, 'kind=terminal'), { status: 502, code: 'upstream_error' });
+    // Its report of before was half a minute ago.
+    env.daemon.tell();
+    await until(async () => (await statusOf(env)).usable === true);
     env.daemon.isUsable = false;
     await until(async () => (await statusOf(env)).usable === false);
     assert.equal((await statusOf(env)).online, true);

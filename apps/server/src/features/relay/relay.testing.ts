@@ -29,6 +29,8 @@ export class TestDaemon {
   readonly requests: IncomingHttpHeaders[] = [];
   /** Whether commands run. */
   isUsable = true;
+  /** It begins every answer but that of its reports, and ends none. */
+  isEndless = false;
   report: Omit<RelayReport, 'seq'> = {
     activity: null,
     listeners: [],
@@ -79,6 +81,10 @@ export class TestDaemon {
   #answer(stream: ServerHttp2Stream, asked: IncomingHttpHeaders): void {
     if (asked[':method'] === 'CONNECT') return this.#connect(stream, asked);
     const path = String(asked[':path']);
+    if (this.isEndless && path !== '/report') {
+      stream.respond({ ':status': path === '/users' ? 200 : 503 });
+      return void stream.write('{');
+    }
     if (path === '/noop') return void (stream.respond({ ':status': this.isUsable ? 204 : 503 }), stream.end());
     stream.respond({ ':status': 200 });
     if (path === '/users') return void this.#provision(stream);

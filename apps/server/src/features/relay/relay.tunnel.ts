@@ -112,8 +112,14 @@ export class Tunnel {
     const asked = this.#session.request({ ':method': 'POST', ':path': '/users', 'content-type': 'application/json' });
     asked.end(JSON.stringify({ users }));
     const stream = await this.#answered(asked, provisionMs);
-    const { provisioned } = relayUsersProvisioned.parse(JSON.parse(await textOf(stream, mostProvisionedBytes)));
-    return provisioned;
+    // A daemon that begins an answer and never ends it must not be waited for.
+    const cancel = this.#clock.after(answerMs, () => stream.destroy(offline('did not answer')));
+    try {
+      const { provisioned } = relayUsersProvisioned.parse(JSON.parse(await textOf(stream, mostProvisionedBytes)));
+      return provisioned;
+    } finally {
+      cancel();
+    }
   }
 
   /** Opens a port, or a terminal as frames. Throws 403 with the words of the machine, 502 where nothing listens. */
@@ -127,7 +133,11 @@ export class Tunnel {
     stream.on('error', () => {});
     stream.once('close', () => this.#streams.delete(stream));
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const cancel = this.#clock.after(ms, () => reject(offline('did not answer')));
+    // The words of a refusal have to come by then too.
+    const cancel = this.#clock.after(ms, () => {
+      reject(offline('did not answer'));
+      stream.destroy(offline('did not answer'));
+    });
     stream.once('response', (headers) => resolve(Number(headers[':status'])));
     stream.once('error', reject);
     stream.once('close', () => reject(offline('left')));

@@ -74,4 +74,16 @@ describe('Linux users of members', () => {
     await until(() => other.daemon.users.length === 1);
     assert.ok(env.daemon.requests.every((one) => one[':path'] !== '/users'));
   });
+
+  test('a machine whose answer has no end holds back no other one', async () => {
+    await using slow = await served('developer');
+    await using other = await served('developer');
+    await until(() => slow.daemon.users.length === 1 && other.daemon.users.length === 1);
+    slow.daemon.isEndless = true;
+    const setKey = (env: typeof slow) => call(env, env.member, 'PUT', '/members/me/ssh-key', { public_key: sshKey });
+    await setKey(slow);
+    await until(() => slow.daemon.requests.filter((one) => one[':path'] === '/users').length === 2);
+    await setKey(other);
+    await until(() => other.daemon.users.length === 2, 60_000);
+  });
 });

@@ -21,6 +21,8 @@ export class LinuxUsers {
   readonly #kernel: Kernel;
   readonly #daemons: Daemons;
   readonly #told = new WeakMap<Tunnel, Told>();
+  /** Those that are told now: a slow machine holds back no other one. */
+  readonly #telling = new Map<Tunnel, Promise<void>>();
   #loop: Loop | undefined;
 
   constructor(kernel: Kernel, daemons: Daemons) {
@@ -36,6 +38,7 @@ export class LinuxUsers {
 
   async stop(): Promise<void> {
     await this.#loop?.stop();
+    await Promise.all(this.#telling.values());
   }
 
   async #tell(): Promise<void> {
@@ -47,19 +50,16 @@ export class LinuxUsers {
       all.map(({ environmentId }) => environmentId),
     );
     const now = clock.monotonic();
-    await Promise.all(
-      all.map(async ({ environmentId, tunnel }) => {
-        const hash = hashes.get(environmentId) ?? '';
-        const told = this.#told.get(tunnel);
-        if (told && told.hash === hash && now - told.at < againMs) return;
-        try {
-          await this.#tellOne(environmentId, tunnel);
-          this.#told.set(tunnel, { hash, at: now });
-        } catch (err) {
-          log.warn({ err, environmentId }, 'a machine made no Linux users; it is asked again');
-        }
-      }),
-    );
+    for (const { environmentId, tunnel } of all) {
+      const hash = hashes.get(environmentId) ?? '';
+      const told = this.#told.get(tunnel);
+      if (this.#telling.has(tunnel) || (told && told.hash === hash && now - told.at < againMs)) continue;
+      const telling = this.#tellOne(environmentId, tunnel)
+        .then(() => void this.#told.set(tunnel, { hash, at: now }))
+        .catch((err: unknown) => log.warn({ err, environmentId }, 'a machine made no Linux users; it is asked again'))
+        .finally(() => this.#telling.delete(tunnel));
+      this.#telling.set(tunnel, telling);
+    }
   }
 
   async #tellOne(environmentId: string, tunnel: Tunnel): Promise<void> {
