@@ -12,11 +12,13 @@ import { ApiError } from '../base/errors.ts';
 import type { Kernel } from '../kernel.ts';
 import { Strangers } from '../mount/strangers.ts';
 import { Share } from '../share/share.ts';
-import { plainOf } from './plain.ts';
 import { type Loop, startLoop } from '../work/loop.ts';
+import { answer, failureOf, invalid, refuse, tooMany, unreachable } from './answers.ts';
 import { headersInside, headersOutside, headOf, headOfUpgrade, type ForwardedPage } from './headers.ts';
 import { type AskedName, askedOf, isBrowser, ownOriginOf } from './names.ts';
 import type { NameOwner, NameTarget, PlainAnswer } from './owners.ts';
+import { end, isIdle, type Passage } from './passage.ts';
+import { plainOf } from './plain.ts';
 
 /** Any other `Upgrade` is an offer that may be passed over: HTTP/2 is offered by many clients (RFC 9110, 7.8). */
 const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
@@ -26,9 +28,6 @@ const limits = { total: 1_024, ofOne: 512, of: { name: 64, place: 128 } };
 /** Connections that wait for a request with a valid name; of more, the oldest is ended. */
 const mostWaiting = 256;
 const waitMs = 10_000;
-/** A body, and anything else, that brings nothing for this long is ended. */
-const bodyIdleMs = 60_000;
-const idleMs = 15 * 60_000;
 /** How often what is open is looked at: it ends within 10 s after its key or account may not go on. */
 const lookEveryMs = 3_000;
 /** Names that are looked up at once, and that wait for it: strangers must not keep the database busy. */
@@ -47,32 +46,6 @@ interface Admitted {
   target: NameTarget;
   page: ForwardedPage;
 }
-
-/** A connection from outside that was let through. */
-interface Passage {
-  readonly owner: NameOwner;
-  /** Of its target. */
-  readonly id: string;
-  readonly client: Socket;
-  readonly inside: Duplex;
-  readonly isUploading: () => boolean;
-  /** Bytes that went through, and the time of the last one. */
-  bytes: number;
-  since: number;
-}
-
-const invalid = 'This address is not valid.';
-const unreachable = ({ owner }: Pick<Found, 'owner'>, why?: unknown): PlainAnswer => ({
-  status: 502,
-  text: why instanceof ApiError ? why.message : owner.unreachable,
-});
-const failureOf = (found: Found, err: unknown): PlainAnswer =>
-  err instanceof ApiError ? { status: err.status, text: err.message } : unreachable(found);
-const tooMany: PlainAnswer = {
-  status: 503,
-  text: 'This address has too many connections; close some, or try again in a moment.',
-  headers: { 'retry-after': '1' },
-};
 
 /**
  * Forwards HTTP and WebSocket to ports that cannot be reached from outside, such as those in sandboxes: one listener with
@@ -318,32 +291,8 @@ export class Forwarder {
   }
 }
 
-function end({ client, inside }: Passage): void {
-  inside.destroy();
-  client.destroy();
-}
-
-/** Whether nothing went through for too long. */
-function isIdle(passage: Passage, now: number): boolean {
-  const { client, isUploading } = passage;
-  const bytes = client.bytesRead + client.bytesWritten;
-  if (bytes !== passage.bytes) Object.assign(passage, { bytes, since: now });
-  return now - passage.since >= (isUploading() ? bodyIdleMs : idleMs);
-}
-
 function toOwnOrigin(asked: AskedName, { headers }: IncomingMessage): PlainAnswer {
   const location = ownOriginOf(asked, headers);
   if (location !== undefined) return { status: 307, text: location, headers: { location } };
   return { status: 403, text: 'Browsers on other machines need SVC_PREVIEW_DOMAIN: an origin for each preview.' };
-}
-
-/** The connection of a request that is refused carries no further one: the next may be a stranger's too. */
-function answer(response: ServerResponse, { status, text, headers }: PlainAnswer): void {
-  const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
-  response.writeHead(status, { ...plain, 'referrer-policy': 'no-referrer', ...headers });
-  response.end(`${text}\n`);
-}
-
-function refuse(socket: Duplex, { status, headers = {} }: PlainAnswer): void {
-  socket.end(headOf(status, { ...headers, 'content-length': '0' }));
 }
