@@ -5,6 +5,7 @@ import { setInterval } from 'node:timers';
 import { mostUsersBytes } from '@svc/contract';
 import { asSocket } from '@svc/tunnel';
 import { createWebSocketStream, WebSocket } from 'ws';
+import { onRefusal } from '../relay-refusal.ts';
 
 /** What a relay asks of this machine. */
 export interface TunnelService {
@@ -56,7 +57,6 @@ const mostStreams = 256;
 const streamWindow = 256 * 1024;
 const sessionWindow = 16 * 1024 * 1024;
 const mostMessageBytes = 4 * 1024 * 1024;
-const mostRefusalBytes = 4 * 1024;
 
 /** Serves a relay over one connection until it is over. Throws `Refused` when the relay takes none. */
 export async function serveTunnel({ url, key, deviceId, service, signal }: TunnelOptions): Promise<void> {
@@ -116,26 +116,8 @@ function openedOf(socket: WebSocket): Promise<void> {
     socket.once('open', resolve);
     socket.once('error', reject);
     socket.once('close', () => reject(new Error('the relay closed the connection')));
-    socket.once('unexpected-response', (_request, response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        if (text.length < mostRefusalBytes) text += chunk;
-      });
-      response.once('close', () => {
-        reject(new Refused(response.statusCode ?? 0, messageOf(text)));
-        socket.terminate();
-      });
-    });
+    onRefusal(socket, ({ status, message = 'no sentence' }) => reject(new Refused(status, message)));
   });
-}
-
-function messageOf(text: string): string {
-  try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message;
-  } catch {
-    return 'no sentence';
-  }
 }
 
 /** Answers a relay as the server of HTTP/2. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { createBackoff } from '../../backoff.ts';
+import { onRefusal } from '../../relay-refusal.ts';
 import type { RelayAccess } from './gateway.ts';
 
 /** A connection that is asked of a relay. */
@@ -31,7 +32,6 @@ const openMs = 15_000;
 /** A daemon that comes back, or a relay that is started anew, has so long before a connection is given up. */
 const patienceMs = 15_000;
 const retryMs = [200, 2_000] as const;
-const mostRefusalBytes = 4 * 1024;
 /** As much as a relay sends in one message. */
 const mostMessageBytes = 1024 * 1024;
 const pingEveryMs = 15_000;
@@ -94,27 +94,11 @@ function opened(socket: WebSocket): Promise<void> {
     // An error once it is open is followed by its `close`.
     socket.on('error', (error) => reject(new NotAttached(0, 'connection_error', `no connection: ${error.message}`)));
     socket.once('close', () => reject(new NotAttached(0, 'connection_error', 'the relay closed the connection')));
-    socket.once('unexpected-response', (_request, response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        if (text.length < mostRefusalBytes) text += chunk;
-      });
-      response.once('close', () => {
-        reject(refusalOf(response.statusCode ?? 0, text));
-        socket.terminate();
-      });
+    onRefusal(socket, ({ status, code, message }) => {
+      const words = code === undefined ? `the relay answered ${status}` : `${status} ${code}: ${message}`;
+      reject(new NotAttached(status, code ?? 'unknown', words));
     });
   });
-}
-
-function refusalOf(status: number, text: string): NotAttached {
-  try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
-    return new NotAttached(status, error.code, `${status} ${error.code}: ${error.message}`);
-  } catch {
-    return new NotAttached(status, 'unknown', `the relay answered ${status}`);
-  }
 }
 
 /** Pings a relay, and ends a connection from which nothing comes. Time in which nobody reads here does not count. */
