@@ -49,6 +49,7 @@ describe('machines of environments at a provider', () => {
     assert.equal((await c.enrol(id, device)).status, 401);
 
     assert.equal((await c.act(id, 'stop'))['to'], 'stopping');
+    assert.equal((await c.see(id))['stateReason'], 'user_request');
     await c.turn();
     c.fake.settle();
     await c.turn(10_000);
