@@ -25,9 +25,9 @@ function brokenImportRule(path: string, { specifier, target }: Import): string |
   if (
     target?.endsWith('/feature.ts') &&
     featureOf(target) !== undefined &&
-    path !== 'apps/server/src/app.features.ts'
+    !/^apps\/server\/src\/app\.features(\.\w+)?\.ts$/.test(path)
   ) {
-    return 'a manifest (feature.ts) is imported by app.features.ts alone';
+    return 'a manifest (feature.ts) is imported by app.features.ts and its parts alone';
   }
   if (path.startsWith('packages/contract/') && target === undefined && specifier !== 'zod')
     return 'contract imports zod only';

@@ -49,6 +49,9 @@ const program = new Command('svc')
   .helpOption('-h, --help', 'print this help; also svc <command> --help')
   .option('--json', 'print JSON')
   .option('--no-system-packages', 'never install system packages')
+  .addHelpCommand(
+    new Command('help').argument('[command]').description('display help for a command').helpGroup('Run it:'),
+  )
   .addHelpText('after', helpText)
   .exitOverride()
   .configureOutput({ outputError: () => {} });
@@ -225,9 +228,7 @@ program
   });
 program
   .command('env')
-  .description(
-    'machines to develop on, their ports and terminals: env list | open | forward | terminal | ssh-config | lock',
-  )
+  .description('machines to develop on: env list | open | terminal')
   .allowUnknownOption()
   .action(() => {
     throw new CommandError('environments are reached by ./svc env, in the clone');

@@ -23,6 +23,8 @@ interface Connected extends Serving {
   readonly tunnel: Tunnel;
   readonly epoch: string;
   seq: number;
+  /** Its environment runs: no command proves one that is not said to. */
+  isRunning: boolean;
   activity: number | null;
   /** Its machine makes Linux users of members. */
   hasUsers: boolean;
@@ -92,7 +94,15 @@ export class Daemons {
     const { environmentId } = daemon;
     const tunnel = new Tunnel(clock, await asSocket(over));
     const { epoch, before } = await takePresence(sql, { ...daemon, instanceId: gateways.id });
-    const connected: Connected = { ...daemon, tunnel, epoch, seq: -1, activity: null, hasUsers: false };
+    const connected: Connected = {
+      ...daemon,
+      tunnel,
+      epoch,
+      seq: -1,
+      isRunning: false,
+      activity: null,
+      hasUsers: false,
+    };
     const older = this.#here.get(environmentId);
     // Of two at once the database's order decides, not ours.
     if (older && BigInt(older.epoch) > BigInt(epoch)) return tunnel.close();
@@ -141,6 +151,7 @@ export class Daemons {
     if (!isFirst && !isActive) return;
     daemon.activity = report.activity;
     await daemonReported(this.#kernel, this.#environments, { environmentId, deviceId, activity: report.activity });
+    daemon.isRunning = true;
     if (isFirst) await this.#proveOne(daemon);
   }
 
@@ -150,7 +161,8 @@ export class Daemons {
   }
 
   async #prove(): Promise<void> {
-    await Promise.all([...this.#here.values()].map((daemon) => this.#proveOne(daemon)));
+    const running = [...this.#here.values()].filter(({ isRunning }) => isRunning);
+    await Promise.all(running.map((daemon) => this.#proveOne(daemon)));
   }
 
   /** Runs a command that does nothing, and writes whether it did. */
