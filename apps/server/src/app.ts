@@ -41,13 +41,15 @@ function mountPages(http: FastifyInstance): void {
 /** Builds the server of a process that has this role. */
 export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
   const { features, lookup } = featuresOf(kernel);
+  const authenticate = createAuthentication(kernel, lookup);
   let draining = false;
   const http = createHttp(kernel);
   mount(
     http,
     kernel,
     {
-      authenticate: createAuthentication(kernel, lookup),
+      authenticate: (text, { tokenScope }) => authenticate(text, tokenScope),
+      authenticateLogin: () => undefined,
       touchDevice: createDeviceTouch(kernel),
       isDraining: () => draining,
     },

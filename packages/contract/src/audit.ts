@@ -7,11 +7,14 @@ export const act = z
   .object({
     id: z.string(),
     at: dateTime,
-    who: z.enum(['key', 'cli', 'system']).describe('A key, a command on the machine, or the platform by itself'),
+    who: z
+      .enum(['key', 'login', 'cli', 'system'])
+      .describe('A key, a signed-in person, a command on the machine, or the platform by itself'),
     key: z
       .object({ id: uuid, name: z.string().optional(), prefix: z.string().optional() })
       .optional()
       .describe('With `who` `key`: its name as it is now'),
+    login_id: uuid.optional().describe('With `who` `login`: the signed-in browser'),
     address: z.string().optional().describe('Where the request came from'),
     action: z.string().describe('`<feature>.<verb>`, such as `keys.create`'),
     subject: z.string().optional().describe('Id of what was acted on'),

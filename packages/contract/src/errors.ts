@@ -20,6 +20,8 @@ export const sharedErrors = {
   subscription_inactive: { status: 402, type: 'permission_error' },
   account_suspended: { status: 403, type: 'permission_error' },
   forbidden: { status: 403, type: 'permission_error' },
+  sign_in_required: { status: 403, type: 'permission_error' },
+  reauth_required: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   idempotency_in_flight: { status: 409, type: 'conflict_error' },
   answer_not_kept: { status: 409, type: 'conflict_error' },

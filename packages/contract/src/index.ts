@@ -180,7 +180,7 @@ export {
   trigger,
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
-export { ownScopes, type Scope, scopedFeatures, scopeNames } from './scopes.ts';
+export { ownScopes, type Scope, scopedFeatures, scopeNames, scopesOfPerson } from './scopes.ts';
 export { session, sessionControl, sessionEvent } from './sessions.ts';
 export { terminalEnd, terminalRequest } from './terminal.ts';
 export {

@@ -143,6 +143,15 @@ export interface Route<Code extends string = string> {
   readonly verbatim?: boolean;
   /** Tokens of this scope may call it in place of a key. */
   readonly tokenScope?: TokenScope;
+  /**
+   * Who may call it, of those who show a credential. `key`: API keys. `login`: signed-in people. `token`: apps with an OAuth
+   * access token. If unset: keys and signed-in people.
+   */
+  readonly only?: 'key' | 'login' | 'token';
+  /** OAuth access tokens for this resource may call it in place of a key: `{base_url}/mcp`, or `{base_url}`. */
+  readonly accessTokens?: 'mcp' | 'api';
+  /** A signed-in person must have proved who they are within so many seconds (403 `reauth_required`). */
+  readonly freshWithin?: number;
   /** A header that may hold the key in place of `Authorization` (document 1, Authentication 2). Lower case. */
   readonly keyHeader?: 'x-api-key';
   /** Still served while the gateway drains, so that work in flight can finish. */

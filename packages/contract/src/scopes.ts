@@ -54,3 +54,8 @@ export const scopeNames: readonly [Scope, ...Scope[]] = [
     ...ownScopes.filter((scope) => scope.startsWith(`${feature}:`)),
   ]),
 ];
+
+/** What a signed-in person may do, and what they ask for to be done later: everything but to serve as a host. */
+export const scopesOfPerson: readonly Scope[] = scopeNames.filter(
+  (scope) => scope !== '*' && !scope.endsWith(':serve') && !scope.endsWith(':read'),
+);

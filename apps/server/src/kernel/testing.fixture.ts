@@ -12,7 +12,7 @@ import { masterKey, type TestDatabase, testDatabase } from '../testing.ts';
 import { Answer, type Feature, operation, type RawRoute, type Role } from './feature.ts';
 import type { Actor } from './base/actor.ts';
 import { ApiError } from './base/errors.ts';
-import { mount } from './mount/mount.ts';
+import { type Gate, mount } from './mount/mount.ts';
 import { createHttp } from './http/server.ts';
 import type { Kernel } from './kernel.ts';
 import { createLog } from './base/log.ts';
@@ -131,6 +131,8 @@ interface Fixture extends AsyncDisposable {
 
 const actor = (switches: Record<string, boolean>): Actor => ({
   accountId: '00000000-0000-4000-8000-000000000001',
+  credentialId: '00000000-0000-4000-8000-000000000002',
+  kind: 'key',
   keyId: '00000000-0000-4000-8000-000000000002',
   subscription: 'active',
   suspended: false,
@@ -236,7 +238,12 @@ export async function openFixture(role?: Role, settings: Record<string, string> 
   const switches: Record<string, boolean> = {};
   const http = createHttp(kernel);
   let isDraining = false;
-  const gate = { authenticate: () => actor(switches), touchDevice: () => {}, isDraining: () => isDraining };
+  const gate: Gate = {
+    authenticate: () => actor(switches),
+    authenticateLogin: () => undefined,
+    touchDevice: () => {},
+    isDraining: () => isDraining,
+  };
   const tell = (carried: Carried): void => void openings.emit('carried', carried);
   mount(http, kernel, gate, [feature(() => ++calls, sources, tell)], role);
   await http.listen({ port: 0, host: '127.0.0.1' });

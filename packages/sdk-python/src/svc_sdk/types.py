@@ -14,7 +14,7 @@ elif sys.version_info >= (3, 11):
 else:
     NotRequired = Optional
 
-Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
+Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"login\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "login_id": "NotRequired[str]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
 
 ActKey = TypedDict("ActKey", {"id": "str", "name": "NotRequired[str]", "prefix": "NotRequired[str]"})
 

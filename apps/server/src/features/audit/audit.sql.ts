@@ -5,8 +5,9 @@ export interface ActRow {
   id: number;
   at: string;
   account_id: string | null;
-  who: 'key' | 'cli' | 'system';
+  who: 'key' | 'login' | 'cli' | 'system';
   key_id: string | null;
+  login_id: string | null;
   address: string | null;
   action: string;
   subject: string | null;
@@ -32,7 +33,7 @@ interface Wanted {
 export async function listActs(db: Db, wanted: Wanted): Promise<ActRow[]> {
   const { accountId, action, subject, since, until, before, limit } = wanted;
   return db<ActRow[]>`
-    select id, at, account_id, who, key_id, address, action, subject, details, trace_id
+    select id, at, account_id, who, key_id, login_id, address, action, subject, details, trace_id
     from kernel.audit_view
     where true
       ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}

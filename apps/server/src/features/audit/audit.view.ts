@@ -11,6 +11,7 @@ export function toRecord(row: ActRow, names: ReadonlyMap<string, KeyName>): z.in
     at: row.at,
     who: row.who,
     ...(row.key_id !== null && { key: { id: row.key_id, ...known } }),
+    ...(row.login_id !== null && { login_id: row.login_id }),
     ...(row.address !== null && { address: row.address }),
     action: row.action,
     ...(row.subject !== null && { subject: row.subject }),

@@ -1,11 +1,11 @@
 import type { Db } from '../../kernel/db/db.ts';
-import type { Actor } from '../../kernel/base/actor.ts';
+import { type Actor, isOwner } from '../../kernel/base/actor.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { bindDevice, findServingKey, upsertDevice } from './devices.sql.ts';
 
 /** A key that serves as a device. */
 interface Serving {
-  actor: Pick<Actor, 'accountId' | 'keyId' | 'scopes'>;
+  actor: Pick<Actor, 'accountId' | 'keyId' | 'scopes' | 'kind'>;
   deviceId: string;
   /** A key that may do everything takes the device over; if unset it is let through, and the device keeps its key. */
   takesOver?: boolean;
@@ -28,7 +28,7 @@ interface Binding {
  */
 export async function serveAs(db: Db, { actor, deviceId, takesOver = false }: Serving): Promise<void> {
   const { accountId, keyId, scopes } = actor;
-  const owner = actor.scopes.includes('*');
+  const owner = isOwner(actor);
   if (owner && !takesOver) return;
   if ((await findServingKey(db, accountId, deviceId)) === keyId) return;
   await bindTo(db, { accountId, deviceId, keyId, scopes, takesOver: owner });

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { isOwner } from '../../kernel/base/actor.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
@@ -23,7 +24,7 @@ export const remove = ({ onRemoved }: DeviceHooks): Operation =>
       const { actor, by } = context;
       const { accountId } = actor;
       const servedBy = await lockServingKey(tx, accountId, id);
-      if (servedBy !== undefined && servedBy !== actor.keyId && !actor.scopes.includes('*')) throw isServed();
+      if (servedBy !== undefined && servedBy !== actor.keyId && !isOwner(actor)) throw isServed();
       if (!(await deleteDevice(tx, accountId, id))) throw notFound('device');
       await onRemoved(tx, { accountId, deviceId: id });
       await writeAct(tx, { accountId, by, action: 'devices.remove', subject: id });

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { isOwner } from '../../kernel/base/actor.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
@@ -13,7 +14,7 @@ const mostOpen = 20;
 export const invite = operation(contract.hosts.invite, async (context, { body }) => {
   const { actor, by, clock } = context;
   checkTerms(actor, { scopes: hostScopes, tool_level: 'l0' }, clock.now());
-  if (body.device_id !== undefined && !actor.scopes.includes('*')) {
+  if (body.device_id !== undefined && !isOwner(actor)) {
     throw new ApiError('forbidden', 'to let a device be taken over the key needs the scope "*"; leave device_id out');
   }
   const { sha256 } = await hostProgram.built();

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { isOwner } from '../../kernel/base/actor.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { invalidApiKey } from '../../kernel/mount/access.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
@@ -35,7 +36,7 @@ export const create = operation(contract.keys.create, async (context, { body }) 
       parentId: actor.keyId,
     });
     if (deviceId !== undefined) {
-      const takesOver = actor.scopes.includes('*');
+      const takesOver = isOwner(actor);
       await bindTo(tx, { accountId: actor.accountId, deviceId, keyId: id, scopes, takesOver });
     }
     const row = await lockKey(tx, actor.accountId, id);

@@ -25,9 +25,12 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spen
       const { gateways, streams, sql, log } = kernel;
       gateways.onMissed(() => {
         lookup.evict(null);
-        findLapsed(sql, streams.keyIds())
+        findLapsed(
+          sql,
+          streams.credentialIds().map(({ credentialId }) => credentialId),
+        )
           .then((lapsed) => {
-            for (const keyId of lapsed) streams.endOf({ keyId });
+            for (const { id, account_id: accountId } of lapsed) streams.endOf({ accountId, credentialId: id });
           })
           .catch((err: unknown) => log.error({ err }, 'keys of open streams were not checked'));
       });

@@ -115,6 +115,7 @@ function checkChild(check: (current: KeyRow) => void, child: KeyRow): void {
 const mostApart = 20;
 
 async function forget({ gateways }: Pick<Kernel, 'gateways'>, accountId: string, ids: string[]): Promise<void> {
-  const whose: CredentialChange[] = ids.length > mostApart ? [{ accountId }] : ids.map((keyId) => ({ keyId }));
+  const whose: CredentialChange[] =
+    ids.length > mostApart ? [{ accountId }] : ids.map((credentialId) => ({ accountId, credentialId }));
   await Promise.all(whose.map((each) => gateways.announce(credentialsChanged, each)));
 }

@@ -1,5 +1,6 @@
+import { scopesOfPerson } from '@svc/contract';
 import type { CredentialChange } from '../../kernel/mount/access.ts';
-import type { Actor } from '../../kernel/base/actor.ts';
+import { type Actor, isWhose } from '../../kernel/base/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isKeyText } from './keys.rules.ts';
 import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
@@ -76,16 +77,15 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
   };
 }
 
-const isWhose = (actor: Actor, whose: NonNullable<CredentialChange>): boolean =>
-  'keyId' in whose ? actor.keyId === whose.keyId : actor.accountId === whose.accountId;
-
 function toActor(grant: KeyGrant): Actor {
   return {
     accountId: grant.account_id,
+    credentialId: grant.id,
+    kind: grant.kind === 'connection' ? 'token' : 'key',
     keyId: grant.id,
     subscription: grant.subscription,
     suspended: grant.suspended,
-    scopes: grant.scopes,
+    scopes: grant.kind === 'person' ? scopesOfPerson : grant.scopes,
     toolLevel: grant.tool_level,
     models: grant.models ?? undefined,
     spendCapMicroUsd: grant.spend_cap_micro_usd ?? undefined,

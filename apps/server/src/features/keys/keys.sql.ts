@@ -25,6 +25,8 @@ export interface KeyRow {
 export interface KeyGrant {
   id: string;
   account_id: string;
+  /** `person`: stands for the person of the account, who is signed in. `connection`: for an app. */
+  kind: 'key' | 'person' | 'connection';
   scopes: string[];
   tool_level: ToolLevel;
   models: string[] | null;
@@ -45,7 +47,7 @@ const columns = (db: Db) => db`
 /** The grant of an active, unexpired key, by the hash of its text or by its id. The auth path: one index look-up each in keys and accounts. */
 export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
-    select k.id, k.account_id, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
+    select k.id, k.account_id, k.kind, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
       k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       -- What a key with a cap made has one too.
       k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
@@ -56,12 +58,11 @@ export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant 
 }
 
 /** Those of the keys that may not be used now: paused, revoked, expired, or of an inactive account. */
-export async function findLapsed(db: Db, ids: string[]): Promise<string[]> {
-  const rows = await db<{ id: string }[]>`
-    select k.id from keys.keys k join accounts.standing_view a on a.id = k.account_id
+export async function findLapsed(db: Db, ids: string[]): Promise<{ id: string; account_id: string }[]> {
+  return db<{ id: string; account_id: string }[]>`
+    select k.id, k.account_id from keys.keys k join accounts.standing_view a on a.id = k.account_id
     where k.id = any(${ids}::uuid[])
       and (k.status <> 'active' or k.expires_at <= now() or not a.may_run)`;
-  return rows.map((row) => row.id);
 }
 
 /** Keys of an account, newest first. */
@@ -69,14 +70,14 @@ export async function listKeys(db: Db, accountId: string, page: PageQuery): Prom
   return db<(KeyRow & PagedRow)[]>`
     select ${columns(db)}, k.created_at::text as page_at
     from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.account_id = ${accountId} ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id` })}`;
+    where k.account_id = ${accountId} and k.kind = 'key' ${pageEnd(db, page, { at: db`k.created_at`, id: db`k.id` })}`;
 }
 
 /** One key of an account. */
 export async function findKey(db: Db, accountId: string, id: string): Promise<KeyRow | undefined> {
   const [row] = await db<KeyRow[]>`
     select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.account_id = ${accountId} and k.id = ${id}`;
+    where k.account_id = ${accountId} and k.id = ${id} and k.kind = 'key'`;
   return row;
 }
 
@@ -84,7 +85,7 @@ export async function findKey(db: Db, accountId: string, id: string): Promise<Ke
 export async function lockKey(db: Db, accountId: string, id: string): Promise<KeyRow | undefined> {
   const [row] = await db<KeyRow[]>`
     select ${columns(db)} from keys.keys k join accounts.standing_view a on a.id = k.account_id
-    where k.account_id = ${accountId} and k.id = ${id} for update of k`;
+    where k.account_id = ${accountId} and k.id = ${id} and k.kind = 'key' for update of k`;
   return row;
 }
 
@@ -199,7 +200,7 @@ export const keysQuota: Quota = {
   remedy: 'revoke one that is not needed any more',
   async count(db, accountId) {
     const [row] = await db<{ n: number }[]>`
-      select count(*)::int as n from keys.keys where account_id = ${accountId} and status <> 'revoked'`;
+      select count(*)::int as n from keys.keys where account_id = ${accountId} and status <> 'revoked' and kind = 'key'`;
     return row?.n ?? 0;
   },
 };

@@ -47,7 +47,7 @@ function requestOf({ headers: given, kernel, signal }: Context, body: unknown): 
 
 const authOf = (context: Context) => ({
   token: '',
-  clientId: context.actor.keyId,
+  clientId: context.actor.credentialId,
   scopes: [...context.actor.scopes],
   extra: { context },
 });
@@ -56,7 +56,7 @@ const authOf = (context: Context) => ({
 async function takeRate({ kernel, actor }: Context, more: number): Promise<void> {
   const limit = requestsOf(kernel.config.rates);
   for (let taken = 0; taken < more; taken += 1) {
-    const state = await kernel.limiter.take(limit, actor.keyId);
+    const state = await kernel.limiter.take(limit, actor.credentialId);
     if (!state.allowed) throw rateLimitExceeded(limit.name, state);
   }
 }

@@ -40,7 +40,7 @@ export class Cancellations {
     if (typeof session !== 'string') return { end: () => undefined };
     const name = (id: unknown): string =>
       createHash('sha256')
-        .update(JSON.stringify([context.actor.keyId, session, id]))
+        .update(JSON.stringify([context.actor.credentialId, session, id]))
         .digest('hex');
     const own = messages.flatMap(({ method, id }) => (method !== undefined && id !== undefined ? [name(id)] : []));
     for (const one of own) this.#running.set(one, context);

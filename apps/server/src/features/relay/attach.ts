@@ -60,7 +60,7 @@ function noteOpened({ kernel, actor, by }: Context, { environmentId, port }: Wan
   const action = port === null ? 'relay.terminal' : 'relay.forward';
   const details = { ...(port !== null && { port }) };
   const act = { accountId: actor.accountId, by, action, subject: environmentId, details };
-  kernel.audit.record(act, { as: `${action} ${environmentId} ${port} ${actor.keyId}`, details: () => details });
+  kernel.audit.record(act, { as: `${action} ${environmentId} ${port} ${actor.credentialId}`, details: () => details });
 }
 
 async function runPort(context: Context, machine: Duplex): Promise<void> {

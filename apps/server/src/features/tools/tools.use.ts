@@ -8,7 +8,7 @@ import { rateLimitExceeded } from '../../kernel/share/limits.ts';
  */
 export async function useTool<T>(context: Context, tool: 'search' | 'fetch', work: () => Promise<T>): Promise<T> {
   const { kernel, actor, signal } = context;
-  const state = await kernel.limiter.take({ name: tool, perMinute: kernel.config.rates[tool] }, actor.keyId);
+  const state = await kernel.limiter.take({ name: tool, perMinute: kernel.config.rates[tool] }, actor.credentialId);
   if (!state.allowed) throw rateLimitExceeded(tool, state);
   try {
     return await work();

@@ -1,9 +1,15 @@
 import type { ToolLevel } from '@svc/contract';
 
-/** Who calls: an active key and what its account may do. */
+/** Who calls: what they showed, and what it and its account may do. */
 export interface Actor {
   readonly accountId: string;
+  /** Id of what was shown: of an API key, of a login (a signed-in browser), of an app's connection. */
+  readonly credentialId: string;
+  readonly kind: 'key' | 'login' | 'token';
+  /** The key whose rights later work has: the one that was shown, or the row that stands for the person or the connection. */
   readonly keyId: string;
+  /** When the person last proved who they are, in milliseconds since the epoch; of logins only. */
+  readonly authTime?: number;
   readonly subscription: 'active' | 'inactive';
   readonly suspended: boolean;
   readonly scopes: readonly string[];
@@ -17,3 +23,13 @@ export interface Actor {
   readonly spent: boolean;
   readonly features: Readonly<Record<string, boolean>>;
 }
+
+/** Whether the caller may do whatever the account may: its owner's key, or the person. */
+export const isOwner = ({ kind, scopes }: Pick<Actor, 'kind' | 'scopes'>): boolean =>
+  kind === 'login' || scopes.includes('*');
+
+/** Whether a change concerns the caller: a change of an account does, unless it names another credential. */
+export const isWhose = (
+  actor: Pick<Actor, 'accountId' | 'credentialId'>,
+  { accountId, credentialId }: { accountId: string; credentialId?: string },
+): boolean => actor.accountId === accountId && (credentialId === undefined || actor.credentialId === credentialId);

@@ -72,7 +72,9 @@ export class Context {
 
   /** The caller, for the audit log. */
   get by(): Who {
-    return { kind: 'key', keyId: this.actor.keyId, address: this.#request.ip, traceId: this.traceId };
+    const { kind, keyId, credentialId } = this.actor;
+    const from = { address: this.#request.ip, traceId: this.traceId };
+    return kind === 'login' ? { kind, loginId: credentialId, ...from } : { kind: 'key', keyId, ...from };
   }
 
   /** The address at which this process was reached, as a URL: behind a proxy the one that the proxy uses. */

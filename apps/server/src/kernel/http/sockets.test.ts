@@ -167,7 +167,10 @@ describe('a WebSocket of the contract', () => {
 
   test('ends when the key lost its rights, and with the process', async () => {
     using revoked = await open();
-    t.kernel.streams.endOf({ keyId: '00000000-0000-4000-8000-000000000002' });
+    t.kernel.streams.endOf({
+      accountId: '00000000-0000-4000-8000-000000000001',
+      credentialId: '00000000-0000-4000-8000-000000000002',
+    });
     assert.equal(await revoked.closed, 1008);
     await ended(revoked.duplex);
     await using own = await openFixture();

@@ -7,7 +7,6 @@ import { toApiError } from '../base/errors.ts';
 import { Answer, type Operation } from '../feature.ts';
 import { Frames } from '../http/frames.ts';
 import { checkHandshake } from '../http/sockets.ts';
-import { bearerKey } from './access.ts';
 import { begunOnce, checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
 import { ignoredFields, parseInput } from './input.ts';
 
@@ -145,9 +144,9 @@ async function answerOnce(
   const key = operation.route.idempotent ? request.headers['idempotency-key'] : undefined;
   if (typeof key !== 'string') return { ...(await work()), replayed: false };
   checkIdempotencyKey(key);
-  const { accountId, keyId } = request.actor as Actor;
+  const { accountId, credentialId: keyId } = request.actor as Actor;
   const { url, body, bodyHash } = request;
-  const credential = operation.route.shownOnce ? bearerKey(request.headers.authorization, '') : undefined;
+  const credential = operation.route.shownOnce ? request.credential : undefined;
   const asked = { accountId, keyId, route: id, key, url, body, bodyHash, credential };
   context.lastStatement = begunOnce(kernel, asked);
   const response = await once(kernel, asked, work);

@@ -1,6 +1,7 @@
-import { methodsOf, type Route, type TokenScope } from '@svc/contract';
+import { methodsOf, type Route } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bearerKey, checkCaller, invalidApiKey } from './access.ts';
+import { bearerKey, checkCaller, checkFresh, invalidApiKey, refuseKeyInQuery } from './access.ts';
+import { loginOf, ownOrigins } from './browsers.ts';
 import { answer } from './answer.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Kernel } from '../kernel.ts';
@@ -16,7 +17,12 @@ import { type RateState, rateHeaders, rateLimitExceeded, requestsOf, requestsOfA
 /** The questions that the kernel asks features on every authenticated request. */
 export interface Gate {
   /** The caller behind the text of a key, or of a token where the route takes tokens; undefined when it is not valid now. */
-  authenticate(text: string, tokenScope?: TokenScope): Actor | undefined | Promise<Actor | undefined>;
+  authenticate(
+    text: string,
+    route: Pick<Route, 'tokenScope' | 'accessTokens'>,
+  ): Actor | undefined | Promise<Actor | undefined>;
+  /** The same behind the cookie of a login. */
+  authenticateLogin(text: string): Actor | undefined | Promise<Actor | undefined>;
   /** Registers or refreshes a device on use (document 1, Shared request headers). */
   touchDevice(accountId: string, device: { id: string; name?: string; platform?: string }): void | Promise<void>;
   /** True while the gateway takes no new requests. */
@@ -36,6 +42,7 @@ export function mount(
   role: Role = wholeRole,
 ): void {
   app.decorate('strangers', new Strangers(kernel));
+  app.decorate('ownOrigins', ownOrigins(kernel.config));
   mountSockets(app);
   for (const feature of features) {
     for (const raw of (feature.raw ?? []).filter((one) => isAnsweredBy(role, one)))
@@ -125,7 +132,8 @@ function admit(
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const { limiter, config } = kernel;
+  const { limiter, config, clock } = kernel;
+  let isLogin = false;
   const limit = requestsOf(config.rates);
   const ofAccount = requestsOfAccount(config.rates);
   const checkAccount = (state: RateState): void => {
@@ -136,10 +144,14 @@ function admit(
     reply.headers(rateHeaders(limit.name, state));
   };
   const withActor = (actor: Actor | undefined): void | Promise<void> => {
+    // A cookie that counts no more is no guess: browsers send it until it is replaced.
+    if (!actor && isLogin) throw invalidApiKey('you are signed out; sign in again');
     if (!actor) throw request.server.strangers.refuse(request.ip, invalidApiKey());
     request.actor = actor;
-    checkCaller(mounted.feature, mounted.operation.route, actor);
-    const [own, all] = [limiter.take(limit, actor.keyId), limiter.take(ofAccount, actor.accountId)];
+    const { route } = mounted.operation;
+    checkCaller(mounted.feature, route, actor);
+    if (route.freshWithin !== undefined) checkFresh(actor, clock.now(), route.freshWithin);
+    const [own, all] = [limiter.take(limit, actor.credentialId), limiter.take(ofAccount, actor.accountId)];
     if (own instanceof Promise || all instanceof Promise)
       return Promise.all([own, all]).then(([one, other]) => (withState(one), checkAccount(other)));
     withState(own);
@@ -147,8 +159,13 @@ function admit(
   };
   try {
     const { route } = mounted.operation;
-    const text = bearerKey(credentialOf(route, request), request.raw.url ?? '');
-    const actor = gate.authenticate(text, route.tokenScope);
+    refuseKeyInQuery(request.raw.url ?? '');
+    const given = credentialOf(route, request);
+    const isSocket = route.answers.kind === 'socket';
+    const login = given === undefined ? loginOf(request, request.server.ownOrigins, isSocket) : undefined;
+    isLogin = login !== undefined;
+    request.credential = login ?? bearerKey(given);
+    const actor = login === undefined ? gate.authenticate(request.credential, route) : gate.authenticateLogin(login);
     const admitted = actor instanceof Promise ? actor.then(withActor) : withActor(actor);
     if (admitted instanceof Promise) admitted.then(() => done(), done);
     else done();
@@ -222,6 +239,7 @@ function account(kernel: Kernel, operationId: string, request: FastifyRequest, r
       at: kernel.clock.now(),
       accountId: actor.accountId,
       keyId: actor.keyId,
+      loginId: actor.kind === 'login' ? actor.credentialId : undefined,
       deviceId: request.deviceId,
       route: operationId,
       status: reply.statusCode,
@@ -239,5 +257,10 @@ const done = Promise.resolve();
 declare module 'fastify' {
   interface FastifyInstance {
     strangers: Strangers;
+    ownOrigins: ReadonlySet<string>;
+  }
+  interface FastifyRequest {
+    /** The text of the key, token or login that the caller shows. */
+    credential: string | undefined;
   }
 }

@@ -4,15 +4,16 @@ import type { Db, Fragment, Sql } from '../db/db.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 
-/** Who acts: a key in a request, somebody at the machine with a command, or the platform by itself. */
+/** Where a request came from. */
+interface From {
+  readonly address?: string;
+  readonly traceId?: string;
+}
+
+/** Who acts: a key or a signed-in browser in a request, somebody at the machine with a command, or the platform by itself. */
 export type Who =
-  | {
-      readonly kind: 'key';
-      readonly keyId: string;
-      /** The address that its request came from. */
-      readonly address?: string;
-      readonly traceId?: string;
-    }
+  | ({ readonly kind: 'key'; readonly keyId: string } & From)
+  | ({ readonly kind: 'login'; readonly loginId: string } & From)
   | { readonly kind: 'cli' }
   | { readonly kind: 'system' };
 
@@ -43,14 +44,15 @@ export async function writeAct(db: Db, act: Act): Promise<void> {
 export function insertingAct(db: Db, act: Act, from: Fragment = db``): Fragment {
   const { accountId, by, action, subject = null } = act;
   return db`
-    insert into kernel.audit (account_id, who, key_id, address, action, subject, details, trace_id)
-    select ${accountId}::uuid, ${by.kind}, ${keyOf(by)}::uuid, ${addressOf(by)}::text, ${action}, ${subject}::text,
+    insert into kernel.audit (account_id, who, key_id, login_id, address, action, subject, details, trace_id)
+    select ${accountId}::uuid, ${by.kind}, ${keyOf(by)}::uuid, ${loginOf(by)}::uuid, ${addressOf(by)}::text, ${action}, ${subject}::text,
       ${detailsOf(act.details)}::text::jsonb, ${traceOf(by)}::text ${from}`;
 }
 
 const keyOf = (by: Who): string | null => (by.kind === 'key' ? by.keyId : null);
-const addressOf = (by: Who): string | null => (by.kind === 'key' ? (by.address ?? null) : null);
-const traceOf = (by: Who): string | null => (by.kind === 'key' ? (by.traceId ?? null) : null);
+const loginOf = (by: Who): string | null => (by.kind === 'login' ? by.loginId : null);
+const addressOf = (by: Who): string | null => ('address' in by ? (by.address ?? null) : null);
+const traceOf = (by: Who): string | null => ('traceId' in by ? (by.traceId ?? null) : null);
 
 const mostBytes = 2_048;
 const mostText = 300;
@@ -146,7 +148,7 @@ export function createAuditRecorder(sql: Sql, clock: Clock, log: Log, metrics?: 
 
 const likenessOf = ({ accountId, by, action, subject, details }: Act, as: string | undefined): string => {
   const { op, outcome } = (details ?? {}) as Record<string, unknown>;
-  return `${accountId} ${keyOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)} ${as}`;
+  return `${accountId} ${keyOf(by) ?? loginOf(by)} ${addressOf(by)} ${action} ${subject} ${String(op)} ${String(outcome)} ${as}`;
 };
 
 const lineOfLost = (count: number, at: number): Held => ({
@@ -159,13 +161,13 @@ async function insertActs(sql: Sql, held: readonly Held[], now: number): Promise
   const column = <T>(pick: (act: Act) => T): T[] => held.map(({ act }) => pick(act));
   const details = held.map(({ act, further }) => detailsOf({ ...act.details, ...(further > 0 && { further }) }));
   await sql`
-    insert into kernel.audit (at, account_id, who, key_id, address, action, subject, details, trace_id)
-    select now() - make_interval(secs => age_ms / 1000.0), account_id, who, key_id, address, action, subject,
+    insert into kernel.audit (at, account_id, who, key_id, login_id, address, action, subject, details, trace_id)
+    select now() - make_interval(secs => age_ms / 1000.0), account_id, who, key_id, login_id, address, action, subject,
       details::jsonb, trace_id
     from unnest(
       ${held.map(({ at }) => Math.max(0, Math.round(now - at)))}::bigint[], ${column((a) => a.accountId)}::uuid[],
-      ${column(({ by }) => by.kind)}::text[], ${column(({ by }) => keyOf(by))}::uuid[],
+      ${column(({ by }) => by.kind)}::text[], ${column(({ by }) => keyOf(by))}::uuid[], ${column(({ by }) => loginOf(by))}::uuid[],
       ${column(({ by }) => addressOf(by))}::text[], ${column((a) => a.action)}::text[],
       ${column((a) => a.subject ?? null)}::text[], ${details}::text[], ${column(({ by }) => traceOf(by))}::text[]
-    ) as given (age_ms, account_id, who, key_id, address, action, subject, details, trace_id)`;
+    ) as given (age_ms, account_id, who, key_id, login_id, address, action, subject, details, trace_id)`;
 }

@@ -49,6 +49,7 @@ describe('usage recorder', () => {
         at: new Date(1_800_000_000_123).toISOString(),
         account_id: full.accountId,
         key_id: keyId,
+        login_id: null,
         device_id: deviceId,
         route: 'test.run',
         status: 200,

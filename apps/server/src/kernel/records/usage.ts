@@ -11,6 +11,8 @@ export interface UsageRecord {
   at: number;
   accountId: string;
   keyId: string;
+  /** The signed-in browser that asked. */
+  loginId?: string | undefined;
   deviceId: string | undefined;
   /** `operationId`. */
   route: string;
@@ -75,13 +77,13 @@ export async function writeUsage(sql: Db, records: UsageRecord[]): Promise<void>
   const column = <T>(pick: (record: UsageRecord) => T): T[] => records.map(pick);
   await sql`
     insert into kernel.usage_records
-      (at, account_id, key_id, device_id, route, status, bytes, ms, cost_micro_usd, trace_id)
-    select timestamptz 'epoch' + at_ms * interval '1 millisecond', account_id, key_id, device_id, route, status, bytes, ms,
-      cost_micro_usd, trace_id
+      (at, account_id, key_id, login_id, device_id, route, status, bytes, ms, cost_micro_usd, trace_id)
+    select timestamptz 'epoch' + at_ms * interval '1 millisecond', account_id, key_id, login_id, device_id, route, status,
+      bytes, ms, cost_micro_usd, trace_id
     from unnest(
       ${column((r) => r.at)}::bigint[], ${column((r) => r.accountId)}::uuid[],
-      ${column((r) => r.keyId)}::uuid[], ${column((r) => r.deviceId ?? null)}::uuid[], ${column((r) => r.route)}::text[],
+      ${column((r) => r.keyId)}::uuid[], ${column((r) => r.loginId ?? null)}::uuid[], ${column((r) => r.deviceId ?? null)}::uuid[], ${column((r) => r.route)}::text[],
       ${column((r) => r.status)}::int[], ${column((r) => r.bytes)}::bigint[], ${column((r) => Math.min(r.ms, mostMs))}::int[],
       ${column((r) => r.costMicroUsd)}::bigint[], ${column((r) => r.traceId)}::text[]
-    ) as given (at_ms, account_id, key_id, device_id, route, status, bytes, ms, cost_micro_usd, trace_id)`;
+    ) as given (at_ms, account_id, key_id, login_id, device_id, route, status, bytes, ms, cost_micro_usd, trace_id)`;
 }

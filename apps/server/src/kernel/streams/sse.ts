@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../base/clock.ts';
-import type { Actor } from '../base/actor.ts';
+import { type Actor, isWhose } from '../base/actor.ts';
 import { endWithClient } from '../base/half-closed.ts';
 
 /** Limits of a stream's unsent frames, before its client is closed (kernel: Streams). */
@@ -52,10 +52,10 @@ export interface EventStreams {
   /** Calls `end` when the rights behind something that is open are gone, such as an answer under way; answers how to forget it. */
   watch(actor: Actor, end: () => void): () => void;
   count(): number;
-  /** Ends the streams of a key or an account that lost its rights; a client that still has some comes back. */
-  endOf(owner: { keyId: string } | { accountId: string }): void;
-  /** Keys of the open streams. */
-  keyIds(): string[];
+  /** Ends the streams of a credential, or of an account, that lost its rights; a client that still has some comes back. */
+  endOf(owner: { accountId: string; credentialId?: string }): void;
+  /** Credentials behind the open streams. */
+  credentialIds(): { accountId: string; credentialId: string }[];
   endAll(): void;
   close(): void;
 }
@@ -96,10 +96,14 @@ export function createEventStreams(clock: Clock): EventStreams {
     endOf(owner) {
       for (const stream of [...streams, ...others]) {
         const { actor } = stream;
-        if ('keyId' in owner ? actor?.keyId === owner.keyId : actor?.accountId === owner.accountId) stream.end();
+        if (actor && isWhose(actor, owner)) stream.end();
       }
     },
-    keyIds: () => [...new Set([...streams, ...others].flatMap(({ actor }) => actor?.keyId ?? []))],
+    credentialIds: () => {
+      const found = new Map<string, { accountId: string; credentialId: string }>();
+      for (const { actor } of [...streams, ...others]) if (actor) found.set(actor.credentialId, actor);
+      return [...found.values()].map(({ accountId, credentialId }) => ({ accountId, credentialId }));
+    },
     endAll() {
       for (const stream of streams) stream.end();
     },

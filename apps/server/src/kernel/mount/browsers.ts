@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '../../config.ts';
+
+/** The cookie of a login: no page of another host can set one of this name (design: hub, Login and security). */
+const loginCookie = '__Host-svc_login';
+
+/** The origins of our own pages. On this machine alone `localhost` and `127.0.0.1` are two names of one place. */
+export function ownOrigins({ baseUrl, hubUrl, authUrl }: Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>): Set<string> {
+  const own = new Set<string>();
+  for (const url of [baseUrl, hubUrl, authUrl]) {
+    const { origin, hostname } = new URL(url);
+    own.add(origin);
+    if (hostname === '127.0.0.1') own.add(origin.replace('127.0.0.1', 'localhost'));
+    if (hostname === 'localhost') own.add(origin.replace('localhost', '127.0.0.1'));
+  }
+  return own;
+}
+
+/** The value of a cookie; undefined without it, or when it comes with two values. */
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const values = new Set<string>();
+  for (const part of header?.split(';') ?? []) {
+    const at = part.indexOf('=');
+    if (at > 0 && part.slice(0, at).trim() === name) values.add(part.slice(at + 1).trim());
+  }
+  return values.size === 1 ? [...values][0] : undefined;
+}
+
+/**
+ * The login that a request shows, if one of our own pages sent it. Browsers add cookies to what any page asks, so where the
+ * request comes from decides: `Sec-Fetch-Site`, which no page can set; `Origin` in browsers without it, and with WebSockets;
+ * a header of ours on reads, where old browsers send no `Origin`.
+ */
+export function loginOf(
+  { method, headers }: { method: string; headers: IncomingHttpHeaders },
+  own: ReadonlySet<string>,
+  isSocket: boolean,
+): string | undefined {
+  const { origin, cookie } = headers;
+  const site = headers['sec-fetch-site'];
+  const isRead = method === 'GET' || method === 'HEAD';
+  const isOwn =
+    isSocket || (site === undefined && origin !== undefined)
+      ? own.has(origin ?? '')
+      : site === undefined
+        ? isRead && headers['x-svc-hub'] === '1'
+        : site === 'same-origin';
+  return isOwn ? cookieOf(cookie, loginCookie) : undefined;
+}
