@@ -40,7 +40,7 @@ async function openLine() {
  * A fresh machine: a root of its own with the programs of this one, a systemd that starts what it is told to, and a package
  * manager that has Node.js, or nothing. All that it starts ends with it.
  */
-class Machine implements Disposable {
+class Machine implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), 'svc-machine-'));
   #booted: ReturnType<typeof spawn> | undefined;
 
@@ -110,9 +110,10 @@ $(sed -n 's/^ExecStart=//p' "$unit") >/daemon.log 2>&1 &`,
     return { code: Number(/code=(\d+)/.exec(said)?.[1] ?? Number.NaN), said };
   }
 
-  [Symbol.dispose](): void {
-    this.#booted?.kill('SIGKILL');
-    rmSync(this.root, { recursive: true, force: true });
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#booted?.kill('SIGKILL')) await once(this.#booted, 'exit');
+    // What ran inside ends with it, a moment later, and writes until then.
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -127,7 +128,7 @@ describe('the first boot of a machine at a provider', { skip: !isRoot && 'it nee
       await c.turn();
       const script = scriptOf([c.fake], id);
       assert.ok(Buffer.byteLength(script) < 12_000, 'EC2 takes 16 KB');
-      using machine = new Machine(packages);
+      await using machine = new Machine(packages);
       const { code, said } = await machine.boot(script);
       assert.equal(code, 0, said);
       await until(async () => {
@@ -154,7 +155,7 @@ describe('the first boot of a machine at a provider', { skip: !isRoot && 'it nee
 
   test('a daemon with another hash than the gateway said is not started', async () => {
     await using c = await openClouds();
-    using machine = new Machine('node');
+    await using machine = new Machine('node');
     const node = { machine: '', path: '/', sha256: '' };
     const script = bootScript({ baseUrl: c.t.gateway.url, token: 'svc_env_x', sha256: '0'.repeat(64), node });
     // One try is enough to see it.
