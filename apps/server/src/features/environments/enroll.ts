@@ -24,7 +24,7 @@ const notValid = (): ApiError =>
 
 /** Takes a token once (document 3, Authentication 2). A repeat by the same device is answered like the first. */
 export function enroll(kernel: Kernel, environments: Environments): Operation {
-  const strangers = new Strangers(kernel, 'tokens of environments');
+  const strangers = new Strangers(kernel, { what: 'tokens of environments' });
   return operation(contract.environments.enroll, (context, { body }) => {
     // Before the database is asked: anybody may call this.
     strangers.check(context.address);

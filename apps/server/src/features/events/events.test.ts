@@ -124,7 +124,7 @@ describe('events', () => {
     const weak = await http(gateway.url, '/v1/keys', { key, body: { name: 'weak', scopes: ['prompts:read'] } });
     const late = events(weak.body.key, '?wait_s=60');
     await until(async () =>
-      second.kernel.streams.credentialIds().some(({ credentialId }) => credentialId === weak.body.id),
+      second.kernel.streams.credentials().some(({ credentialId }) => credentialId === weak.body.id),
     );
     await http(gateway.url, `/v1/keys/${weak.body.id}`, { key, method: 'DELETE' });
     assert.deepEqual((await late).body.events, []);
@@ -135,7 +135,7 @@ describe('events', () => {
     await using gone = await startGateway(database);
     const { key } = await createAccount(gone);
     const waiting = http(gone.url, '/v1/events?wait_s=60', { key });
-    await until(() => gone.kernel.streams.credentialIds().length > 0);
+    await until(() => gone.kernel.streams.credentials().length > 0);
     await gone.app.drain();
     assert.deepEqual((await waiting).body.events, []);
   });

@@ -18,7 +18,7 @@ const ofAnotherDevice = (): ApiError =>
 
 /** Exchanges a code for a key that one device serves with and that may do nothing else. */
 export function redeemInvite(kernel: Kernel): Operation {
-  const strangers = new Strangers(kernel, 'codes of hosts');
+  const strangers = new Strangers(kernel, { what: 'codes of hosts' });
   return operation(contract.hosts.redeemInvite, (context, { body: { code, device } }) => {
     // Before the database is asked: anybody may call this.
     strangers.check(context.address);

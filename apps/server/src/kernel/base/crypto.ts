@@ -34,10 +34,21 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Purposes of hashes that are kept for good and cannot be made again under another master key: those of API keys, and of the
- * tokens and keys that ping and show monitors. Their texts are stored nowhere. A rotation keeps the key that made them, sealed.
+ * Purposes of hashes that are kept for good and cannot be made again under another master key: those of API keys, of the
+ * tokens and keys that ping and show monitors, and of the codes by which people sign in. Their texts are stored nowhere. A
+ * rotation keeps the key that made them, sealed.
  */
-const lasting = new Set(['mac:api-key', 'mac:ping-token', 'mac:ping-key', 'mac:badge-token']);
+const lasting = new Set([
+  'mac:api-key',
+  'mac:ping-token',
+  'mac:ping-key',
+  'mac:badge-token',
+  'mac:recovery-code',
+  'mac:mail-code',
+  'mac:link-code',
+  'mac:auth-record',
+  'mac:auth-cookies',
+]);
 
 /**
  * Derives the keyring of a master key (setting `SVC_MASTER_KEY`) with HKDF-SHA-256. `firstKey`: the master key before all

@@ -68,7 +68,7 @@ export class Forwarder {
 
   constructor(kernel: Pick<Kernel, 'config' | 'clock' | 'log'>) {
     this.#kernel = kernel;
-    this.#strangers = new Strangers(kernel, 'addresses of previews');
+    this.#strangers = new Strangers(kernel, { what: 'addresses of previews' });
     // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
     this.#server = createServer({ requestTimeout: 0, shouldUpgradeCallback: isWebSocket }, (request, response) => {
       const found = this.#ownerOf(request);

@@ -65,7 +65,7 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
   }
   checkKind(route, actor);
   const wanted = scopesOf(feature, route);
-  if (!hasScope(actor.scopes, wanted)) {
+  if (wanted.length > 0 && !hasScope(actor.scopes, wanted)) {
     const message = `this key lacks the scope ${wanted.map((scope) => `"${scope}"`).join(' or ')}`;
     throw new ApiError('forbidden', message, { details: { scopes: [...wanted] } });
   }
@@ -80,15 +80,13 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
 }
 
 /** 403 for a credential of a kind that the route does not take. */
-function checkKind({ only }: Route, { kind }: Actor): void {
+function checkKind({ only, refusesLogins }: Route, { kind }: Actor): void {
+  if (refusesLogins && kind === 'login')
+    throw new ApiError('forbidden', 'this route takes an API key: make one with POST /v1/keys');
   if (only === undefined || only === kind) return;
   if (only === 'login')
     throw new ApiError('sign_in_required', 'this route takes no API key: it acts for a person who is signed in');
-  const message =
-    only === 'key'
-      ? 'this route takes an API key: make one with POST /v1/keys'
-      : 'this route takes the access token of an app';
-  throw new ApiError('forbidden', message);
+  throw new ApiError('forbidden', 'this route takes the access token of an app that a person let in');
 }
 
 /** How long a proof of who somebody is counts where it must be fresh (seconds). */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../../config.ts';
 
 /** The cookie of a login: no page of another host can set one of this name (design: hub, Login and security). */
-const loginCookie = '__Host-svc_login';
+export const loginCookie = '__Host-svc_login';
 
 /** The origins of our own pages. On this machine alone `localhost` and `127.0.0.1` are two names of one place. */
 export function ownOrigins({ baseUrl, hubUrl, authUrl }: Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>): Set<string> {
@@ -17,7 +17,7 @@ export function ownOrigins({ baseUrl, hubUrl, authUrl }: Pick<Config, 'baseUrl' 
 }
 
 /** The value of a cookie; undefined without it, or when it comes with two values. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
+export function cookieOf(header: string | undefined, name: string): string | undefined {
   const values = new Set<string>();
   for (const part of header?.split(';') ?? []) {
     const at = part.indexOf('=');

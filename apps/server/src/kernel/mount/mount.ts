@@ -2,6 +2,7 @@ import { methodsOf, type Route } from '@svc/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerKey, checkCaller, checkFresh, invalidApiKey, refuseKeyInQuery } from './access.ts';
 import { loginOf, ownOrigins } from './browsers.ts';
+import { challenged, metadataUrl } from './challenge.ts';
 import { answer } from './answer.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Kernel } from '../kernel.ts';
@@ -108,7 +109,13 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
         const message = 'this gateway is shutting down; try again';
         done(new ApiError('unavailable', message, { headers: { 'retry-after': '1' } }));
       } else if (route.auth === 'open') done();
-      else admit(kernel, gate, mounted, request, reply, done);
+      else if (route.accessTokens !== 'mcp') admit(kernel, gate, mounted, request, reply, done);
+      else {
+        const metadata = metadataUrl(kernel.config, request.headers);
+        admit(kernel, gate, mounted, request, reply, (error) =>
+          done(error && challenged(error, request.actor, metadata)),
+        );
+      }
     },
     ...(route.auth === 'key' && { onResponse: (request, reply) => account(kernel, mounted.id, request, reply) }),
     handler: (request, reply) => respond(kernel, mounted, gate, request, reply),
@@ -218,7 +225,8 @@ function deviceOf(request: FastifyRequest): { id: string; name?: string; platfor
   return { id: id.toLowerCase(), ...(name && { name }), ...(platform && { platform }) };
 }
 
-function headerText(value: string | string[] | undefined): string | undefined {
+/** What a client calls itself in a header, as text; undefined when it is missing or there twice. */
+export function headerText(value: string | string[] | undefined): string | undefined {
   if (typeof value !== 'string') return undefined;
   const bytes = Buffer.from(value, 'latin1');
   const utf8 = bytes.toString('utf8');

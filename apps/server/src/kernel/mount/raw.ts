@@ -11,7 +11,7 @@ export function mountRaw(
   app: FastifyInstance,
   kernel: Kernel,
   isDraining: () => boolean,
-  { prefix, open }: RawRoute,
+  { prefix, open, has = () => true }: RawRoute,
 ): void {
   if (!/^\/(?:.*\/)?$/.test(prefix) || prefix.startsWith('/v1/')) {
     throw new Error(`a raw route begins and ends with / and is not below /v1: ${prefix}`);
@@ -23,6 +23,7 @@ export function mountRaw(
       method: [...methods],
       url: `${prefix}*`,
       handler: (request, reply) => {
+        if (!has(restOf(request, prefix))) return reply.callNotFound();
         if (isDraining()) {
           const message = 'this gateway is shutting down; try again';
           throw new ApiError('unavailable', message, { headers: { 'retry-after': '1', connection: 'close' } });
@@ -34,6 +35,9 @@ export function mountRaw(
   });
 }
 
+const restOf = ({ url }: FastifyRequest, prefix: string): string =>
+  (url.split('?', 1)[0] as string).slice(prefix.length);
+
 async function handOver(
   kernel: Kernel,
   { prefix, open }: RawRoute,
@@ -41,14 +45,13 @@ async function handOver(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { raw: response } = reply;
-  const path = request.url.split('?', 1)[0] as string;
   askForBody(request.raw);
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) response.setHeader(name, value);
   const { traceId, ip: address } = request;
   try {
-    await open({ request: request.raw, response, rest: path.slice(prefix.length), traceId, address, kernel });
+    await open({ request: request.raw, response, rest: restOf(request, prefix), traceId, address, kernel });
   } catch (error) {
     kernel.log.error({ err: error, trace: traceId }, 'a request outside of the contract failed');
     if (response.headersSent) response.destroy();

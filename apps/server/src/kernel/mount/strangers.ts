@@ -1,26 +1,34 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../base/errors.ts';
+import { networkOf } from '../base/networks.ts';
 
 /** Requests with a wrong key that an address may make in a minute. */
-const mostFailures = 100;
+const mostOfKeys = 100;
 /** Of more addresses at once the oldest is forgotten: 2 MB. */
 const mostAddresses = 20_000;
-const windowMs = 60_000;
+const minuteMs = 60_000;
 
 /** Counts the wrong keys of each address. A caller with a valid key never waits; one without any key guesses nothing. */
 export class Strangers {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #what: string;
+  readonly #most: number;
+  readonly #windowMs: number;
   readonly #failures = new Map<string, number>();
   #windowEnds: number;
 
-  /** `what`: the plural of what they guess. */
-  constructor({ clock, log }: { clock: Clock; log: Log }, what = 'API keys') {
+  /** `what`: the plural of what they guess; `most` wrong ones are borne of an address within `windowMs`. */
+  constructor(
+    { clock, log }: { clock: Clock; log: Log },
+    { what = 'API keys', most = mostOfKeys, windowMs = minuteMs } = {},
+  ) {
     this.#clock = clock;
     this.#log = log;
     this.#what = what;
+    this.#most = most;
+    this.#windowMs = windowMs;
     this.#windowEnds = clock.monotonic() + windowMs;
     clock.every(windowMs, () => this.#endWindow());
   }
@@ -33,14 +41,19 @@ export class Strangers {
       this.#failures.delete(this.#failures.keys().next().value as string);
     }
     this.#failures.set(source, count);
-    return count <= mostFailures ? refusal : this.#tooMany();
+    return count <= this.#most ? refusal : this.#tooMany();
+  }
+
+  /** Counts a wrong one of an address; `check` refuses it after a hundred. */
+  note(address: string | undefined): void {
+    this.refuse(address, new ApiError('invalid_api_key', this.#what));
   }
 
   /** Throws 429 once an address had its hundred: where looking up what it shows costs more than a cached key does. */
   check(address: string | undefined): void {
     const source = networkOf(address);
     const count = this.#failures.get(source) ?? 0;
-    if (count < mostFailures) return;
+    if (count < this.#most) return;
     this.#failures.set(source, count + 1);
     throw this.#tooMany();
   }
@@ -54,26 +67,9 @@ export class Strangers {
   /** One line for each address that went over, and a new minute. */
   #endWindow(): void {
     for (const [address, failures] of this.#failures) {
-      if (failures > mostFailures) this.#log.warn({ address, failures }, `wrong ${this.#what} in a minute`);
+      if (failures > this.#most) this.#log.warn({ address, failures }, `wrong ${this.#what} in a minute`);
     }
     this.#failures.clear();
-    this.#windowEnds = this.#clock.monotonic() + windowMs;
+    this.#windowEnds = this.#clock.monotonic() + this.#windowMs;
   }
-}
-
-/**
- * An IPv4 address, or the /64 of an IPv6 address: a household has as many addresses as it likes in one. A client that is gone
- * has none any more: all of them are one.
- */
-function networkOf(address = ''): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
-  if (mapped !== undefined || !address.includes(':')) return mapped ?? address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
-  const first = [...groups, ...Array.from({ length: missing }, () => '0'), ...(tail ? tail.split(':') : [])].slice(
-    0,
-    4,
-  );
-  return `${first.join(':')}::/64`;
 }

@@ -59,7 +59,7 @@ export class Gateways {
   readonly #resources: Resources;
   readonly #leased: boolean;
   readonly #handlers = new Map<string, (payload: unknown) => void | Promise<void>>();
-  readonly #announced = new Map<string, (payload: unknown) => void>();
+  readonly #announced = new Map<string, ((payload: unknown) => void)[]>();
   readonly #waiting = new Map<string, (gatewayId: string) => void>();
   readonly #missedHandlers: (() => void)[] = [];
   readonly #lostHandlers: ((before: number) => void)[] = [];
@@ -172,7 +172,7 @@ export class Gateways {
   async announce(topic: string, payload: unknown): Promise<void> {
     const { sql, bus, clock, log } = this.#resources;
     // `joined` tells other gateways of a new peer; a gateway is not its own peer.
-    if (topic !== joined) this.#announced.get(topic)?.(payload);
+    if (topic !== joined) this.#act(topic, payload);
     const missing = new Set(await liveGateways(sql, this.id));
     if (missing.size === 0) return;
     const nonce = randomUUID();
@@ -192,15 +192,16 @@ export class Gateways {
     await markMissed(sql, [...missing]);
   }
 
-  /** Acts on what is announced under `topic`, by any gateway. */
+  /** Acts on what is announced under `topic`, by any gateway. An acknowledgement stands for all handlers of the topic. */
   async onAnnounce(topic: string, handler: (payload: unknown) => void): Promise<void> {
     const { sql, bus } = this.#resources;
-    if (this.#announced.has(topic)) throw new Error(`${topic} has a handler: an acknowledgement stands for one`);
-    this.#announced.set(topic, handler);
+    const known = this.#announced.get(topic);
+    if (known) return void known.push(handler);
+    this.#announced.set(topic, [handler]);
     await bus.subscribe(topic, async (message) => {
       const { nonce, replyTo, payload } = message as Announcement;
       if (replyTo === this.id) return;
-      handler(payload);
+      this.#act(topic, payload);
       await this.send(sql, replyTo, acknowledged, { nonce, from: this.id });
     });
   }
@@ -246,6 +247,10 @@ export class Gateways {
       const { type, payload } = message as Message;
       return this.#handlers.get(type)?.(payload);
     });
+  }
+
+  #act(topic: string, payload: unknown): void {
+    for (const handler of this.#announced.get(topic) ?? []) handler(payload);
   }
 
   #end(reason: string): void {

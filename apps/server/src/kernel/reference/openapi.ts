@@ -250,6 +250,8 @@ function routeErrors(route: Route): ErrorCode[] {
       'internal_error',
     );
   }
+  if (route.only === 'login') add('sign_in_required');
+  if (route.freshWithin !== undefined) add('reauth_required');
   // A gateway that shuts down refuses what it does not need for work in flight; a database can be away for any key.
   if (route.auth === 'key' || !route.whileDraining) add('unavailable');
   if (route.params) add('not_found');

@@ -15,6 +15,9 @@ const mostBytesAtOnce = 16 * 1024;
 const mostFramesAtOnce = 64;
 const pingEveryMs = 15_000;
 
+/** What stands behind an open stream. */
+type Credential = Pick<Actor, 'accountId' | 'credentialId' | 'kind'>;
+
 /** One open SSE response. */
 export interface EventStream {
   /** Writes a named frame. Answers false when the client is gone or was closed for falling behind. */
@@ -55,7 +58,7 @@ export interface EventStreams {
   /** Ends the streams of a credential, or of an account, that lost its rights; a client that still has some comes back. */
   endOf(owner: { accountId: string; credentialId?: string }): void;
   /** Credentials behind the open streams. */
-  credentialIds(): { accountId: string; credentialId: string }[];
+  credentials(): Credential[];
   endAll(): void;
   close(): void;
 }
@@ -99,10 +102,10 @@ export function createEventStreams(clock: Clock): EventStreams {
         if (actor && isWhose(actor, owner)) stream.end();
       }
     },
-    credentialIds: () => {
-      const found = new Map<string, { accountId: string; credentialId: string }>();
+    credentials: () => {
+      const found = new Map<string, Credential>();
       for (const { actor } of [...streams, ...others]) if (actor) found.set(actor.credentialId, actor);
-      return [...found.values()].map(({ accountId, credentialId }) => ({ accountId, credentialId }));
+      return [...found.values()].map(({ accountId, credentialId, kind }) => ({ accountId, credentialId, kind }));
     },
     endAll() {
       for (const stream of streams) stream.end();
