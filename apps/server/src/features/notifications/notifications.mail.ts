@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Transporter } from 'nodemailer';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
@@ -32,18 +33,7 @@ export class Mailer {
     if (!mail || !letter) return { done: false, retry: false, reason: 'there is no mail server or no recipient' };
     try {
       const transport = (this.#transport ??= await open(mail.smtpUrl));
-      await transport.sendMail({
-        from: mail.from,
-        // As an object it is one address, whatever it looks like.
-        to: { name: '', address: letter.to },
-        subject: letter.subject,
-        text: letter.text,
-        ...(letter.html !== undefined && { html: letter.html }),
-        messageId: `<${letter.id}@${/@([^\s<>]+?)>?$/.exec(mail.from)?.[1] ?? 'svc'}>`,
-        headers: { 'auto-submitted': 'auto-generated' },
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      });
+      await transport.sendMail(messageOf(mail.from, letter));
       return { done: true };
     } catch (error) {
       // Its message may quote the server's words and the recipient: code and status say enough.
@@ -70,6 +60,54 @@ export class Mailer {
       subject: notification.title,
       ...mailText(notification, this.#kernel.config),
     };
+  }
+}
+
+const messageOf = (from: string, { id, to, subject, text, html }: Letter) => ({
+  from,
+  // As an object it is one address, whatever it looks like.
+  to: { name: '', address: to },
+  subject,
+  text,
+  ...(html !== undefined && { html }),
+  messageId: `<${id}@${/@([^\s<>]+?)>?$/.exec(from)?.[1] ?? 'svc'}>`,
+  headers: { 'auto-submitted': 'auto-generated' },
+  disableFileAccess: true,
+  disableUrlAccess: true,
+});
+
+/** Mails that may be on their way at once. */
+const mostAtOnce = 8;
+
+/**
+ * Sends mails that hold a secret, such as a code to sign in: at once, and kept nowhere, so that no copy of the database can be
+ * used. One that is not sent is asked for again by its reader.
+ */
+export class PrivateMails {
+  readonly #kernel: Pick<Kernel, 'config'>;
+  #transport: Transporter | undefined;
+  #underWay = 0;
+
+  constructor(kernel: Pick<Kernel, 'config'>) {
+    this.#kernel = kernel;
+  }
+
+  /** Rejects when there is no mail server, it refuses the mail, or too many are on their way. */
+  async send(to: string, { subject, text }: { subject: string; text: string }): Promise<void> {
+    const { mail } = this.#kernel.config;
+    if (!mail) throw new Error('there is no mail server');
+    if (this.#underWay >= mostAtOnce) throw new Error('too many mails are on their way');
+    this.#underWay += 1;
+    try {
+      const transport = (this.#transport ??= await open(mail.smtpUrl));
+      await transport.sendMail(messageOf(mail.from, { id: randomUUID(), to, subject, text, html: undefined }));
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  close(): void {
+    this.#transport?.close();
   }
 }
 
