@@ -1,0 +1,94 @@
+import type { Kernel } from '../../../kernel/kernel.ts';
+import { inTransaction } from '../../../kernel/db/db.ts';
+import { clearGuesses, countGuess, lockGuesses, uncountGuess } from './guesses.sql.ts';
+import { isKnownNetwork } from './logins.sql.ts';
+
+/** Whose password is tried, and from where. */
+interface Guess {
+  /** Null: nobody has the address. */
+  accountId: string | null;
+  email: string;
+  network: string;
+}
+
+/** A try that was let through: it counts as a failure until it is said to be none. */
+export interface Attempt {
+  /** It was right: what was counted of its account and network is forgotten. */
+  succeeded: () => Promise<void>;
+  /** It was not made: nothing is counted. */
+  takeBack: () => Promise<void>;
+}
+
+/** Failures of an account and a network that are let through without a wait. */
+const freeOfPair = 5;
+/** Failures of an account in all, after which networks wait from which it did not sign in lately. */
+const freeOfAccount = 20;
+const firstWaitSeconds = 60;
+const longestWaitSeconds = 900;
+
+/**
+ * Slows guesses of passwords down. Kept in the database, so that it holds over all gateways; an address without an account is
+ * counted as one with.
+ */
+export class Guesses {
+  readonly #parts: Pick<Kernel, 'sql' | 'clock' | 'keyring'>;
+
+  constructor(parts: Pick<Kernel, 'sql' | 'clock' | 'keyring'>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Lets a try through, or answers for how many seconds none may come. It is counted before the password is looked at: of a
+   * hundred tries at once five are let through.
+   */
+  async begin(guess: Guess): Promise<Attempt | { waitSeconds: number }> {
+    const { sql, clock } = this.#parts;
+    const { pair, account } = this.#subjects(guess);
+    return inTransaction<Attempt | { waitSeconds: number }>(sql, async (tx) => {
+      const isKnown = await isKnownNetwork(tx, clock, guess.accountId, guess.network);
+      const rows = await lockGuesses(tx, clock, [pair, account], guess.accountId);
+      const rowOf = (hash: Buffer) => rows.find((row) => row.hash.equals(hash));
+      const ofPair = rowOf(pair);
+      const ofAccount = rowOf(account);
+      const wait = Math.max(ofPair?.wait_s ?? 0, isKnown ? 0 : (ofAccount?.wait_s ?? 0));
+      if (wait > 0) return { waitSeconds: Math.ceil(wait) };
+      await countGuess(tx, clock, pair, waitAfter((ofPair?.failures ?? 0) + 1, freeOfPair));
+      await countGuess(tx, clock, account, waitAfter((ofAccount?.failures ?? 0) + 1, freeOfAccount));
+      return {
+        succeeded: () => this.#end({ cleared: [pair], uncounted: [[account, ofAccount?.wait_s ?? 0]] }),
+        takeBack: () =>
+          this.#end({
+            cleared: [],
+            uncounted: [
+              [pair, 0],
+              [account, ofAccount?.wait_s ?? 0],
+            ],
+          }),
+      };
+    });
+  }
+
+  /** What comes right counts for nothing: the owner's own tries do not add up. */
+  #end({ cleared, uncounted }: { cleared: Buffer[]; uncounted: [Buffer, number][] }): Promise<void> {
+    const { sql, clock } = this.#parts;
+    return inTransaction(sql, async (tx) => {
+      // In the order in which `begin` locks them.
+      await lockGuesses(tx, clock, [...cleared, ...uncounted.map(([hash]) => hash)], null);
+      for (const hash of cleared) await clearGuesses(tx, hash);
+      for (const [hash, waitSeconds] of uncounted) await uncountGuess(tx, clock, hash, waitSeconds);
+    });
+  }
+
+  #subjects({ accountId, email, network }: Guess): { pair: Buffer; account: Buffer } {
+    const who = accountId ?? email.normalize('NFC').toLowerCase();
+    const { keyring } = this.#parts;
+    return {
+      pair: keyring.mac('guess', JSON.stringify([who, network])),
+      account: keyring.mac('guess', JSON.stringify([who])),
+    };
+  }
+}
+
+/** A minute after as many failures as are free, then twice as long each time, 15 minutes at most. */
+const waitAfter = (failures: number, free: number): number =>
+  failures < free ? 0 : Math.min(firstWaitSeconds * 2 ** Math.min(failures - free, 10), longestWaitSeconds);

@@ -1,0 +1,48 @@
+import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+
+/** Who signs in by an address. */
+interface PersonRow {
+  account_id: string;
+  /** The address that the account has: what was typed may be another one that Unicode lower-cases to the same. */
+  email: string;
+  /** Neither suspended nor being deleted. */
+  may_sign_in: boolean;
+  /** PHC string; null: no password is set. */
+  hash: string | null;
+}
+
+/** The account with this address, whatever its case. */
+export async function findPerson(db: Db, email: string): Promise<PersonRow | undefined> {
+  const [row] = await db<PersonRow[]>`
+    select p.id as account_id, p.email, not s.suspended and not s.deleting as may_sign_in, w.hash
+    from accounts.people_view p join accounts.standing_view s on s.id = p.id
+      left join auth.passwords w on w.account_id = p.id
+    where lower(p.email) = lower(${email})`;
+  return row;
+}
+
+/** The password's hash of an account. */
+export async function findPassword(db: Db, accountId: string): Promise<string | undefined> {
+  const [row] = await db<{ hash: string }[]>`select hash from auth.passwords where account_id = ${accountId}`;
+  return row?.hash;
+}
+
+/** The address of an account that is not being deleted. */
+export async function findAddress(db: Db, accountId: string): Promise<{ email: string; name: string } | undefined> {
+  const [row] = await db<{ email: string; name: string }[]>`
+    select p.email, p.name from accounts.people_view p join accounts.standing_view s on s.id = p.id
+    where p.id = ${accountId} and not s.deleting`;
+  return row;
+}
+
+/** Sets the password of an account. */
+export async function upsertPassword(db: Db, time: Time, accountId: string, hash: string): Promise<void> {
+  await db`
+    insert into auth.passwords (account_id, hash, changed_at) values (${accountId}, ${hash}, ${nowOf(db, time)})
+    on conflict (account_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`;
+}
+
+/** Takes the password of an account away; false when it had none. */
+export async function deletePassword(db: Db, accountId: string): Promise<boolean> {
+  return (await db`delete from auth.passwords where account_id = ${accountId}`).count > 0;
+}
