@@ -1,0 +1,75 @@
+import { type ScopeGroup, scopeGroups, scopeWords, type Words } from '@svc/words';
+import { foreign, html, type Markup, sentence, short } from './html.ts';
+import { button, form, type PageContext, render, textsOf } from './page.ts';
+
+/** An app as a page names it. */
+export interface ShownClient {
+  name: string;
+  /** Host of its address or of where answers go. */
+  host?: string | undefined;
+  trust: 'first-party' | 'registered' | 'document' | 'unknown';
+}
+
+interface Consent {
+  action: string;
+  client: ShownClient;
+  /** Of the person who is signed in. */
+  email: string;
+  /** What the app asks for; each may be given or not. */
+  scopes: readonly string[];
+  /** How long the app keeps what it gets, in words of the page's language. */
+  keyLife?: string | undefined;
+  resource: 'api' | 'mcp';
+}
+
+/** Asks which of the scopes an app gets. Posts `scope` for each that is ticked, and `decision`: `allow` or `cancel`. */
+export function consentPage(page: PageContext, { action, client, email, scopes, keyLife, resource }: Consent): string {
+  const { consent } = textsOf(page);
+  const groups = scopeGroups.map((group) => checkboxes(page, group, consent[group], scopes));
+  return render(page, {
+    title: consent.title(short(client.name)),
+    heading: sentence(consent.title, foreign(client.name)),
+    lead: html`${foreign(client.name)} ${consent.asks} ${foreign(email)}.`,
+    body: html`${clientFacts(client, consent)}
+${form(
+  { action },
+  html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
+<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>
+<div class="pair">
+${button(consent.allow, { name: 'decision', value: 'allow' })}
+${button(consent.cancel, { kind: 'plain', name: 'decision', value: 'cancel' })}
+</div>`,
+)}`,
+  });
+}
+
+/** Who an app is, and where answers to it go; with a warning when nobody vouches for it. */
+export const clientFacts = (
+  { host, trust }: ShownClient,
+  { trust: words, unknownText, goesTo }: Words['consent'],
+): Markup =>
+  html`${
+    trust === 'unknown'
+      ? html`<p class="warning box"><strong>${words.unknown}.</strong> ${unknownText}</p>`
+      : html`<p class="trust">${words[trust]}</p>`
+  }
+${host !== undefined && html`<p class="fact">${goesTo} <strong>${foreign(host)}</strong></p>`}`;
+
+/** A group of scopes with a box each; nothing when none is asked for. */
+function checkboxes({ locale }: PageContext, group: ScopeGroup, heading: string, scopes: readonly string[]): Markup {
+  const own = [...new Set(scopes)]
+    .map((scope, at) => ({ scope, id: `scope-${at}`, ...scopeWords(scope, locale) }))
+    .filter((one) => one.group === group);
+  if (own.length === 0) return html``;
+  return html`<fieldset>
+<legend>${heading}</legend>
+${own.map(
+  ({ scope, id, text }) =>
+    html`<label class="check" for="${id}"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><span>${text}</span></label>\n`,
+)}</fieldset>`;
+}
+
+/** Scopes in words, as a list without boxes. */
+export const scopeList = ({ locale }: PageContext, scopes: readonly string[]): Markup =>
+  html`<ul class="scopes">
+${[...new Set(scopes)].map((scope) => html`<li>${scopeWords(scope, locale).text}</li>\n`)}</ul>`;
