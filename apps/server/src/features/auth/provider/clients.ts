@@ -1,0 +1,85 @@
+import { scopeNames } from '@svc/contract';
+import type { AdapterPayload, ClientMetadata } from 'oidc-provider';
+import type { Config } from '../../../config.ts';
+import type { ConnectionRow } from '../../connections/index.ts';
+import { alike } from './urls.ts';
+
+/** The web hub, which signs people in. */
+export const hubClient = 'svc-hub';
+/** `svc login`. */
+const cliClient = 'svc-cli';
+
+/** What only a person, this product's own apps and those of the operator may be given. */
+const reserved = (scope: string): boolean =>
+  scope === '*' || scope === 'keys' || scope === 'accounts' || scope.endsWith(':serve');
+/** What nobody is given whose name nobody vouches for. */
+const dangerous = (scope: string): boolean =>
+  reserved(scope) || scope === 'accounts:read' || scope === 'hosts' || scope.startsWith('hosts:');
+
+/** Scopes that an app may ask for, by how much is known of it. */
+export const scopesFor = (trust: ConnectionRow['trust']): string[] =>
+  scopeNames.filter((scope) => {
+    if (trust === 'unknown' || trust === 'document') return !dangerous(scope);
+    return trust === 'registered' ? !reserved(scope) : scope !== '*' && !scope.endsWith(':serve');
+  });
+
+/** Scopes that the tools of the Model Context Protocol ask for. */
+export const mcpScopes = ['mcp', 'sandboxes', 'prompts:read', 'environments:read'];
+
+/** Whether a token for these tools may have a scope: one of them, or its part that only reads. */
+export const isOfMcp = (scope: string): boolean =>
+  mcpScopes.includes(scope) || mcpScopes.includes(scope.replace(/:read$/, ''));
+
+/** Scopes that a person gives only right after they proved who they are. */
+export const isStrong = (scope: string): boolean =>
+  ['*', 'keys', 'accounts', 'hosts', 'hosts:exec', 'sandboxes'].includes(scope);
+
+/** Who says what an app is, by its id. */
+export function trustOf(clientId: string, isRegistered: boolean): ConnectionRow['trust'] {
+  if (clientId === hubClient || clientId === cliClient) return 'first-party';
+  if (isRegistered) return 'registered';
+  return clientId.startsWith('https://') ? 'document' : 'unknown';
+}
+
+/** The apps of this product. */
+export function ownClients({ hubUrl }: Pick<Config, 'hubUrl'>): ClientMetadata[] {
+  return [
+    {
+      client_id: hubClient,
+      client_name: 'svc',
+      redirect_uris: alike(hubUrl).map((hub) => `${hub}/callback`),
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'web',
+      // A login is as fresh as the proof behind it.
+      require_auth_time: true,
+    },
+    {
+      client_id: cliClient,
+      client_name: 'svc command line',
+      // A loopback address may have any port (RFC 8252, 7.3).
+      redirect_uris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
+      grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+  ];
+}
+
+/** An app of the operator in the provider's words. */
+export const registeredClient = (row: {
+  id: string;
+  name: string;
+  redirect_uris: string[];
+  native: boolean;
+}): AdapterPayload => ({
+  client_id: row.id,
+  client_name: row.name,
+  redirect_uris: row.redirect_uris,
+  grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+  application_type: row.native ? 'native' : 'web',
+});

@@ -1,0 +1,331 @@
+import { scopeNames } from '@svc/contract';
+import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import type { Connections } from '../../connections/index.ts';
+import { Records } from './adapter.ts';
+import { findClient } from './clients.sql.ts';
+import { hubClient, isOfMcp, isStrong, ownClients, registeredClient, scopesFor, trustOf } from './clients.ts';
+import { openSigningKeys } from './keys.ts';
+import type { ProviderPages } from './pages.ts';
+import { kindOfRedirect } from './redirects.ts';
+import { basePath, forPeople, resourceOf } from './urls.ts';
+
+type Library = typeof import('oidc-provider');
+
+/** What the provider asks of an account: its address, and whether it may sign in. */
+export interface ProviderAccount {
+  id: string;
+  email: string;
+  name: string;
+  emailVerified: boolean;
+}
+
+/** What the provider is made of. */
+interface ProviderParts {
+  kernel: Kernel;
+  connections: Connections;
+  /** The account, if it may sign in. */
+  account: (id: string) => Promise<ProviderAccount | undefined>;
+  pages: ProviderPages;
+}
+
+/** Seconds. */
+const life = {
+  AccessToken: 300,
+  AuthorizationCode: 60,
+  DeviceCode: 600,
+  Grant: 30 * 86_400,
+  IdToken: 300,
+  Interaction: 3_600,
+  RefreshToken: 30 * 86_400,
+  Session: 30 * 86_400,
+} as const;
+/** Of a browser that nobody is signed in with, such as one that opened the page of a device. */
+const nobodysSeconds = 3_600;
+/** A proof of who somebody is counts so long where it must be fresh. */
+const freshSeconds = 600;
+/** Tells an access token from a key of ours, to a person, to a scanner, and to what passes headers on. */
+export const accessTokenPrefix = 'svc_at_';
+
+/** Scopes of OpenID. */
+export const openIdScopes = ['openid', 'email', 'profile', 'offline_access'];
+
+/** The library warns of a Node.js without a long-term name when it is loaded; the product pins its Node.js. */
+async function loadLibrary(): Promise<Library> {
+  const { console: said } = globalThis;
+  const own = Object.getOwnPropertyDescriptor(said, 'warn');
+  Object.defineProperty(said, 'warn', { value: () => {}, configurable: true, writable: true });
+  try {
+    return await import('oidc-provider');
+  } finally {
+    if (own) Object.defineProperty(said, 'warn', own);
+  }
+}
+
+/** Makes the identity provider of `{auth_url}` (design: hub, Identity provider). */
+export async function openProvider(parts: ProviderParts): Promise<{ provider: Provider; library: Library }> {
+  const { kernel } = parts;
+  const library = await loadLibrary();
+  const refuse = (message: string): Error => new library.errors.InvalidGrant(message);
+  const provider = new library.Provider(kernel.config.authUrl, {
+    ...(await configurationOf(parts, library)),
+    adapter: (model: string) => withClients(kernel, model, new Records(kernel, model, refuse)),
+  });
+  // `{auth_url}` says the protocol, and the mount writes it into the header that this lets count.
+  provider.proxy = true;
+  sayNotFound(provider, parts.pages);
+  nameTokens(provider);
+  secureCookies(provider);
+  leadPeople(provider, kernel.config);
+  provider.on('server_error', (_context, err) => kernel.log.error({ err }, 'the identity provider failed'));
+  return { provider, library };
+}
+
+/** The operator's apps are rows of their own. */
+function withClients(kernel: Kernel, model: string, records: Records): Records {
+  if (model !== 'Client') return records;
+  const find = records.find.bind(records);
+  records.find = async (id) => {
+    if (id.includes('\0')) return undefined;
+    const row = await findClient(kernel.sql, id);
+    return row ? registeredClient(row) : find(id);
+  };
+  return records;
+}
+
+/** Addresses in the library's answers that a person opens. */
+const opened = ['authorization_endpoint', 'end_session_endpoint', 'verification_uri', 'verification_uri_complete'];
+
+/** Has a person open the page at which passkeys work, and where they are signed in already. */
+function leadPeople(provider: Provider, { authUrl }: Pick<Kernel['config'], 'authUrl'>): void {
+  const wanted = forPeople(authUrl);
+  provider.use(async (ctx, next) => {
+    await next();
+    if (wanted === authUrl || typeof ctx.body !== 'object' || ctx.body === null) return;
+    const body = ctx.body as Record<string, unknown>;
+    for (const name of opened) {
+      const url = body[name];
+      if (typeof url === 'string' && url.startsWith(`${authUrl}/`)) body[name] = wanted + url.slice(authUrl.length);
+    }
+  });
+}
+
+/** On this machine alone browsers take secure cookies without TLS; the library would not send them. */
+function secureCookies(provider: Provider): void {
+  const koa = provider as unknown as { createContext(...given: unknown[]): { cookies: { secure: boolean } } };
+  const create = koa.createContext.bind(koa);
+  koa.createContext = (...given) => {
+    const context = create(...given);
+    context.cookies.secure = true;
+    return context;
+  };
+}
+
+/** The library answers plain text where it has no route for a method. */
+function sayNotFound(provider: Provider, pages: ProviderPages): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status !== 404 || (ctx.body ?? undefined) !== undefined) return;
+    ctx.status = 404;
+    const failure = { error: 'not_found', error_description: `there is no ${ctx.method} at this address` };
+    await pages.error(ctx as unknown as KoaContextWithOIDC, failure);
+  });
+}
+
+function nameTokens(provider: Provider): void {
+  const { prototype } = provider.AccessToken as unknown as {
+    prototype: { generateTokenId: (this: object) => string };
+  };
+  const { generateTokenId } = prototype;
+  prototype.generateTokenId = function named() {
+    return accessTokenPrefix + generateTokenId.call(this);
+  };
+}
+
+async function configurationOf(parts: ProviderParts, library: Library): Promise<Configuration> {
+  const { kernel, pages } = parts;
+  const { config, keyring } = kernel;
+  const base = basePath(config);
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: true, signed: true } as const;
+  return {
+    clients: ownClients(config),
+    jwks: { keys: await openSigningKeys(kernel) },
+    cookies: {
+      names: { session: '__Host-svc_session', interaction: '__Secure-svc_interaction', resume: '__Secure-svc_resume' },
+      long: { ...cookie, path: '/' },
+      short: cookie,
+      keys: [keyring.mac('auth-cookies', 'provider').toString('base64url')],
+    },
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'none',
+    },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    clientAuthMethods: ['none'],
+    responseTypes: ['code'],
+    scopes: openIdScopes,
+    claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], profile: ['name'] },
+    conformIdTokenClaims: false,
+    ttl: { ...life, Session: (_ctx, { accountId }) => (accountId === undefined ? nobodysSeconds : life.Session) },
+    routes: {
+      authorization: '/authorize',
+      token: '/token',
+      jwks: '/jwks',
+      userinfo: '/userinfo',
+      revocation: '/revoke',
+      registration: '/register',
+      code_verification: '/device',
+      device_authorization: '/device/authorize',
+      end_session: '/logout',
+    },
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    expiresWithSession: () => false,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    findAccount: (_ctx, id) => findAccount(parts, id),
+    interactions: {
+      policy: policyOf(library),
+      url: (_ctx, interaction) =>
+        `${base}/${interaction.prompt.name === 'consent' ? 'consent' : 'sign-in'}/${interaction.uid}`,
+    },
+    loadExistingGrant: (ctx) => loadGrant(parts, ctx),
+    renderError: pages.error,
+    features: featuresOf(parts, library),
+    // What the library fetches is named by strangers: metadata documents of clients.
+    fetch: (url: unknown) => pages.fetch(String(url)),
+  } as Configuration;
+}
+
+function featuresOf({ kernel, pages }: ProviderParts, library: Library): Configuration['features'] {
+  const { config } = kernel;
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    revocation: {
+      enabled: true,
+      // Apps are public: one ends its own tokens alone.
+      allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
+    },
+    userinfo: { enabled: true },
+    deviceFlow: {
+      enabled: true,
+      charset: 'base-20',
+      mask: '****-****',
+      userCodeInputSource: pages.deviceInput,
+      userCodeConfirmSource: pages.deviceConfirm,
+      successSource: pages.deviceDone,
+      deviceInfo: pages.deviceInfo,
+    },
+    rpInitiatedLogout: { enabled: true, logoutSource: pages.signOut, postLogoutSuccessSource: pages.signedOut },
+    registration: {
+      enabled: true,
+      issueRegistrationAccessToken: false,
+    },
+    clientIdMetadataDocument: {
+      enabled: true,
+      ack: 'draft-02',
+      // The library takes http of any host, where everybody on the way reads the code.
+      allowClient: (_ctx, client) =>
+        (client.redirectUris ?? []).every((uri) => typeof kindOfRedirect(uri) === 'string'),
+    },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, oneOf) => oneOf?.[0],
+      useGrantedResource: () => true,
+      async getResourceServerInfo(_ctx, resource, client) {
+        const kind = resourceOf(config, resource);
+        if (kind === undefined)
+          throw new library.errors.InvalidTarget('tokens are for {base_url} and {base_url}/mcp only');
+        const isRegistered = (await findClient(kernel.sql, client.clientId)) !== undefined;
+        const scopes = scopesFor(trustOf(client.clientId, isRegistered));
+        return {
+          scope: scopes.filter((scope) => kind === 'api' || isOfMcp(scope)).join(' '),
+          audience: resource,
+          accessTokenTTL: life.AccessToken,
+          accessTokenFormat: 'opaque',
+        };
+      },
+    },
+  } as Configuration['features'];
+}
+
+async function findAccount({ account }: ProviderParts, id: string) {
+  const found = await account(id);
+  if (!found) return undefined;
+  return {
+    accountId: id,
+    claims: () => ({
+      sub: id,
+      email: found.email,
+      email_verified: found.emailVerified,
+      name: found.name,
+    }),
+  };
+}
+
+/** Scopes of ours that a request asks for. */
+export const scopesAsked = (params: { scope?: unknown }): string[] =>
+  (typeof params.scope === 'string' ? params.scope : '')
+    .split(' ')
+    .filter((scope) => (scopeNames as readonly string[]).includes(scope));
+
+/** The library's own prompts, and one more: strong scopes want a fresh proof of who consents. */
+function policyOf({ interactionPolicy }: Library) {
+  const policy = interactionPolicy.base();
+  const fresh = new interactionPolicy.Check(
+    'fresh_proof',
+    'these scopes need a fresh proof of who consents',
+    'login_required',
+    (ctx) => {
+      const { oidc } = ctx;
+      const isNeeded =
+        oidc.client?.clientId !== hubClient && scopesAsked(oidc.params ?? {}).some((scope) => isStrong(scope));
+      if (!isNeeded || oidc.result?.login || oidc.result?.consent || !oidc.session?.accountId) return false;
+      return oidc.session.past(freshSeconds);
+    },
+  );
+  policy.get('login')?.checks.add(fresh);
+  return policy;
+}
+
+const isOfKind = (config: Kernel['config'], known: readonly string[], resource: string): boolean =>
+  known.some((one) => resourceOf(config, one) === resourceOf(config, resource));
+
+/**
+ * What was granted before counts again for the same scopes, unless nobody vouches for the app, or the scopes are strong. The hub
+ * is the person itself and asks nothing.
+ */
+async function loadGrant({ connections, kernel: { config } }: ProviderParts, ctx: KoaContextWithOIDC) {
+  const { oidc } = ctx;
+  const { client, session, result, provider } = oidc;
+  const accountId = session?.accountId;
+  if (!client || accountId === undefined) return undefined;
+  const consented = (result?.consent as { grantId?: string } | undefined)?.grantId;
+  if (consented !== undefined) return provider.Grant.find(consented);
+  const { clientId } = client;
+  if (clientId === hubClient) {
+    // Each start of the hub would leave one more.
+    const before = session?.grantIdFor(clientId);
+    const kept = before === undefined ? undefined : await provider.Grant.find(before);
+    if (kept?.accountId === accountId) return kept;
+  }
+  const grant = new provider.Grant({ accountId, clientId });
+  grant.addOIDCScope(openIdScopes.join(' '));
+  if (clientId !== hubClient) {
+    const asked = scopesAsked(oidc.params ?? {});
+    const known = await connections.of(accountId, clientId);
+    const isRemembered =
+      known !== undefined &&
+      known.trust !== 'unknown' &&
+      // A token for the tools alone is less than one that becomes an API key.
+      Object.keys(oidc.resourceServers ?? {}).every((one) => isOfKind(config, known.resources, one)) &&
+      asked.every((scope) => known.scopes.includes(scope) && !isStrong(scope));
+    if (!isRemembered) return undefined;
+    for (const resource of Object.keys(oidc.resourceServers ?? {})) grant.addResourceScope(resource, asked.join(' '));
+  }
+  await grant.save();
+  return grant;
+}

@@ -1,0 +1,145 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import { hubClient } from './clients.ts';
+import type { Sealed } from '../../../kernel/base/crypto.ts';
+
+/** Payloads of what the identity provider keeps. */
+export const sealedRecords: Sealed = { purpose: 'auth-record', table: 'auth.records', column: 'payload' };
+
+/** Kind of a record and the HMAC of its id. */
+export interface RecordKey {
+  model: string;
+  idHash: Buffer;
+}
+
+/** A record as it is stored. */
+export interface RecordRow {
+  payload: Buffer;
+  consumed_at: string | null;
+}
+
+/** Fields of a record that queries ask for. */
+interface NewRecord extends RecordKey {
+  accountId: string | null;
+  clientId: string | null;
+  grantId: string | null;
+  uid: string | null;
+  userCodeHash: Buffer | null;
+  payload: Buffer;
+  /** Seconds from now; null: without an end. */
+  expiresIn: number | null;
+}
+
+/** Kinds that are worth nothing once their grant is gone. */
+const ofGrants = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
+
+/**
+ * Writes a record; answers false when its grant was revoked meanwhile. A code that two exchange at once revokes its grant, and
+ * the tokens of the first may come after that.
+ */
+export async function writeRecord(db: Db, record: NewRecord): Promise<boolean> {
+  const { model, idHash, accountId, clientId, grantId, uid, userCodeHash, payload, expiresIn } = record;
+  const needsGrant = grantId !== null && ofGrants.includes(model);
+  const rows = await db`
+    insert into auth.records as r (model, id_hash, account_id, client_id, grant_id, uid, user_code_hash, payload, expires_at)
+    select ${model}, ${idHash}::bytea, ${accountId}::uuid, ${clientId}, ${grantId}, ${uid}, ${userCodeHash}::bytea,
+      ${payload}::bytea, now() + make_interval(secs => ${expiresIn})
+    where not ${needsGrant} or exists (select from auth.records g where g.model = 'Grant' and g.grant_id = ${grantId})
+    on conflict (model, id_hash) do update set account_id = excluded.account_id, grant_id = excluded.grant_id,
+      uid = excluded.uid, payload = excluded.payload, expires_at = excluded.expires_at
+    returning 1`;
+  return rows.length > 0;
+}
+
+/** A record that has not ended. */
+export async function findRecord(db: Db, { model, idHash }: RecordKey): Promise<RecordRow | undefined> {
+  const [row] = await db<RecordRow[]>`
+    select payload, consumed_at from auth.records
+    where model = ${model} and id_hash = ${idHash} and (expires_at is null or expires_at > now())`;
+  return row;
+}
+
+/** The same by the name that the provider gives a session. */
+export async function findRecordByUid(db: Db, model: string, uid: string): Promise<RecordRow | undefined> {
+  const [row] = await db<RecordRow[]>`
+    select payload, consumed_at from auth.records where model = ${model} and uid = ${uid} and expires_at > now()`;
+  return row;
+}
+
+/** The same by the HMAC of the code that a person types. */
+export async function findRecordByUserCode(db: Db, userCodeHash: Buffer): Promise<RecordRow | undefined> {
+  const [row] = await db<RecordRow[]>`
+    select payload, consumed_at from auth.records where user_code_hash = ${userCodeHash} and expires_at > now()`;
+  return row;
+}
+
+/** Notes that a code or refresh token was used; false when it was before: of two at once one is the first. */
+export async function consumeRecord(db: Db, { model, idHash }: RecordKey): Promise<boolean> {
+  const rows = await db`
+    update auth.records set consumed_at = now()
+    where model = ${model} and id_hash = ${idHash} and consumed_at is null returning 1`;
+  return rows.length > 0;
+}
+
+/** Deletes a record. */
+export async function deleteRecord(db: Db, { model, idHash }: RecordKey): Promise<void> {
+  await db`delete from auth.records where model = ${model} and id_hash = ${idHash}`;
+}
+
+/** Deletes a grant with every code and token of it. */
+export async function deleteGrant(db: Db, grantId: string): Promise<void> {
+  await db`delete from auth.records where grant_id = ${grantId}`;
+}
+
+/** Deletes the oldest rows beyond `most` of an account's sessions, of its grants to one app, or of one grant's refresh tokens. */
+export async function trimRecords(
+  db: Db,
+  of: { model: string; accountId: string; clientId: string | null; grantId: string | null },
+  most: number,
+): Promise<void> {
+  const { model, accountId, clientId, grantId } = of;
+  await db`
+    with gone as (
+      select model, id_hash, grant_id from auth.records
+      where account_id = ${accountId} and model = ${model}
+        and (model = 'Session' or client_id is not distinct from ${clientId})
+        and (model <> 'RefreshToken' or grant_id = ${grantId})
+      order by created_at desc, id_hash offset ${most})
+    delete from auth.records r using gone g
+    where (r.model, r.id_hash) = (g.model, g.id_hash) or (g.model = 'Grant' and r.grant_id = g.grant_id)`;
+}
+
+/** Deletes what an app holds of an account. */
+export async function deleteGrantsOf(db: Db, accountId: string, clientId: string): Promise<void> {
+  await db`
+    delete from auth.records
+    where account_id = ${accountId} and client_id = ${clientId} and model not in ('Session', 'Interaction')`;
+}
+
+/**
+ * Ends the provider's own sessions of an account, and what is on its way to sign a browser in: codes for the hub, and phones that
+ * were let in and did not come back yet. Whoever signs in next proves who they are.
+ */
+export async function deleteProviderSessions(db: Db, accountId: string): Promise<void> {
+  await db`
+    delete from auth.records where account_id = ${accountId}
+      and (model in ('Session', 'Interaction') or (model = 'AuthorizationCode' and client_id = ${hubClient}))`;
+  await db`
+    update auth.links set ended_at = now()
+    where account_id = ${accountId} and purpose = 'phone' and used_at is null and ended_at is null`;
+}
+
+/** Deletes what has ended; at most so many, so that no statement is long. */
+export async function sweepRecords(db: Db, most: number): Promise<number> {
+  const { count } = await db`
+    delete from auth.records where (model, id_hash) in (
+      select model, id_hash from auth.records where expires_at < now() limit ${most})`;
+  return count;
+}
+
+/** How many interactions are under way, as far as `most`. */
+export async function countInteractions(db: Db, most: number): Promise<number> {
+  const [row] = await db<{ n: number }[]>`
+    select count(*)::int as n from (
+      select from auth.records where model = 'Interaction' and expires_at > now() limit ${most}) i`;
+  return row?.n ?? 0;
+}
