@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { bySystem } from '../../../kernel/records/audit.ts';
+import { changeStanding } from '../../accounts/accounts.people.ts';
+import { openPlatform, person, type Platform } from '../auth.testing.ts';
+
+describe('a consent page that stayed open', () => {
+  let t: Platform;
+  let auth: string;
+  before(async () => {
+    t = await openPlatform();
+    auth = `http://localhost:${t.port}/auth`;
+  });
+  after(() => t[Symbol.asyncDispose]());
+
+  async function opened() {
+    const account = await person(t, auth);
+    const id = randomUUID();
+    const { sql } = t.gateway.kernel;
+    await sql`insert into auth.clients (id, name, redirect_uris, native) values (${id}, 'App', ${['https://app.test/cb']}, false)`;
+    const query = new URLSearchParams({
+      client_id: id,
+      redirect_uri: 'https://app.test/cb',
+      response_type: 'code',
+      scope: 'openid usage:read',
+      resource: `http://localhost:${t.port}`,
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    });
+    const { url } = await account.browser.follow(`${auth}/authorize?${query.toString()}`);
+    assert.match(url, /\/consent\//);
+    const allow = async () => (await account.browser.send(url, { scope: 'usage:read', decision: 'allow' })).status;
+    const connections = async () =>
+      (await sql`select 1 from connections.connections where account_id = ${account.id}`).length;
+    return { ...account, allow, connections };
+  }
+
+  test('lets no app into a suspended account', async () => {
+    const { id, allow, connections } = await opened();
+    await changeStanding(t.gateway.kernel, { id, suspended: true, by: bySystem });
+    assert.deepEqual([await allow(), await connections()], [400, 0]);
+  });
+
+  test('lets no app into the account of who sat there before', async () => {
+    const { browser, allow, connections } = await opened();
+    await person(t, auth, browser);
+    assert.deepEqual([await allow(), await connections()], [400, 0]);
+  });
+
+  test('lets the app in else', async () => {
+    const { allow, connections } = await opened();
+    assert.deepEqual([await allow(), await connections()], [200, 1]);
+  });
+});

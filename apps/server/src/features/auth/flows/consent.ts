@@ -1,0 +1,101 @@
+import { redirectPage } from '../pages/notes.ts';
+import { consentPage } from '../pages/consent.ts';
+import { bySystem } from '../../../kernel/records/audit.ts';
+import { keyDaysOf } from '../../connections/index.ts';
+import { findClient } from '../provider/clients.sql.ts';
+import { trustOf } from '../provider/clients.ts';
+import { openIdScopes } from '../provider/provider.ts';
+import { resourceOf } from '../provider/urls.ts';
+import { lasting } from '@svc/words';
+import type { FlowParts } from './parts.ts';
+import { interactionOf } from './sign-in.ts';
+import type { PageVisit } from './visit.ts';
+
+/** Scopes that are asked for and not decided yet, by the resource that they are for. */
+type Asked = Record<string, string[]>;
+
+const daySeconds = 86_400;
+
+/** The page on which a person lets an app in, and what it sends. */
+export async function consent(visit: PageVisit, parts: FlowParts, uid: string): Promise<void> {
+  const { provider } = await parts.identity.open();
+  const interaction = await interactionOf(visit, provider, uid);
+  const accountId = interaction?.session?.accountId;
+  const sessionId = interaction?.session?.uid;
+  const isSame = accountId !== undefined && (await parts.identity.isSignedIn(visit, { accountId, sessionId }));
+  // They may have signed out, or somebody else in, while the page was open; or the account was suspended.
+  if (!interaction || !isSame) return visit.html(400, parts.identity.expiredPage(visit.page));
+  const asked = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Asked;
+  const client = await clientOf(
+    parts,
+    String(interaction.params['client_id']),
+    String(interaction.params['redirect_uri']),
+  );
+  if (visit.method !== 'POST') {
+    const account = await parts.identity.account(accountId);
+    const offered = [...new Set(Object.values(asked).flat())];
+    const [resource = ''] = Object.keys(asked);
+    const days = keyDaysOf(client.trust);
+    const page = consentPage(visit.page, {
+      action: visit.page.base + visit.path,
+      client,
+      email: account?.email ?? '',
+      scopes: offered,
+      ...(days !== undefined && { keyLife: lasting(visit.page.locale, days * daySeconds) }),
+      resource: resourceOf(visit.kernel.config, resource) ?? 'api',
+    });
+    return visit.html(200, page);
+  }
+  visit.checkOwn();
+  const form = await visit.form();
+  const now = Math.floor(visit.kernel.clock.now() / 1000);
+  interaction.result =
+    form.get('decision') === 'allow'
+      ? { ...interaction.lastSubmission, consent: { grantId: await allow(parts, { accountId, client, asked, form }) } }
+      : { error: 'access_denied', error_description: 'the person did not let the app in' };
+  await interaction.save(interaction.exp - now);
+  visit.html(200, redirectPage(visit.page, { to: interaction.returnTo }));
+}
+
+/** An app as the person is shown it. */
+async function clientOf({ identity, kernel }: FlowParts, clientId: string, redirectUri: string) {
+  const { provider } = await identity.open();
+  const client = await provider.Client.find(clientId);
+  const trust = trustOf(clientId, (await findClient(kernel.sql, clientId)) !== undefined);
+  const of = trust === 'document' ? clientId : redirectUri;
+  const host = URL.canParse(of) ? new URL(of).host || undefined : undefined;
+  return { id: clientId, name: client?.clientName ?? clientId, trust, host };
+}
+
+/** Grants what was ticked, and notes what was not, so that it is not asked again in this sign-in. */
+async function allow(
+  { identity, connections }: FlowParts,
+  given: {
+    accountId: string;
+    client: Awaited<ReturnType<typeof clientOf>>;
+    asked: Asked;
+    form: URLSearchParams;
+  },
+): Promise<string> {
+  const { accountId, client, asked, form } = given;
+  const { provider } = await identity.open();
+  const ticked = new Set(form.getAll('scope'));
+  const grant = new provider.Grant({ accountId, clientId: client.id });
+  grant.addOIDCScope(openIdScopes.join(' '));
+  for (const [resource, scopes] of Object.entries(asked)) {
+    grant.addResourceScope(resource, scopes.filter((scope) => ticked.has(scope)).join(' '));
+    grant.rejectResourceScope(resource, scopes.filter((scope) => !ticked.has(scope)).join(' '));
+  }
+  const scopes = [...new Set(Object.values(asked).flat())].filter((scope) => ticked.has(scope));
+  await connections.allow({
+    account_id: accountId,
+    client_id: client.id,
+    name: client.name.slice(0, 120),
+    trust: client.trust,
+    host: client.host ?? null,
+    scopes,
+    resources: Object.keys(asked),
+    by: bySystem,
+  });
+  return grant.save();
+}

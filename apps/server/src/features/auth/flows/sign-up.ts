@@ -1,0 +1,45 @@
+import { wordsOf } from '@svc/words';
+import { ApiError } from '../../../kernel/base/errors.ts';
+import { bySystem } from '../../../kernel/records/audit.ts';
+import { emailShape } from '../../accounts/index.ts';
+import type { Config } from '../../../config.ts';
+import { messagePage } from '../pages/notes.ts';
+import { signUpPage } from '../pages/sign-up.ts';
+import { createLink, inviteSeconds } from '../people/links.ts';
+import { findPerson } from '../people/passwords.sql.ts';
+import type { FlowParts } from './parts.ts';
+import type { PageVisit } from './visit.ts';
+
+/** Invitations that an address, and a network, may ask for in a minute. */
+const mostMails = 3;
+
+/** The domain whose people may invite themselves; undefined where nobody may, or no mail can be sent. */
+export const signUpDomain = ({ signUp, mail }: Pick<Config, 'signUp' | 'mail'>): string | undefined =>
+  mail === undefined ? undefined : signUp;
+
+/** The page on which people of the operator's domain ask for an invitation by mail. */
+export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowParts): Promise<void> {
+  const { page, network } = visit;
+  const domain = signUpDomain(kernel.config);
+  if (domain === undefined || !mail) throw new ApiError('not_found', 'there is nothing at this address');
+  const shown = { action: page.base + visit.path, domain };
+  if (visit.method !== 'POST') return visit.html(200, signUpPage(page, shown));
+  visit.checkOwn();
+  const email = ((await visit.form()).get('email') ?? '').trim();
+  if (email.length > 254 || !emailShape.test(email))
+    return visit.html(400, signUpPage(page, { ...shown, email, problem: 'bad' }));
+  for (const asked of [`address ${email.toLowerCase()}`, `network ${network}`]) {
+    const { allowed } = await kernel.limiter.take({ name: 'sign_up_mail', perMinute: mostMails }, asked);
+    if (!allowed) return visit.html(429, signUpPage(page, { ...shown, email, problem: 'slow' }));
+  }
+  const isKnown = (await findPerson(kernel.sql, email)) !== undefined;
+  const { signUp: texts, mails } = wordsOf(page.locale);
+  if (!isKnown && email.toLowerCase().endsWith(`@${domain}`)) {
+    const { token } = await createLink(kernel, { purpose: 'invite', email, by: bySystem });
+    const server = new URL(kernel.config.authUrl).host;
+    const said = mails.invitation({ link: identity.linkOf('link', token), validSeconds: inviteSeconds, server });
+    // Not waited for: how long a mail takes would tell who has no account yet.
+    mail(email, said).catch((err: unknown) => kernel.log.warn({ err }, 'a mail with an invitation was not sent'));
+  }
+  visit.html(200, messagePage(page, { title: texts.sentTitle, text: texts.sentText }));
+}

@@ -1,0 +1,159 @@
+import type { RegistrationResponseJSON } from '@simplewebauthn/server';
+import { emailShape } from '../../accounts/index.ts';
+import { ApiError } from '../../../kernel/base/errors.ts';
+import { inTransaction, type Db } from '../../../kernel/db/db.ts';
+import { bySystem, writeAct } from '../../../kernel/records/audit.ts';
+import { changeEmail, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { codesPage, tokenPage, welcomePage } from '../pages/start.ts';
+import { makeRecoveryCodes } from '../people/codes.ts';
+import { endLinks, lookAtLink, type OpenLink, takeOpenLink } from '../people/links.ts';
+import { giveLink } from '../people/links.sql.ts';
+import { endLogins } from '../people/logins.ts';
+import { registerPasskey } from '../people/passkeys.ts';
+import { setPassword } from '../people/passwords.ts';
+import type { FlowParts } from './parts.ts';
+import { parsePasskey, passkeysOf } from './sign-in.ts';
+import type { PageVisit } from './visit.ts';
+
+/** Links that set up a way to sign in. */
+type StartPurpose = 'setup' | 'invite' | 'recover';
+
+/** The pages behind a one-time link: its token, then address and password or passkey, then ten recovery codes. */
+export async function start(visit: PageVisit, parts: FlowParts, purposes: readonly StartPurpose[]): Promise<void> {
+  const [first = 'setup'] = purposes;
+  const action = visit.page.base + visit.path;
+  if (visit.method !== 'POST') return visit.html(200, tokenPage(visit.page, { action, purpose: first }));
+  visit.checkOwn();
+  const form = await visit.form();
+  const token = form.get('carry') ?? form.get('token') ?? '';
+  const found = await find(parts, purposes, token.trim().replace(/^.*#/, ''));
+  if (!found) {
+    parts.identity.strangers.note(visit.address);
+    return visit.html(400, tokenPage(visit.page, { action, purpose: first, problem: 'over' }));
+  }
+  if (form.get('carry') === null) return visit.html(200, await welcome(visit, parts, found));
+  await settle(visit, parts, found, form);
+}
+
+interface Found extends OpenLink {
+  purpose: StartPurpose;
+  token: string;
+}
+
+async function find(
+  { kernel }: FlowParts,
+  purposes: readonly StartPurpose[],
+  token: string,
+): Promise<Found | undefined> {
+  for (const purpose of purposes) {
+    const link = await lookAtLink(kernel, { purpose, token });
+    if (!link) continue;
+    const accountId = link.accountId ?? (await join(kernel, link));
+    return accountId === undefined ? undefined : { ...link, accountId, purpose, token };
+  }
+  return undefined;
+}
+
+/** Makes the account of who invited themselves; undefined when somebody has the address by now. */
+async function join(kernel: FlowParts['kernel'], { id, email }: OpenLink): Promise<string | undefined> {
+  if (email === null) return undefined;
+  return inTransaction(kernel.sql, async (tx) => {
+    const made = await insertAccount(tx, { email, name: '' });
+    if (!made) return undefined;
+    await giveLink(tx, kernel.clock, id, made.id);
+    const act = { by: bySystem, action: 'accounts.create', subject: made.id, details: { email } };
+    await writeAct(tx, { accountId: made.id, ...act });
+    return made.id;
+  });
+}
+
+type Problems = NonNullable<Parameters<typeof welcomePage>[1]['problems']>;
+
+async function welcome(
+  visit: PageVisit,
+  { kernel }: FlowParts,
+  { accountId, purpose, token }: Found,
+  typed: { email?: string; name?: string; problems?: Problems } = {},
+): Promise<string> {
+  const { page } = visit;
+  const known = (await findEmail(kernel.sql, accountId as string)) ?? '';
+  // The first account has the address of nobody until it is set up.
+  const isPlaceholder = purpose === 'setup' && known.endsWith('@localhost');
+  return welcomePage(page, {
+    action: page.base + visit.path,
+    purpose,
+    email: typed.email ?? (isPlaceholder ? '' : known),
+    emailFixed: purpose !== 'setup',
+    name: typed.name ?? '',
+    // The link opens on the other address too: it is the same page, and the same token.
+    passkeys: passkeysOf(visit, (origin) => `${origin}${visit.path}#${token}`),
+    passkeyOptionsHref: `${page.base}/passkeys/new`,
+    problems: typed.problems,
+    carry: token,
+  });
+}
+
+/** Takes what the page sends: all of it, or nothing. */
+async function settle(visit: PageVisit, parts: FlowParts, found: Found, form: URLSearchParams): Promise<void> {
+  const { kernel, hashing, identity } = parts;
+  const { accountId, purpose, token } = found;
+  if (accountId === null) throw new Error('a link without an account');
+  const email = purpose === 'setup' ? (form.get('email') ?? '').trim() : await findEmail(kernel.sql, accountId);
+  const name = (form.get('name') ?? '').trim().slice(0, 120);
+  const passkey = form.get('passkey') || undefined;
+  const refuse = async (problems: Problems): Promise<void> =>
+    visit.html(400, await welcome(visit, parts, found, { email: email ?? '', name, problems }));
+  if (email === undefined || !emailShape.test(email)) return refuse({ email: 'bad' });
+  let problem: Problems | undefined;
+  const codes = await inTransaction(kernel.sql, async (tx) => {
+    if (!(await takeOpenLink(kernel, { purpose, token, tx }))) return undefined;
+    problem = await setUp({ ...kernel, hashing }, tx, {
+      accountId,
+      email,
+      name,
+      passkey,
+      password: form.get('password') ?? '',
+    });
+    if (problem) throw new Undone();
+    // Others that were made meanwhile: whoever has one of them would set up this account once more.
+    await endLinks(kernel, { accountId, by: bySystem, tx });
+    if (purpose === 'recover') await endLogins(kernel, { accountId, by: bySystem, tx });
+    await identity.endSessions(tx, accountId);
+    if (purpose === 'recover') await identity.tell(tx, accountId, { type: 'login.recovered', network: visit.network });
+    if (passkey !== undefined) await identity.tell(tx, accountId, { type: 'passkey.added', name: 'Passkey' });
+    return makeRecoveryCodes(kernel, { accountId, by: bySystem, tx });
+  }).catch((error: unknown) => {
+    if (error instanceof Undone) return [];
+    throw error;
+  });
+  if (problem) return refuse(problem);
+  if (!codes)
+    return visit.html(400, tokenPage(visit.page, { action: visit.page.base + visit.path, purpose, problem: 'over' }));
+  await identity.startSession(visit, accountId, [passkey === undefined ? 'pwd' : 'hwk']);
+  visit.html(200, codesPage(visit.page, { codes, nextHref: identity.homeFor(visit) }));
+}
+
+/** Takes back a transaction whose form has a fault. */
+class Undone extends Error {}
+
+async function setUp(
+  parts: FlowParts['kernel'] & Pick<FlowParts, 'hashing'>,
+  tx: Db,
+  given: { accountId: string; email: string; name: string; password: string; passkey: string | undefined },
+): Promise<Problems | undefined> {
+  const { accountId, email, name, password, passkey } = given;
+  if (!(await changeEmail(tx, accountId, email))) return { email: 'taken' };
+  if (name !== '') await nameAccount(tx, accountId, name);
+  if (passkey === undefined) {
+    const fault = await setPassword(parts, { accountId, password, email, by: bySystem, tx });
+    return fault && { password: fault === 'address' ? 'isEmail' : fault };
+  }
+  try {
+    const response = parsePasskey(passkey) as RegistrationResponseJSON;
+    await registerPasskey(parts, { accountId, response, name: 'Passkey', by: bySystem, tx });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 400) return { passkey: true };
+    throw error;
+  }
+}
