@@ -1,0 +1,163 @@
+import { wordsOf } from '@svc/words';
+import type { Db } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { Strangers } from '../../kernel/mount/strangers.ts';
+import { notify } from '../notifications/index.ts';
+import type { Connections } from '../connections/index.ts';
+import { linkUrl } from './auth.links.ts';
+import { noticeOf, type Notice } from './auth.notices.ts';
+import { providerPages } from './flows/device.ts';
+import type { PageVisit } from './flows/visit.ts';
+import { messagePage } from './pages/notes.ts';
+import type { PageContext } from './pages/page.ts';
+import { findSigner } from './provider/accounts.sql.ts';
+import { signingKeysChanged } from './provider/keys.ts';
+import { openProvider, type ProviderAccount } from './provider/provider.ts';
+import { deleteProviderSessions } from './provider/records.sql.ts';
+import { alike } from './provider/urls.ts';
+
+type Opened = Awaited<ReturnType<typeof openProvider>>;
+
+/** The identity provider of this process, made when it is asked for first: a gateway where nobody signs in saves its memory. */
+export class Identity {
+  readonly strangers: Strangers;
+  /** Wrong codes that people typed for a device: ten in ten minutes, and no more are looked at. */
+  readonly deviceCodes: Strangers;
+  readonly #kernel: Kernel;
+  readonly #connections: Connections;
+  #opened: Promise<Opened> | undefined;
+
+  constructor(kernel: Kernel, connections: Connections) {
+    this.#kernel = kernel;
+    this.#connections = connections;
+    this.strangers = new Strangers(kernel, { what: 'links and codes' });
+    this.deviceCodes = new Strangers(kernel, { what: 'codes of devices', most: 10, windowMs: 600_000 });
+  }
+
+  /** Follows changes of the signing keys: the next request has a provider with the new ones. */
+  async start(): Promise<void> {
+    const { gateways } = this.#kernel;
+    const renew = (): void => {
+      this.#opened = undefined;
+    };
+    gateways.onMissed(renew);
+    await gateways.onAnnounce(signingKeysChanged, renew);
+  }
+
+  /** The provider; a failure to make it is tried again by the next request. */
+  open(): Promise<Opened> {
+    this.#opened ??= openProvider({
+      kernel: this.#kernel,
+      connections: this.#connections,
+      account: (id) => this.account(id),
+      pages: providerPages(this.#kernel),
+    }).catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  /** An account, if it may sign in. */
+  async account(id: string): Promise<ProviderAccount | undefined> {
+    const row = await findSigner(this.#kernel.sql, id);
+    return row && { id, email: row.email, name: row.name, emailVerified: row.email_verified };
+  }
+
+  expiredPage(page: PageContext): string {
+    const { problems, message } = wordsOf(page.locale);
+    return messagePage(page, { title: message.overTitle, text: problems.expired });
+  }
+
+  /**
+   * Signs this browser in at the provider, as after its sign-in page. `provedAt`: when the person proved who they are, in
+   * milliseconds since the epoch; if unset: now.
+   */
+  async startSession(
+    visit: PageVisit,
+    accountId: string,
+    amr: string[],
+    provedAt: number = this.#kernel.clock.now(),
+  ): Promise<void> {
+    const { provider } = await this.open();
+    const session = new (provider.Session as unknown as new (payload: object) => InstanceType<typeof provider.Session>)(
+      {},
+    );
+    session.loginAccount({ accountId, amr, loginTs: Math.floor(provedAt / 1000) });
+    await session.save(sessionSeconds);
+    const { cookies } = (provider as unknown as Koa).createContext(visit.request, visit.response);
+    const options = {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: true,
+      signed: true,
+      maxAge: sessionSeconds * 1000,
+    };
+    cookies.set(sessionCookie, session.jti, options);
+  }
+
+  /** Ends every session of an account at the provider. */
+  endSessions(tx: Db, accountId: string): Promise<void> {
+    return deleteProviderSessions(tx, accountId);
+  }
+
+  /** Whether the provider knows this browser, signed in or not. */
+  async hasSession(visit: PageVisit): Promise<boolean> {
+    const id = visit.cookie(sessionCookie);
+    const { provider } = await this.open();
+    return id !== undefined && (await provider.Session.find(id)) !== undefined;
+  }
+
+  /** Whether this browser is signed in now with this session of an account that may sign in. */
+  async isSignedIn(
+    visit: PageVisit,
+    { accountId, sessionId }: { accountId: string; sessionId: string | undefined },
+  ): Promise<boolean> {
+    const id = visit.cookie(sessionCookie);
+    const { provider } = await this.open();
+    const session = id === undefined ? undefined : await provider.Session.find(id);
+    if (session?.uid !== sessionId || session?.accountId !== accountId) return false;
+    return (await this.account(accountId)) !== undefined;
+  }
+
+  /**
+   * Ends the session of this browser at the provider, or it would be signed in again without a word. Where the provider has a
+   * host of its own its cookie is not seen here: all sessions of the account end then.
+   */
+  async endSessionOf(visit: PageVisit, accountId: string): Promise<void> {
+    const id = visit.cookie(sessionCookie);
+    if (id === undefined) return this.endSessions(this.#kernel.sql, accountId);
+    const { provider } = await this.open();
+    await (await provider.Session.find(id))?.destroy();
+    visit.setCookie(sessionCookie, null, { maxAge: 0, sameSite: 'Lax' });
+  }
+
+  /** Where a person goes who has just signed in, at the address by which their browser came. */
+  homeFor(visit: PageVisit): string {
+    const { config } = this.#kernel;
+    const own = alike(config.hubUrl).find((url) => new URL(url).hostname === visit.hostname);
+    return `${own ?? config.hubUrl}/login/start`;
+  }
+
+  /** The address of a one-time link. */
+  linkOf(path: 'setup' | 'link', token: string): string {
+    return linkUrl(this.#kernel.config, path, token);
+  }
+
+  /** Tells a person of something that was done to how they sign in, in the transaction in which it was done. */
+  tell(tx: Db, accountId: string, notice: Notice): Promise<void> {
+    return notify(this.#kernel, tx, noticeOf(accountId, notice));
+  }
+}
+
+/** The name of the provider's own cookie, and how long its session lasts. */
+const sessionCookie = '__Host-svc_session';
+const sessionSeconds = 30 * 86_400;
+
+interface Koa {
+  createContext(
+    request: PageVisit['request'],
+    response: PageVisit['response'],
+  ): { cookies: { set(name: string, value: string, options: object): void } };
+}
