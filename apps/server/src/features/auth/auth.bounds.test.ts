@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { after, before, describe, test } from 'node:test';
+import { TestMailServer } from '../notifications/notifications.testing.ts';
+import { until } from '../../testing.ts';
+import { openPlatform, person, type Platform, PlayedBrowser } from './auth.testing.ts';
+
+describe('strangers and apps', () => {
+  const server = new TestMailServer();
+  let t: Platform;
+  let base: string;
+  before(async () => {
+    await server.listen();
+    t = await openPlatform((port) => ({
+      SVC_BASE_URL: `http://localhost:${port}`,
+      SVC_SMTP_URL: server.url,
+      SVC_MAIL_FROM: 'svc@svc.test',
+    }));
+    base = `http://localhost:${t.port}`;
+  });
+  after(async () => {
+    await t[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('send three recovery mails a minute to an address, however they spell it', async () => {
+    const { email } = await person(t, `${base}/auth`);
+    const before = server.mails.length;
+    for (let i = 0; i < 8; i++) {
+      const typed = Array.from(email, (sign, at) => ((i >> (at % 3)) & 1 ? sign.toUpperCase() : sign)).join('');
+      assert.equal((await new PlayedBrowser().send(`${base}/auth/recover`, { email: typed, way: 'mail' })).status, 200);
+    }
+    await until(() => server.mails.length - before >= 3);
+    // Nothing tells that no fourth one comes.
+    await setTimeout(500);
+    assert.equal(server.mails.length - before, 3);
+  });
+
+  test('are asked about again when a token for the tools is to be one for the API', async () => {
+    const { browser } = await person(t, `${base}/auth`);
+    const { sql } = t.gateway.kernel;
+    const id = randomUUID();
+    const redirectUri = 'https://app.test/callback';
+    await sql`insert into auth.clients (id, name, redirect_uris, native) values (${id}, 'App', ${[redirectUri]}, false)`;
+    const asked = async (resource: string) => {
+      const query = new URLSearchParams({
+        client_id: id,
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        scope: 'openid prompts:read',
+        resource,
+        state: 'state',
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        code_challenge_method: 'S256',
+      });
+      return (await browser.letIn(`${base}/auth/authorize?${query.toString()}`, redirectUri)).asked;
+    };
+    assert.deepEqual(await asked(`${base}/mcp`), ['prompts:read']);
+    assert.deepEqual(await asked(`${base}/mcp`), []);
+    assert.deepEqual(await asked(base), ['prompts:read']);
+    assert.deepEqual(await asked(`http://127.0.0.1:${t.port}`), []);
+  });
+
+  test('leave no rows for a month by opening pages, and not without end', async () => {
+    const { sql } = t.gateway.kernel;
+    const statuses: number[] = [];
+    for (let i = 0; i < 70; i++)
+      statuses.push((await new PlayedBrowser().open(`${base}/auth/${i % 2 === 0 ? 'device' : 'logout'}`)).status);
+    assert.deepEqual([...new Set(statuses)], [200, 429]);
+    const [row] = await sql<{ long: number }[]>`
+      select count(*)::int as long from auth.records
+      where model = 'Session' and account_id is null and expires_at > now() + interval '2 hours'`;
+    assert.equal(row?.long, 0);
+  });
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { bySystem } from '../../kernel/records/audit.ts';
+import { signIn } from '../me/me.testing.ts';
+import { invited, openPlatform, password, person, type Platform, PlayedBrowser } from './auth.testing.ts';
+import { createLink } from './people/links.ts';
+
+describe('what is on its way when an account is closed to others', () => {
+  let t: Platform;
+  let base: string;
+  before(async () => {
+    t = await openPlatform();
+    base = `http://localhost:${t.port}`;
+  });
+  after(() => t[Symbol.asyncDispose]());
+  const isIn = (browser: PlayedBrowser): boolean => browser.cookies.has('__Host-svc_login');
+
+  test('other links of the account count no more once one of them was used, nor after a recovery by code', async () => {
+    const account = await invited(t);
+    const { id: accountId, email } = account;
+    const make = (purpose: 'invite' | 'recover') => createLink(t.gateway.kernel, { purpose, accountId, by: bySystem });
+    const others = [await make('invite'), await make('recover')];
+    const browser = new PlayedBrowser();
+    const shown = await browser.send(`${base}/auth/setup`, { carry: account.token, email, password });
+    assert.equal(shown.status, 200);
+    const use = async ({ token }: { token: string }) =>
+      (await new PlayedBrowser().send(`${base}/auth/link`, { carry: token, password: 'somebody else came in' })).status;
+    for (const other of others) assert.equal(await use(other), 400);
+    const code = /[A-Z2-9]{5}-[A-Z2-9]{5}/.exec(shown.body)?.[0] ?? '';
+    const late = await make('recover');
+    const back = await browser.send(`${base}/auth/recover`, { email, code, password: 'the owner came back' });
+    assert.equal(back.status, 303);
+    assert.equal(await use(late), 400);
+  });
+
+  test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {
+    const { browser, ...account } = await person(t, `${base}/auth`);
+    const thief = await signIn(t.gateway, account);
+    const link = (await thief.ask('POST', '/v1/me/links')).body as { id: string; url: string };
+    const phone = new PlayedBrowser();
+    const { body } = await phone.send(`${base}/auth/phone`, { token: link.url });
+    const number = Number(/<code>(\d\d)<\/code>/.exec(body)?.[1]);
+    assert.equal(await thief.said('POST', `/v1/me/links/${link.id}/confirm`, { number }), '200');
+    const held = await browser.follow(`${base}/hub/login/start`, (to) => to.includes('/hub/callback'));
+    const owner = await signIn(t.gateway, account);
+    assert.equal(await owner.said('DELETE', '/v1/me/logins'), '200');
+    await phone.follow(`${base}/auth/phone`);
+    assert.equal(isIn(phone), false);
+    await browser.follow(held.to ?? '');
+    assert.equal(isIn(browser), false);
+  });
+});
