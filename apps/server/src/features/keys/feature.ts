@@ -2,6 +2,7 @@ import { keysManifest } from './index.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { connect, type ConnectionOfKey } from './connect.ts';
 import { create } from './create.ts';
 import { get } from './get.ts';
 import { createKeyLookup, type KeyLookup } from './keys.lookup.ts';
@@ -12,12 +13,15 @@ import { revoke } from './revoke.ts';
 import { update } from './update.ts';
 
 /** API keys: issue, look up, pause, revoke. */
-export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spending: Spending } {
+export function keysFeature(
+  kernel: Kernel,
+  connectionOf: (keyId: string) => Promise<ConnectionOfKey | undefined>,
+): Feature & { lookup: KeyLookup; spending: Spending } {
   const lookup = createKeyLookup(kernel);
   const spending = new Spending(kernel);
   return {
     ...keysManifest,
-    operations: { list, create, get, update, revoke },
+    operations: { list, create, connect: connect(connectionOf), get, update, revoke },
     lookup,
     spending,
     async start() {
@@ -27,7 +31,7 @@ export function keysFeature(kernel: Kernel): Feature & { lookup: KeyLookup; spen
         lookup.evict(null);
         findLapsed(
           sql,
-          streams.credentialIds().map(({ credentialId }) => credentialId),
+          streams.credentials().map(({ credentialId }) => credentialId),
         )
           .then((lapsed) => {
             for (const { id, account_id: accountId } of lapsed) streams.endOf({ accountId, credentialId: id });

@@ -5,9 +5,12 @@ import type { Db } from '../../kernel/db/db.ts';
 import { findGrant } from './keys.sql.ts';
 
 export { revokeWithin } from './keys.change.ts';
+export { changeConnection, closeConnection, keyOfPerson, openConnection } from './keys.connections.ts';
 export { issueKey } from './keys.issue.ts';
+export { keysOfConnections } from './keys.standing.sql.ts';
+export type { ConnectionOfKey } from './connect.ts';
 export type { KeyLookup } from './keys.lookup.ts';
-export { createOwner } from './keys.owner.ts';
+export { createOwner, type Owned } from './keys.owner.ts';
 export { findTerms, isLastOwner, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
 export type { Reservation, Spending } from './spend/spend.ts';
 export { scopesWithin } from './keys.rules.ts';

@@ -16,7 +16,9 @@ export interface KeyTerms {
   /** RFC 3339. */
   expiresAt?: string | null | undefined;
   /** The key that makes it; unset: a command, or the first start. */
-  parentId?: string;
+  parentId?: string | undefined;
+  /** The app that it is for, and its device. */
+  connection?: { id: string; device: string | null };
 }
 
 /** Creates a key; its text is in the answer and nowhere else. */
@@ -37,6 +39,7 @@ export async function issueKey(
     spendCapMicroUsd: terms.spendCapMicroUsd ?? null,
     expiresAt: terms.expiresAt ?? null,
     parentId: terms.parentId ?? null,
+    connection: terms.connection ?? null,
   });
   return { id, text };
 }

@@ -3,6 +3,9 @@ import type { CredentialChange } from '../../kernel/mount/access.ts';
 import { type Actor, isWhose } from '../../kernel/base/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { isKeyText } from './keys.rules.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { revokeWithin } from './keys.change.ts';
+import { noteReplaced } from './keys.standing.sql.ts';
 import { findGrant, type KeyGrant, touchKey } from './keys.sql.ts';
 
 /** Finds the caller behind a key's text. */
@@ -45,9 +48,19 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
     if (current === loading && gateways.cachesAreTrusted()) {
       if (cache.size >= mostCached) cache.delete(cache.keys().next().value as string);
       cache.set(text, { actor, until: asked + Math.min(believedMs, grant.expires_in_ms ?? believedMs) });
-      touchKey(sql, grant.id).catch((err: unknown) => log.warn({ err }, 'last use of a key was not noted'));
+      noteUse(grant).catch((err: unknown) => log.warn({ err }, 'last use of a key was not noted'));
     }
     return actor;
+  }
+
+  /** A key that was made in the place of another one ends that when it is used. */
+  async function noteUse({ id, account_id: accountId, replaces }: KeyGrant): Promise<void> {
+    await touchKey(sql, id);
+    if (replaces === null) return;
+    await inTransaction(sql, async (tx) => {
+      await revokeWithin(tx, kernel, replaces, { accountId, by: { kind: 'key', keyId: id } });
+      await noteReplaced(tx, id, null);
+    });
   }
 
   // A key's text and an id never look alike.

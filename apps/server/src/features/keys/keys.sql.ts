@@ -19,6 +19,7 @@ export interface KeyRow {
   last_used_at: string | null;
   created_at: string;
   parent_id: string | null;
+  connection_id: string | null;
 }
 
 /** The rights of an active key, with its account's standing. */
@@ -37,18 +38,20 @@ export interface KeyGrant {
   spent: boolean;
   expires_at: string | null;
   expires_in_ms: number | null;
+  /** The key that it stands in for. */
+  replaces: string | null;
 }
 
 const columns = (db: Db) => db`
   k.id, k.account_id, k.name, k.prefix, k.last_four, k.status, k.scopes || k.own_scopes as scopes,
   coalesce(k.tool_level, a.tool_level) as tool_level, k.models, k.spend_cap_micro_usd, k.expires_at, k.last_used_at,
-  k.created_at, k.parent_id`;
+  k.created_at, k.parent_id, k.connection_id`;
 
 /** The grant of an active, unexpired key, by the hash of its text or by its id. The auth path: one index look-up each in keys and accounts. */
 export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.kind, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
-      k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
+      k.replaces, k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       -- What a key with a cap made has one too.
       k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
       1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms
@@ -173,6 +176,7 @@ interface NewKey {
   spendCapMicroUsd: number | null;
   expiresAt: string | null;
   parentId: string | null;
+  connection: { id: string; device: string | null } | null;
 }
 
 /** Scopes as they are stored: in two columns, so that a gateway of an earlier version meets those only that it knows. */
@@ -187,9 +191,10 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into keys.keys
       (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at,
-       parent_id)
+       parent_id, connection_id, connected_device)
     values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${scopes}, ${ownScopes},
-      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt}, ${key.parentId})
+      ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt}, ${key.parentId},
+      ${key.connection?.id ?? null}, ${key.connection?.device ?? null})
     returning id`;
   return (row as { id: string }).id;
 }

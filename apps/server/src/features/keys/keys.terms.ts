@@ -16,13 +16,20 @@ interface Wanted {
   expires_at?: string | null | undefined;
 }
 
+/** Whether a person must prove anew who they are before they make such a key, or make one such. */
+export const isStrongKey = ({ scopes = [], tool_level: level }: Pick<Wanted, 'scopes' | 'tool_level'>): boolean =>
+  level === 'l3_sandbox' || scopes.some((scope) => ['*', 'keys', 'accounts', 'hosts', 'hosts:exec'].includes(scope));
+
 /** 403 when a key would get more than the one that creates or changes it has; 400 when it would be born expired. */
 export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
-  const { models, spendCapMicroUsd, expiresAt } = actor;
+  const { models, spendCapMicroUsd } = actor;
+  const isPerson = actor.kind === 'login';
+  // What a person makes is not over when they sign out.
+  const expiresAt = isPerson ? undefined : actor.expiresAt;
   const refuse = (what: string): never => {
     throw new ApiError('forbidden', `a key cannot give ${what} beyond its own`);
   };
-  if (wanted.scopes && !scopesWithin(wanted.scopes, actor.scopes)) refuse('scopes');
+  if (wanted.scopes && !isPerson && !scopesWithin(wanted.scopes, actor.scopes)) refuse('scopes');
   if (wanted.tool_level && toolLevels.indexOf(wanted.tool_level) > toolLevels.indexOf(actor.toolLevel)) {
     refuse('a tool level');
   }
@@ -44,6 +51,7 @@ export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
 export const mayChange =
   (actor: Actor) =>
   (current: KeyRow): void => {
+    if (actor.kind === 'login') return;
     const { models, spendCapMicroUsd: cap = Infinity, expiresAt } = actor;
     const isWithin =
       scopesWithin(current.scopes, actor.scopes) &&

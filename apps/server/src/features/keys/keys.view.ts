@@ -14,6 +14,7 @@ export function toRecord(row: KeyRow): z.input<typeof key> {
     tool_level: row.tool_level,
     created_at: row.created_at,
     parent_id: row.parent_id,
+    ...(row.connection_id !== null && { connection_id: row.connection_id }),
     ...(row.models && { models: row.models }),
     ...(row.spend_cap_micro_usd !== null && { spend_cap_micro_usd: row.spend_cap_micro_usd }),
     ...(row.expires_at !== null && { expires_at: row.expires_at }),

@@ -1,7 +1,9 @@
 import { contract, defaultKeyName } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { checkTerms, mayChange } from './keys.terms.ts';
+import { checkFresh } from '../../kernel/mount/access.ts';
+import { checkTerms, isStrongKey, mayChange } from './keys.terms.ts';
 import { changeKey } from './keys.change.ts';
+import type { KeyRow } from './keys.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 export const update = operation(contract.keys.update, async (context, { params, body }) => {
@@ -10,6 +12,15 @@ export const update = operation(contract.keys.update, async (context, { params, 
   const { name, ...terms } = body;
   const change = { ...terms, name: name === null ? defaultKeyName : name };
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  const whose = { accountId: actor.accountId, by, check: mayChange(actor) };
+  const { scopes: newScopes, tool_level: newLevel, expires_at: newEnd, status } = body;
+  const widens = [newScopes, newLevel, newEnd].some((one) => one !== undefined) || status === 'active';
+  const check = (current: KeyRow): void => {
+    mayChange(actor)(current);
+    const scopes = newScopes ?? current.scopes;
+    const level = newLevel ?? (scopes.includes('sandboxes') ? current.tool_level : undefined);
+    // A key that is made so wants the same proof.
+    if (widens && isStrongKey({ scopes, tool_level: level })) checkFresh(actor, context.clock.now());
+  };
+  const whose = { accountId: actor.accountId, by, check };
   return toRecord(await changeKey(context.kernel, params.id, Object.fromEntries(given), whose));
 });

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { checkQuota } from '../../kernel/records/quotas.ts';
+import { changeConnection, closeConnection, type ConnectionOfKey, openConnection } from '../keys/index.ts';
+import {
+  type ConnectionRow,
+  connectionsQuota,
+  endConnection,
+  findConnection,
+  findConnectionByKey,
+  findConnectionOf,
+  insertConnection,
+  lockApp,
+  updateConnection,
+} from './connections.sql.ts';
+
+/** An app as the person saw it when they let it in, and what they let it do. */
+interface Consent
+  extends Pick<ConnectionRow, 'account_id' | 'client_id' | 'name' | 'trust' | 'host' | 'scopes' | 'resources'> {
+  by: Who;
+}
+
+/** Days that a key of an app lives whose name nobody vouches for. */
+const daysOfStrangers = 90;
+
+/** Days that the keys of an app live; undefined: until they are revoked. */
+export const keyDaysOf = (trust: ConnectionRow['trust']): number | undefined =>
+  trust === 'document' || trust === 'unknown' ? daysOfStrangers : undefined;
+
+/** Apps that people let in. */
+export class Connections {
+  readonly #kernel: Kernel;
+  #onAdded: (tx: Db, app: { accountId: string; name: string; host: string | null }) => Promise<void> = async () => {};
+  #onEnd: (tx: Db, connection: ConnectionRow) => Promise<void> = async () => {};
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  /** `added` is called in the transaction in which an app is let in that was not before. */
+  onAdded(added: (tx: Db, app: { accountId: string; name: string; host: string | null }) => Promise<void>): void {
+    this.#onAdded = added;
+  }
+
+  /** `end` is called in the transaction that ends a connection. */
+  onEnd(end: (tx: Db, connection: ConnectionRow) => Promise<void>): void {
+    this.#onEnd = end;
+  }
+
+  /** The connection of an account with an app. */
+  of(accountId: string, clientId: string): Promise<ConnectionRow | undefined> {
+    return findConnectionOf(this.#kernel.sql, accountId, clientId);
+  }
+
+  /** The connection that a key stands for. */
+  async ofKey(keyId: string): Promise<ConnectionOfKey | undefined> {
+    const row = await findConnectionByKey(this.#kernel.sql, keyId);
+    return row && { id: row.id, name: row.name, keyDays: keyDaysOf(row.trust) };
+  }
+
+  /** Lets an app in, or widens what it may do. Throws 429 past the account's limit. */
+  async allow(consent: Consent): Promise<void> {
+    const { account_id: accountId, client_id: clientId, by, ...seen } = consent;
+    await inTransaction(this.#kernel.sql, async (tx) => {
+      await lockApp(tx, accountId, clientId);
+      const known = await findConnectionOf(tx, accountId, clientId);
+      const scopes = union(known?.scopes, seen.scopes);
+      const resources = union(known?.resources, seen.resources);
+      const id = known?.id ?? randomUUID();
+      if (known) {
+        await updateConnection(tx, id, { ...seen, scopes, resources });
+        await changeConnection(tx, this.#kernel, { accountId, keyId: known.key_id, scopes });
+      } else {
+        await checkQuota(this.#kernel.config, tx, connectionsQuota, accountId);
+        const keyId = await openConnection(tx, { accountId, connectionId: id, name: seen.name, scopes });
+        await insertConnection(tx, {
+          ...seen,
+          id,
+          account_id: accountId,
+          client_id: clientId,
+          scopes,
+          resources,
+          key_id: keyId,
+        });
+        await this.#onAdded(tx, { accountId, name: seen.name, host: seen.host });
+      }
+      const details = { client_id: clientId, name: seen.name, scopes: seen.scopes };
+      await writeAct(tx, { accountId, by, action: 'connections.allow', subject: id, details });
+    });
+  }
+
+  /** Ends a connection, its tokens and its keys; answers how many keys these were. 404 for one that is not the account's. */
+  async end(accountId: string, id: string, by: Who): Promise<number> {
+    return inTransaction(this.#kernel.sql, async (tx) => {
+      const row = await findConnection(tx, accountId, id);
+      if (!row || !(await endConnection(tx, id))) throw notFound('connection');
+      await this.#onEnd(tx, row);
+      return closeConnection(tx, this.#kernel, { accountId, connectionId: id, keyId: row.key_id, by });
+    });
+  }
+}
+
+const union = (before: readonly string[] = [], more: readonly string[]): string[] => [...new Set([...before, ...more])];

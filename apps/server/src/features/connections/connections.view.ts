@@ -1,0 +1,25 @@
+import type { connection } from '@svc/contract';
+import type { z } from 'zod';
+import type { Db } from '../../kernel/db/db.ts';
+import { keysOfConnections } from '../keys/index.ts';
+import type { ConnectionRow } from './connections.sql.ts';
+
+/** Rows in the words of the API, with the keys that they were given. */
+export async function toRecords(db: Db, rows: readonly ConnectionRow[]): Promise<z.input<typeof connection>[]> {
+  const keys = await keysOfConnections(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    client_id: row.client_id,
+    name: row.name,
+    trust: row.trust,
+    ...(row.host !== null && { host: row.host }),
+    scopes: row.scopes,
+    resources: row.resources,
+    key_ids: keys.filter(({ connection_id: of }) => of === row.id).map(({ id }) => id),
+    created_at: row.created_at,
+    ...(row.last_used_at !== null && { last_used_at: row.last_used_at }),
+  }));
+}

@@ -1,0 +1,16 @@
+import type { Feature } from '../../kernel/feature.ts';
+import { forgetConnections } from './connections.sql.ts';
+import type { Connections } from './connections.store.ts';
+import { disconnect } from './disconnect.ts';
+import { get } from './get.ts';
+import { connectionsManifest } from './index.ts';
+import { list } from './list.ts';
+
+/** Apps that people let in. */
+export const connectionsFeature = (connections: Connections): Feature => ({
+  ...connectionsManifest,
+  operations: { list, get, disconnect: disconnect(connections) },
+  jobs: [
+    { name: 'connections.forget', cron: '41 3 * * *', run: async ({ background }) => forgetConnections(background) },
+  ],
+});

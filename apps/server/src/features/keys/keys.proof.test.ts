@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, openTest } from '../../testing.ts';
+import { signIn } from '../me/me.testing.ts';
+
+describe('a person whose proof is old', () => {
+  const { gateway } = shared(() => openTest());
+  const old = async () => {
+    const account = await createAccount(gateway);
+    return signIn(gateway, account, { provedAt: Date.now() - 3_600_000 });
+  };
+
+  test('makes no strong key by leaving out what it may do', async () => {
+    const login = await old();
+    assert.equal(await login.said('POST', '/v1/keys', {}), '403 reauth_required');
+    assert.equal(await login.said('POST', '/v1/keys', { scopes: ['sandboxes'] }), '403 reauth_required');
+    assert.equal(await login.said('POST', '/v1/keys', { scopes: ['usage:read'] }), '201');
+  });
+
+  test('makes no key strong that was weak', async () => {
+    const login = await old();
+    const { id } = (await login.ask('POST', '/v1/keys', { scopes: ['usage:read'] })).body as { id: string };
+    const path = `/v1/keys/${id}`;
+    for (const change of [{ scopes: ['*'] }, { scopes: ['keys'] }, { tool_level: 'l3_sandbox' }])
+      assert.equal(await login.said('PATCH', path, change), '403 reauth_required', JSON.stringify(change));
+    assert.equal(await login.said('PATCH', path, { scopes: ['heartbeats'], name: 'Pings' }), '200');
+  });
+});
