@@ -1,0 +1,180 @@
+import { homePage, messagePage, nameOfBrowser, redirectPage, PageVisit, headersOf } from '../auth/index.ts';
+import { bySystem, type Who } from '../../kernel/records/audit.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import type { RawRoute } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { loginCookie, loginOf, ownOrigins } from '../../kernel/mount/browsers.ts';
+import { type Connections, listConnections } from '../connections/index.ts';
+import { createLogin, endLogin, endLogins, type Identity, listLogins } from '../auth/index.ts';
+import { findEmail } from '../accounts/index.ts';
+import { flowSeconds, type HubClient } from './hub.login.ts';
+import { wordsOf } from '@svc/words';
+
+type Exchange = Parameters<RawRoute['open']>[0];
+
+/** What the login routes stand on. */
+export interface HubParts {
+  kernel: Kernel;
+  client: HubClient;
+  identity: Identity;
+  connections: Connections;
+  authenticateLogin: (text: string) => Actor | undefined | Promise<Actor | undefined>;
+}
+
+const flowCookie = '__Host-svc_flow';
+const loginSeconds = 90 * 86_400;
+
+/** Answers everything below `{hub_url}`. */
+export async function serveHub(parts: HubParts, exchange: Exchange): Promise<void> {
+  const { request, response, rest, address, kernel } = exchange;
+  for (const [name, value] of Object.entries(headersOf(kernel.config))) response.setHeader(name, value);
+  const visit = new PageVisit({ request, response, kernel, path: `/${rest}`, address });
+  try {
+    await route(visit, parts);
+  } catch (error) {
+    if (!(error instanceof ApiError) || response.headersSent) throw error;
+    visit.json(error.status, error.envelope(), error.headers ?? {});
+  }
+  if (!request.complete) request.resume();
+}
+
+async function route(visit: PageVisit, parts: HubParts): Promise<void> {
+  const { path, method } = visit;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (path === '/login/start') return begin(visit, parts);
+  if (path === '/callback' && isRead) return callback(visit, parts);
+  if (path === '/login' && isRead) return visit.json(200, whoIs(await caller(visit, parts)));
+  if (path === '/login' && method === 'DELETE') return signOut(visit, parts, await caller(visit, parts));
+  if (path === '/' && isRead) return home(visit, parts);
+  if (path === '/' && method === 'POST') return act(visit, parts);
+  throw new ApiError('not_found', 'there is nothing at this address');
+}
+
+const whoIs = ({ accountId, credentialId, authTime }: Actor) => ({
+  account_id: accountId,
+  login_id: credentialId,
+  auth_time: new Date(authTime ?? 0).toISOString(),
+});
+
+/** The signed-in person, of a request that one of our pages sent. Throws 401. */
+async function caller(visit: PageVisit, parts: HubParts): Promise<Actor> {
+  const { request, method, kernel } = visit;
+  const text = loginOf({ method, headers: request.headers }, ownOrigins(kernel.config), false);
+  const actor = text === undefined ? undefined : await parts.authenticateLogin(text);
+  if (!actor) throw new ApiError('invalid_api_key', 'you are signed out; sign in again');
+  return actor;
+}
+
+/** A path of ours to come back to; anything else leads to the first page. */
+const safePath = (text: unknown): string =>
+  typeof text === 'string' && /^\/(?![/\\])[\x21-\x7e]{0,1000}$/.test(text) && !text.includes('\\') ? text : '/';
+
+async function begin(visit: PageVisit, { client }: HubParts): Promise<void> {
+  const isPost = visit.method === 'POST';
+  if (isPost) visit.checkOwn();
+  const given = isPost ? (await visit.jsonBody())['return_to'] : visit.query.get('return_to');
+  const { to, kept } = await client.begin(visit.request.headers.host ?? '', safePath(given));
+  visit.setCookie(flowCookie, kept, { maxAge: flowSeconds, sameSite: 'Lax' });
+  if (isPost) visit.json(200, { redirect_to: to });
+  else visit.redirect(to);
+}
+
+async function callback(visit: PageVisit, { client, kernel, identity }: HubParts): Promise<void> {
+  const { page, request } = visit;
+  const host = request.headers.host ?? '';
+  const hub = client.hubAt(host);
+  const found = await client.end(host, visit.query.toString(), visit.cookie(flowCookie) ?? '', visit.address);
+  visit.setCookie(flowCookie, null, { maxAge: 0, sameSite: 'Lax' });
+  if (!found) {
+    const { message, problems } = wordsOf(page.locale);
+    const text = {
+      title: message.overTitle,
+      text: problems.expired,
+      href: `${hub}/login/start`,
+      linkText: message.signIn,
+    };
+    return visit.html(400, messagePage(page, text));
+  }
+  const { name, platform } = nameOfBrowser(request.headers['user-agent']);
+  const by: Who = bySystem;
+  const { network } = visit;
+  const { accountId, amr } = found;
+  const { token } = await inTransaction(kernel.sql, async (tx) => {
+    const login = { accountId, authTime: found.authTime * 1000, amr, name, platform, network };
+    const isFirst = (await listLogins(tx, kernel.clock, accountId)).length === 0;
+    const made = await createLogin(kernel, { ...login, by, tx });
+    if (!isFirst) await identity.tell(tx, accountId, { type: 'login.new', device: name, network });
+    return made;
+  });
+  visit.setCookie(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' });
+  // Not a redirect: a Strict cookie does not go along with one that another site began.
+  visit.html(200, redirectPage(page, { to: `${hub}${found.returnTo}` }));
+}
+
+async function signOut(visit: PageVisit, { kernel, identity }: HubParts, actor: Actor): Promise<void> {
+  const { accountId, credentialId } = actor;
+  const by: Who = { kind: 'login', loginId: credentialId, address: visit.address };
+  await endLogin(kernel, { accountId, loginId: credentialId, by });
+  await identity.endSessionOf(visit, accountId);
+  visit.setCookie(loginCookie, null, { maxAge: 0, sameSite: 'Strict' });
+  visit.json(200, { deleted: true });
+}
+
+/** What a signed-in person sees; others are sent to sign in. */
+async function home(visit: PageVisit, parts: HubParts): Promise<void> {
+  const { kernel, client } = parts;
+  const hub = client.hubAt(visit.request.headers.host ?? '');
+  const text = visit.cookie(loginCookie);
+  const actor = text === undefined ? undefined : await parts.authenticateLogin(text);
+  if (!actor) return visit.redirect(`${hub}/login/start`);
+  const { accountId, credentialId } = actor;
+  const [email, logins, connections] = await Promise.all([
+    findEmail(kernel.sql, accountId),
+    listLogins(kernel.sql, kernel.clock, accountId),
+    listConnections(kernel.sql, accountId, { limit: 200 }),
+  ]);
+  const page = homePage(visit.page, {
+    email: email ?? '',
+    logins: logins.map(({ id, name, last_seen_at: seen }) => ({
+      id,
+      name,
+      lastSeen: new Date(seen),
+      current: id === credentialId,
+    })),
+    connections: connections.map(({ id, name, host, scopes }) => ({
+      id,
+      name,
+      scopes,
+      ...(host !== null && { host }),
+    })),
+    action: `${new URL(hub).pathname}/`,
+  });
+  visit.html(200, page);
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The buttons of that page. */
+async function act(visit: PageVisit, parts: HubParts): Promise<void> {
+  const { kernel, connections, client } = parts;
+  visit.checkOwn();
+  const actor = await caller(visit, parts);
+  const { accountId, credentialId } = actor;
+  const by: Who = { kind: 'login', loginId: credentialId, address: visit.address };
+  const form = await visit.form();
+  const [app, login] = [form.get('disconnect') ?? '', form.get('end') ?? ''];
+  if (uuid.test(app)) await connections.end(accountId, app, by);
+  const isOthers = form.get('others') === 'end';
+  if (uuid.test(login)) await endLogin(kernel, { accountId, loginId: login, by });
+  if (isOthers) await endLogins(kernel, { accountId, except: credentialId, by });
+  // One of the provider's sessions may be that of the browser that was signed out.
+  if (isOthers || uuid.test(login)) await parts.identity.endSessions(kernel.sql, accountId);
+  if (form.get('current') === 'end') {
+    await endLogin(kernel, { accountId, loginId: credentialId, by });
+    await parts.identity.endSessionOf(visit, accountId);
+    visit.setCookie(loginCookie, null, { maxAge: 0, sameSite: 'Strict' });
+  }
+  visit.html(200, redirectPage(visit.page, { to: `${client.hubAt(visit.request.headers.host ?? '')}/` }));
+}
