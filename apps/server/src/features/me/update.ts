@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { contract } from '@svc/contract';
+import { localeOf, wordsOf } from '@svc/words';
+import type { Db } from '../../kernel/db/db.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import type { Context } from '../../kernel/http/context.ts';
+import { operation } from '../../kernel/feature.ts';
+import { checkFresh } from '../../kernel/mount/access.ts';
+import { changeProfile, findEmail } from '../accounts/index.ts';
+import { queueMail } from '../notifications/index.ts';
+import { endLinks } from '../auth/index.ts';
+import { meOf } from './me.view.ts';
+
+export const update = operation(contract.me.update, async (context, { body }) => {
+  const { actor, by, clock, kernel } = context;
+  const { accountId } = actor;
+  // Whoever has the address gets the mails that let people back in.
+  if (body.email !== undefined) checkFresh(actor, clock.now());
+  const { name, ...change } = body;
+  const set = { ...change, name: name === null ? '' : name };
+  await context.transaction(async (tx) => {
+    const former = await findEmail(tx, accountId);
+    await changeProfile(tx, { ...set, id: accountId, by });
+    if (body.email === undefined || former === undefined || former === body.email) return;
+    // Links and codes that lie in the mailbox of the former address.
+    await endLinks(kernel, { accountId, by, tx });
+    await tellFormer(context, tx, { former, address: body.email });
+  });
+  return meOf(context);
+});
+
+/** Tells the one who loses it, too: a thief would keep the mail from its owner otherwise. */
+async function tellFormer(
+  { kernel, headers }: Context,
+  tx: Db,
+  { former, address }: { former: string; address: string },
+): Promise<void> {
+  const { iso: at } = await readNow(tx, kernel.clock);
+  const mail = wordsOf(localeOf(headers['accept-language'])).mails.addressChanged({ address, at });
+  await queueMail(kernel, tx, { to: former, ...mail, dedupeKey: `me.address:${randomUUID()}` });
+}
