@@ -3,7 +3,7 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { ApiError, CommandError } from '../../kernel/base/errors.ts';
 import { type QuotaName, quotaNames } from '../../config.quotas.ts';
 import { setQuota } from '../../kernel/records/quotas.ts';
 import {
@@ -13,11 +13,12 @@ import {
   insertAccount,
   isLeaving,
   listAccounts,
-  setSuspended,
   someAccounts,
   updateAccount,
   updateEmail,
 } from './accounts.sql.ts';
+import { changeStanding } from './accounts.people.ts';
+import { isOperator } from './accounts.people.sql.ts';
 
 /** `svc accounts …` (launch contract, Admin commands). */
 export const accountsCommands: Commands = (program, run) => {
@@ -34,6 +35,7 @@ export const accountsCommands: Commands = (program, run) => {
     .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
     .option('--new-email <address>', 'another e-mail address for it', emailAddress)
     .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
+    .option('--operator <state>', 'on: its person runs this installation; off', oneOf(['on', 'off']))
     .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
     .option('--tool-level <level>', `tool level of keys that name none: ${toolLevels.join(', ')}`, oneOf(toolLevels))
     .action(run(setAccount));
@@ -80,13 +82,17 @@ async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
   if (await isLeaving(admin.sql, account.id)) {
     throw new CommandError('this account is being deleted; finish it with: svc accounts delete');
   }
-  const changed = await inTransaction(admin.sql, async (tx) => {
-    const row = await setSuspended(tx, account.id, suspended);
-    await write(tx, suspended ? 'suspend' : 'resume', account.id);
-    return row;
-  });
-  await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
-  return toRecord(changed);
+  await changeByCommand(admin, { id: account.id, suspended });
+  return toRecord(await accountByEmail(admin, email));
+}
+
+/** As `PATCH /v1/accounts/{id}` does. */
+async function changeByCommand(admin: Admin, change: { id: string; suspended?: boolean; operator?: boolean }) {
+  try {
+    await changeStanding(admin, { ...change, by: byCommand });
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(error.message) : error;
+  }
 }
 
 async function setAccountQuota(
@@ -121,10 +127,12 @@ async function setAccount(
   options: { email?: string; newEmail?: string; feature: Record<string, boolean> } & {
     subscription?: AccountChange['subscription'];
     toolLevel?: AccountChange['tool_level'];
+    operator?: 'on' | 'off';
   },
 ) {
   const account = await accountByEmail(admin, options.email);
   const { newEmail, feature, subscription: state, toolLevel } = options;
+  if (options.operator) await changeByCommand(admin, { id: account.id, operator: options.operator === 'on' });
   const changed = await inTransaction(admin.sql, async (tx) => {
     if (newEmail !== undefined && !(await updateEmail(tx, account.id, newEmail))) {
       throw new CommandError(`another account has the address ${newEmail}`);
@@ -140,7 +148,8 @@ async function setAccount(
   });
   await admin.gateways.announce(credentialsChanged, { accountId: account.id } satisfies CredentialChange);
   const { id, email, subscription, features, tool_level } = changed;
-  return { account_id: id, email, subscription, features, tool_level };
+  const operator = await isOperator(admin.sql, id);
+  return { account_id: id, email, subscription, features, tool_level, operator };
 }
 
 /** The help text for the default of `--email`. */

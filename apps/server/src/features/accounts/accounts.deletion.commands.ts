@@ -12,8 +12,16 @@ import { type AccountRow, isLeaving } from './accounts.sql.ts';
 /** The parts of the features that a deletion uses. */
 export interface DeletionParts {
   data: readonly AccountData[];
-  /** Says why the account must stay as it is; with `force` only what no force helps against. */
-  refusal: (db: Db, accountId: string, force: boolean) => Promise<string | undefined>;
+  /** Says why the account must stay as it is. */
+  refusal: (db: Db, accountId: string) => Promise<KeepReason | undefined>;
+}
+
+/** Why an account must stay as it is, and what to do first. */
+interface KeepReason {
+  code: 'last_operator' | 'last_owner';
+  why: string;
+  /** Nobody else loses anything by it: the command does it with `--force`. */
+  mayBeForced: boolean;
 }
 
 interface Options {
@@ -32,7 +40,7 @@ export const deletionCommands =
       .description('delete an account and everything of it, for good; what was interrupted goes on')
       .requiredOption('--email <address>', 'e-mail address', emailAddress)
       .option('--yes', 'do not ask; needed without a terminal')
-      .option('--force', 'also the last account with a key that may do everything')
+      .option('--force', 'also the last operator, and the last account with a key that may do everything')
       .addHelpText('after', `\n${keptText(parts.data)}`)
       .action(run((admin: Admin, options: Options) => deleteAccount(admin, parts, options)));
   };
@@ -47,8 +55,9 @@ async function deleteAccount(admin: Admin, { data, refusal }: DeletionParts, { e
   const account = await accountByEmail(admin, email);
   // One whose deletion began is past being asked about.
   if (!(await isLeaving(admin.sql, account.id))) {
-    const why = await refusal(admin.sql, account.id, force === true);
-    if (why !== undefined) throw new CommandError(why);
+    const refused = await refusal(admin.sql, account.id);
+    if (refused && !(refused.mayBeForced && force === true))
+      throw new CommandError(refused.mayBeForced ? `${refused.why}, or add --force` : refused.why);
     if (yes !== true && !(await isSure(account))) throw new CommandError('nothing was deleted');
     await markDeleted(admin, account.id, byCommand);
   }

@@ -131,6 +131,10 @@ describe('svc accounts delete', () => {
       values (${id}, 'a', '', 'a', '', 'a', '', '', '', '', '', '', '', '', '', false, 0, '', '', now())`;
     await beginUpload(t.gateway, account, Buffer.from('audio'));
     await fillTranscripts(t.gateway, account);
+    await sql`insert into connections.connections (id, account_id, client_id, name, trust, scopes, resources, key_id)
+      values (${any}, ${id}, 'app', 'App', 'unknown', '{}', '{}', ${any})`;
+    await sql`insert into auth.records (model, id_hash, account_id, payload)
+      values ('Session', decode(md5(${id}), 'hex'), ${id}, '\\x01')`;
     await sql`insert into kernel.key_spend values (${id}, ${any}, 1)`;
     await sql`insert into metering.days values (${id}, current_date, 1) on conflict do nothing`;
     await sql`insert into metering.accounts values (${id}, now()) on conflict do nothing`;
@@ -147,6 +151,17 @@ describe('svc accounts delete', () => {
     await sql`insert into notifications.webhooks (account_id, name, format, enabled, sealed, created_at, updated_at)
       values (${id}, 'x', 'svc', true, 'x', now(), now())`;
     await sql`insert into kernel.usage_counts values (now(), ${id}, ${any}, 'x', 200, 1, 1, 1)`;
+    await sql`insert into auth.logins (account_id, token_hash, auth_time, amr, name, platform, network, created_at, last_seen_at, expires_at)
+      values (${id}, decode(md5(${id}), 'hex'), now(), '{}', '', '', '', now(), now(), now() + interval '1 day')`;
+    await sql`insert into auth.passwords values (${id}, 'x', now())`;
+    await sql`insert into auth.passkeys (account_id, credential_id, public_key, counter, backed_up, transports, name, created_at)
+      values (${id}, decode(md5(${id}), 'hex'), '', 0, false, '{}', '', now())`;
+    await sql`insert into auth.recovery_codes values (${id}, '', now())`;
+    await sql`insert into auth.links (id, purpose, account_id, email, created_at, expires_at)
+      values (gen_random_uuid(), 'setup', ${id}, null, now(), now() + interval '1 day'),
+        (gen_random_uuid(), 'invite', null, ${account.email}, now(), now() + interval '1 day')`;
+    await sql`insert into auth.challenges values (decode(md5(${id}), 'hex'), 'prove', ${id}, now() + interval '1 day')`;
+    await sql`insert into auth.guesses values (decode(md5(${id}), 'hex'), ${id}, 1, now(), null, now() + interval '1 day')`;
     await t.gateway.kernel.usage.flush();
     return { boxes: [v1.id, v2.id, paused.id], host };
   }

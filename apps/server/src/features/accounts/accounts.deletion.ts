@@ -7,7 +7,7 @@ import {
   type Deleting,
   type Leaving,
 } from '../../kernel/deletion.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -16,11 +16,13 @@ import {
   deleteAccountRow,
   endDeletion,
   forgetDeletions,
+  isLeaving,
   lockEmail,
   noteDeletion,
   openDeletions,
   setSuspended,
 } from './accounts.sql.ts';
+import { lockOperators } from './accounts.people.sql.ts';
 
 /** The result of a deletion. */
 interface Deletion {
@@ -37,12 +39,20 @@ const mostPasses = 5;
 
 /**
  * Marks an account as being deleted, which cannot be taken back: from then on its keys are refused everywhere, its streams
- * end, and nothing of it runs. A second time changes nothing.
+ * end, and nothing of it runs. A second time changes nothing. `first` is called in the transaction, and may refuse by throwing.
  */
-export async function markDeleted({ sql, gateways }: Parts, accountId: string, by: Who): Promise<void> {
+export async function markDeleted(
+  { sql, gateways }: Pick<Parts, 'sql' | 'gateways'>,
+  accountId: string,
+  by: Who,
+  first: (tx: Db) => Promise<void> = async () => {},
+): Promise<void> {
   await inTransaction(sql, async (tx) => {
+    await lockOperators(tx);
     const email = await lockEmail(tx, accountId);
-    if (email === undefined || !(await beginDeletion(tx, accountId, email))) return;
+    if (email === undefined || (await isLeaving(tx, accountId))) return;
+    await first(tx);
+    await beginDeletion(tx, accountId, email);
     await setSuspended(tx, accountId, true);
     await writeAct(tx, { accountId, by, action: 'accounts.delete', subject: accountId, details: { state: 'begun' } });
   });

@@ -55,10 +55,11 @@ export async function someAccounts(db: Db, most: number): Promise<AccountRow[]> 
     select id, email, name, subscription, features, tool_level, suspended_at from accounts.accounts limit ${most}`;
 }
 
-/** Changes the address; false when another account has it. */
+/** Changes the address, which nobody proved yet; false when another account has it. */
 export async function updateEmail(db: Db, id: string, email: string): Promise<boolean> {
   const rows = await db`
-    update accounts.accounts set email = ${email}
+    update accounts.accounts set email = ${email},
+      email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end
     where id = ${id}
       and not exists (select 1 from accounts.accounts o where lower(o.email) = lower(${email}) and o.id <> ${id})
     returning 1`;
@@ -82,6 +83,11 @@ export async function updateAccount(db: Db, id: string, change: AccountChange): 
   return row as AccountRow;
 }
 
+/** Makes an account one of those who run this installation, or takes that from it. */
+export async function setOperator(db: Db, id: string, operator: boolean): Promise<void> {
+  await db`update accounts.accounts set operator = ${operator} where id = ${id}`;
+}
+
 /** Suspends an account, or lets it go on; a second time changes nothing. */
 export async function setSuspended(db: Db, id: string, suspended: boolean): Promise<AccountRow> {
   const [row] = await db<AccountRow[]>`
@@ -102,11 +108,10 @@ export async function lockEmail(db: Db, id: string): Promise<string | undefined>
   return row?.email;
 }
 
-/** Notes that an account's deletion began; false when it had begun before. */
-export async function beginDeletion(db: Db, id: string, email: string): Promise<boolean> {
-  const { count } = await db`
+/** Notes that an account's deletion began. */
+export async function beginDeletion(db: Db, id: string, email: string): Promise<void> {
+  await db`
     insert into accounts.deletions (account_id, email) values (${id}, ${email}) on conflict (account_id) do nothing`;
-  return count > 0;
 }
 
 /** Whether the account is being deleted. */
@@ -145,4 +150,9 @@ export async function openDeletions(db: Db, time: Pick<Clock, 'instant'>) {
 /** Forgets deletions that were done a day ago. */
 export async function forgetDeletions(db: Db, time: Pick<Clock, 'instant'>): Promise<void> {
   await db`delete from accounts.deletions where done_at < ${nowOf(db, time)} - interval '1 day'`;
+}
+
+/** Names an account. */
+export async function nameAccount(db: Db, id: string, name: string): Promise<void> {
+  await db`update accounts.accounts set name = ${name} where id = ${id}`;
 }

@@ -1,9 +1,20 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { accountsCommands } from './accounts.commands.ts';
-export { deleteOn } from './accounts.deletion.ts';
+export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
 export { accountByEmail, defaultAccount } from './accounts.commands.ts';
-export { findAccountByEmail, findEmail, hasAccounts, insertAccount } from './accounts.sql.ts';
+export { changeProfile, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
+export { findProfile, isLastOperator } from './accounts.people.sql.ts';
+export {
+  findAccountByEmail,
+  findEmail,
+  hasAccounts,
+  insertAccount,
+  lockEmail as lockAccount,
+  nameAccount,
+  setOperator,
+  updateEmail as changeEmail,
+} from './accounts.sql.ts';
 
 /** The feature without a running platform. */
 export const accountsManifest: Manifest = {
@@ -14,3 +25,5 @@ export const accountsManifest: Manifest = {
   },
   commands: accountsCommands,
 };
+
+export { emailShape } from '@svc/contract';

@@ -29,6 +29,13 @@ export async function countOwners(db: Db, orgId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** Organisations of an account, by name. */
+export async function orgsOf(db: Db, accountId: string): Promise<{ id: string; name: string; role: OrgRole }[]> {
+  return db<{ id: string; name: string; role: OrgRole }[]>`
+    select o.id, o.name, m.role from orgs.orgs o join orgs.members m on m.org_id = o.id
+    where m.account_id = ${accountId} order by o.name, o.id limit 1000`;
+}
+
 /** Organisations with other members and no owner but this account. */
 export async function orgsOwnedAlone(db: Db, accountId: string): Promise<{ id: string; name: string }[]> {
   return db<{ id: string; name: string }[]>`
