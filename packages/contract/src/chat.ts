@@ -18,6 +18,7 @@ export const chat = {
     path: '/v1/chat/completions',
     summary: 'Ask a model, as OpenAI’s chat completions',
     auth: 'key',
+    refusesLogins: true,
     notIdempotent: 'what a provider answers is passed on and not kept',
     headers: z.object(sessionHeader),
     takes: json(completionRequest),

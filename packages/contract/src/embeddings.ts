@@ -15,6 +15,7 @@ export const embeddings = {
     path: '/v1/embeddings',
     summary: 'Turn text into vectors, as OpenAI’s embeddings',
     auth: 'key',
+    refusesLogins: true,
     notIdempotent: 'what a provider answers is passed on and not kept',
     tokenScope: 'embeddings',
     takes: json(embeddingsRequest),

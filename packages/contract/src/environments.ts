@@ -128,6 +128,7 @@ export const environments = {
     path: '/v1/environments/{id}/destroy',
     summary: 'End it for good, with its secrets; owners',
     auth: 'key',
+    freshWithin: 600,
     idempotent: true,
     params: byId,
     answers: moved,

@@ -8,6 +8,11 @@ export function text(max: number) {
     .refine((value) => !value.includes('\u0000') && value.isWellFormed(), 'must be well-formed text without NUL');
 }
 
+/** The form of a mail address that this product takes. */
+export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
+/** A mail address; only its form is checked. */
+export const emailAddress = text(254).regex(emailShape, 'must be an e-mail address');
+
 /** Half of a character: readers of JSON that are strict refuse a whole page for it. */
 const loneSurrogate = /(?<!\\)(?:\\\\)*\\ud[89a-f]/i;
 

@@ -1,4 +1,5 @@
 import { artifactErrors, artifacts } from './artifacts.ts';
+import { accountErrors, accounts } from './accounts.ts';
 import { audit } from './audit.ts';
 import { audio } from './audio.ts';
 import { devices } from './devices.ts';
@@ -7,7 +8,9 @@ import { events } from './events.ts';
 import { health } from './health.ts';
 import { heartbeatErrors, heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
+import { connections } from './connections.ts';
 import { keyErrors, keys } from './keys.ts';
+import { meErrors, meRoutes } from './me.ts';
 import { notificationErrors, notifications } from './notifications.ts';
 import { environmentErrors } from './environments.shapes.ts';
 import { environments } from './environments.ts';
@@ -41,6 +44,8 @@ import { usage } from './usage.ts';
 export const errorCodes = {
   ...sharedErrors,
   ...keyErrors,
+  ...accountErrors,
+  ...meErrors,
   ...heartbeatErrors,
   ...hostErrors,
   ...scheduleErrors,
@@ -92,11 +97,16 @@ export const contract = {
   environments,
   relay,
   mcp,
+  connections,
+  me: meRoutes,
+  accounts,
   events,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events' | 'relay', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
+export { account } from './accounts.ts';
 export { act } from './audit.ts';
+export { clientTrusts, connection } from './connections.ts';
 export { device } from './devices.ts';
 export {
   environment,
@@ -112,7 +122,7 @@ export {
 } from './environments.shapes.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { change, topics } from './events.ts';
-export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
+export { dateTime, emailShape, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
 export { heartbeat, slugPattern } from './heartbeats.ts';
 export {
   type HostOp,
@@ -125,6 +135,7 @@ export {
 export { execStates, hostExec } from './hosts.execs.ts';
 export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
+export { login, me, passkey } from './me.ts';
 export { notification } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';

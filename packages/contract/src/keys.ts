@@ -31,14 +31,15 @@ export const key = z
     expires_at: dateTime.optional(),
     last_used_at: dateTime.optional(),
     created_at: dateTime,
-    parent_id: uuid.nullable().describe('The key that made it; null: a command did (additive)'),
+    parent_id: uuid.nullable().describe('The key that made it; null: a person or a command did (additive)'),
+    connection_id: uuid.optional().describe('The app that was given it; it ends with that (additive)'),
   })
   .meta({ id: 'Key' });
 
 const name = text(120).min(1);
 /** Default name of a key. */
 export const defaultKeyName = 'API key';
-const scopes = z.array(scope).min(1).max(64);
+const scopes = z.array(scope).min(1).max(128);
 /** Any offset is taken; the rest of the server sees UTC. A year of five digits no RFC 3339 instant has. */
 const futureInstant = z.iso
   .datetime({ offset: true })
@@ -83,6 +84,27 @@ export const keys = {
       }),
     ),
     answers: json(key.extend({ key: z.string() }).meta({ id: 'CreatedKey' }), 201),
+    errors: ['reauth_required'],
+  }),
+  connect: route({
+    method: 'POST',
+    path: '/v1/keys/connect',
+    summary: 'Turn an access token of an app into an API key of at most its scopes',
+    auth: 'key',
+    only: 'token',
+    accessTokens: 'api',
+    scopes: [],
+    idempotent: true,
+    shownOnce: true,
+    takes: json(
+      z.object({
+        name: name.optional().describe("Default: the app's name"),
+        device: uuid
+          .optional()
+          .describe('The device that it is for: its former key ends when this one is used, or after ten minutes'),
+      }),
+    ),
+    answers: json(key.extend({ key: z.string() }).meta({ id: 'ConnectedKey' }), 201),
   }),
   // Not in the documents.
   get: route({
@@ -113,13 +135,15 @@ export const keys = {
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
     ),
     answers: json(key),
-    errors: ['key_revoked'],
+    errors: ['key_revoked', 'reauth_required'],
   }),
   revoke: route({
     method: 'DELETE',
     path: '/v1/keys/{id}',
     summary: 'Revoke a key at once, on every gateway',
     auth: 'key',
+    // A key may always end itself.
+    scopes: [],
     params: z.object({ id: uuid }),
     query: z.object({
       children: z

@@ -10,6 +10,8 @@ export const mcp = {
     path: '/mcp',
     summary: 'A message of the Model Context Protocol',
     auth: 'key',
+    accessTokens: 'mcp',
+    refusesLogins: true,
     notIdempotent: 'its messages have ids of their protocol',
     takes: json(message),
     answers: relayed(z.looseObject({ jsonrpc: z.string() }).meta({ id: 'McpMessage' })),

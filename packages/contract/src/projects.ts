@@ -129,6 +129,7 @@ export const projects = {
     path: '/v1/projects/{id}',
     summary: 'Delete a project whose environments are all destroyed',
     auth: 'key',
+    freshWithin: 600,
     params: byId,
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
     errors: ['not_found', 'project_has_environments'],

@@ -9,6 +9,7 @@ export const realtime = {
     path: '/v1/realtime',
     summary: 'Talk with a model over a WebSocket, as OpenAI’s Realtime API',
     auth: 'key',
+    refusesLogins: true,
     scopes: ['realtime'],
     tokenScope: 'realtime',
     query: z.object({ model: modelName, intent: z.enum(['transcription']).optional() }),

@@ -16,6 +16,7 @@ export const responses = {
     path: '/v1/responses',
     summary: 'Ask a model, as OpenAI’s responses',
     auth: 'key',
+    refusesLogins: true,
     notIdempotent: 'what a provider answers is passed on and not kept',
     takes: json(responseRequest),
     answers: relayed(

@@ -144,10 +144,12 @@ export interface Route<Code extends string = string> {
   /** Tokens of this scope may call it in place of a key. */
   readonly tokenScope?: TokenScope;
   /**
-   * Who may call it, of those who show a credential. `key`: API keys. `login`: signed-in people. `token`: apps with an OAuth
-   * access token. If unset: keys and signed-in people.
+   * Who may call it, of those who show a credential. `login`: signed-in people. `token`: apps with an OAuth access token. If
+   * unset: keys and signed-in people, and apps where `accessTokens` names what their tokens are for.
    */
-  readonly only?: 'key' | 'login' | 'token';
+  readonly only?: 'login' | 'token';
+  /** A signed-in person calls it with an API key only: models, which cost, and what programs speak. */
+  readonly refusesLogins?: boolean;
   /** OAuth access tokens for this resource may call it in place of a key: `{base_url}/mcp`, or `{base_url}`. */
   readonly accessTokens?: 'mcp' | 'api';
   /** A signed-in person must have proved who they are within so many seconds (403 `reauth_required`). */

@@ -27,6 +27,9 @@ export const scopedFeatures = [
   'projects',
   'environments',
   'mcp',
+  'connections',
+  'me',
+  'accounts',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];
 

@@ -9,6 +9,7 @@ export const tokens = {
     path: '/v1/tokens',
     summary: 'A token for one kind of media route, that lives for minutes and dies with its key',
     auth: 'key',
+    refusesLogins: true,
     notIdempotent: 'a token lives for minutes: ask for another',
     takes: json(
       z.object({

@@ -1,4 +1,5 @@
 import type { Contract } from '../index.ts';
+import { accountsDocs } from './accounts.ts';
 import { artifactsDocs } from './artifacts.ts';
 import { audioDocs } from './audio.ts';
 import { realtimeDocs } from './realtime.ts';
@@ -9,7 +10,9 @@ import { eventsDocs } from './events.ts';
 import { healthDocs } from './health.ts';
 import { heartbeatsDocs } from './heartbeats.ts';
 import { hostsDocs } from './hosts.ts';
+import { connectionsDocs } from './connections.ts';
 import { keysDocs } from './keys.ts';
+import { meDocs } from './me.ts';
 import { notificationsDocs } from './notifications.ts';
 import { sandboxesDocs } from './sandboxes.ts';
 import { schedulerDocs } from './scheduler.ts';
@@ -64,6 +67,9 @@ export const docs = {
   environments: environmentsDocs,
   relay: relayDocs,
   mcp: mcpDocs,
+  connections: connectionsDocs,
+  me: meDocs,
+  accounts: accountsDocs,
   events: eventsDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 

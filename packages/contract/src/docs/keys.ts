@@ -39,6 +39,16 @@ export const keysDocs = {
       response: { ...readsSchedules, key: samples.keyText },
     },
   },
+  connect: {
+    description:
+      'For an app that a person let in at the identity provider, with an access token for `{base_url}`. Store `key` at ' +
+      'once; it ends with the connection. A second key for one `device` ends the first when it is used, or after ten ' +
+      'minutes.',
+    example: {
+      body: { name: 'Dashboard' },
+      response: { ...readsSchedules, connection_id: samples.connection, key: samples.keyText },
+    },
+  },
   get: {
     description:
       'Answers for a paused, expired or revoked key too, so that a line of the audit log can be traced to it.',

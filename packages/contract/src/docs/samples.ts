@@ -6,6 +6,7 @@ export const samples = {
   /** The key that calls. */
   caller: '3d0c6f55-4f0f-4d0e-9c39-6a1f0f5f7a21',
   /** Another API key, made by it. */
+  connection: '7f0e6a52-1b1f-4c55-9a4e-0f2f0a9f6f31',
   key: '2315d43c-7548-43d8-8270-c3db57c60417',
   keyText: 'svc_EXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE000',
   /** A laptop that calls. */
@@ -80,6 +81,18 @@ export const samples = {
   shareToken: 'EXAMPLE-share-token-EXAMPLE-share-token-000',
   /** The account of the key that calls. */
   account: '0b1a2938-4756-4657-8493-a2b1c0d9e8f7',
+  /** Somebody else who uses the installation. */
+  person: '1d2e3f40-5162-4738-894a-5b6c7d8e9f01',
+  personEmail: 'ioana@example.com',
+  /** An address that has no account yet. */
+  newEmail: 'radu@example.com',
+  /** The browser that calls, and another one of the same person. */
+  login: '2e3f4051-6273-4849-8a5b-6c7d8e9f0112',
+  otherLogin: '3f405162-7384-495a-9b6c-7d8e9f011223',
+  password: 'EXAMPLE four purple kettles',
+  passkey: '40516273-8495-4a6b-8c7d-8e9f01122334',
+  /** A link that a phone took. */
+  link: '51627384-95a6-4b7c-9d8e-9f0112233445',
   /** A project. */
   project: '2c1f0e9d-8b7a-4f69-9584-73625140f3e2',
   /** A project without environments. */

@@ -47,6 +47,10 @@ class Keys(Feature):
         """Create an API key; its text is in this response only."""
         return self._transport.json("POST", "/v1/keys", body=body or {}, idempotent=True, options=options)
 
+    def connect(self, body: Optional[types.KeysConnectBody] = None, *, options: Optional[CallOptions] = None) -> types.ConnectedKey:
+        """Turn an access token of an app into an API key of at most its scopes."""
+        return self._transport.json("POST", "/v1/keys/connect", body=body or {}, idempotent=True, options=options)
+
     def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Key:
         """One API key, without its text."""
         return self._transport.json("GET", f"/v1/keys/{quote(id, safe='')}", options=options)
@@ -1156,6 +1160,138 @@ class Mcp(Feature):
         return self._transport.frames("POST", "/mcp", body=body or {}, options=options)
 
 
+class Connections(Feature):
+    """Operations of `connections`."""
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.ConnectionsListAnswer:
+        """Apps that may act for the account, newest first."""
+        return self._transport.json("GET", "/v1/connections", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Connection]:
+        """Apps that may act for the account, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/connections", query={"limit": limit, "cursor": cursor}, items="connections", options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.ConnectionsGetAnswer:
+        """One app that may act for the account."""
+        return self._transport.json("GET", f"/v1/connections/{quote(id, safe='')}", options=options)
+
+    def disconnect(self, id: str, *, options: Optional[CallOptions] = None) -> types.ConnectionsDisconnectAnswer:
+        """End an app’s access: its tokens and keys are refused on the next request."""
+        return self._transport.json("DELETE", f"/v1/connections/{quote(id, safe='')}", options=options)
+
+
+class Me(Feature):
+    """Operations of `me`."""
+
+    def get(self, *, options: Optional[CallOptions] = None) -> types.Me:
+        """Who calls, with which rights, and their account."""
+        return self._transport.json("GET", "/v1/me", options=options)
+
+    def update(self, body: Optional[types.MeUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Me:
+        """Change one's name, e-mail address, language or time zone."""
+        return self._transport.json("PATCH", "/v1/me", body=body or {}, options=options)
+
+    def remove(self, *, options: Optional[CallOptions] = None) -> types.MeRemoveAnswer:
+        """Delete one's account with everything in it, for good."""
+        return self._transport.json("DELETE", "/v1/me", options=options)
+
+    def reauth_options(self, *, options: Optional[CallOptions] = None) -> Dict[str, Any]:
+        """What a browser needs to ask for a passkey of the caller."""
+        return self._transport.json("POST", "/v1/me/reauth/options", options=options)
+
+    def reauth(self, body: Optional[types.MeReauthBody] = None, *, options: Optional[CallOptions] = None) -> types.MeReauthAnswer:
+        """Prove anew who one is, by password or passkey."""
+        return self._transport.json("POST", "/v1/me/reauth", body=body or {}, options=options)
+
+    def set_password(self, body: types.MeSetPasswordBody, *, options: Optional[CallOptions] = None) -> types.MeSetPasswordAnswer:
+        """Set one's password, or another one."""
+        return self._transport.json("PUT", "/v1/me/password", body=body, options=options)
+
+    def remove_password(self, *, options: Optional[CallOptions] = None) -> types.MeRemovePasswordAnswer:
+        """Remove one's password, so that passkeys alone sign in."""
+        return self._transport.json("DELETE", "/v1/me/password", options=options)
+
+    def list_passkeys(self, *, options: Optional[CallOptions] = None) -> types.MeListPasskeysAnswer:
+        """One's passkeys, oldest first; 20 at most."""
+        return self._transport.json("GET", "/v1/me/passkeys", options=options)
+
+    def add_passkey(self, body: types.MeAddPasskeyBody, *, options: Optional[CallOptions] = None) -> types.Passkey:
+        """Keep a passkey that the browser made."""
+        return self._transport.json("POST", "/v1/me/passkeys", body=body, options=options)
+
+    def passkey_options(self, *, options: Optional[CallOptions] = None) -> Dict[str, Any]:
+        """What a browser needs to make a passkey for the caller."""
+        return self._transport.json("POST", "/v1/me/passkeys/options", options=options)
+
+    def update_passkey(self, id: str, body: types.MeUpdatePasskeyBody, *, options: Optional[CallOptions] = None) -> types.Passkey:
+        """Rename a passkey."""
+        return self._transport.json("PATCH", f"/v1/me/passkeys/{quote(id, safe='')}", body=body, options=options)
+
+    def remove_passkey(self, id: str, *, options: Optional[CallOptions] = None) -> types.MeRemovePasskeyAnswer:
+        """Remove a passkey: it signs nobody in any more."""
+        return self._transport.json("DELETE", f"/v1/me/passkeys/{quote(id, safe='')}", options=options)
+
+    def make_recovery_codes(self, *, options: Optional[CallOptions] = None) -> types.MeMakeRecoveryCodesAnswer:
+        """Make ten recovery codes in the place of all that there were."""
+        return self._transport.json("POST", "/v1/me/recovery-codes", idempotent=True, options=options)
+
+    def list_logins(self, *, options: Optional[CallOptions] = None) -> types.MeListLoginsAnswer:
+        """One's signed-in browsers, the one used last first; 50 at most."""
+        return self._transport.json("GET", "/v1/me/logins", options=options)
+
+    def end_logins(self, *, options: Optional[CallOptions] = None) -> types.MeEndLoginsAnswer:
+        """Sign out everywhere else."""
+        return self._transport.json("DELETE", "/v1/me/logins", options=options)
+
+    def end_login(self, id: str, *, options: Optional[CallOptions] = None) -> types.MeEndLoginAnswer:
+        """Sign a browser out, at once on every gateway."""
+        return self._transport.json("DELETE", f"/v1/me/logins/{quote(id, safe='')}", options=options)
+
+    def create_link(self, *, options: Optional[CallOptions] = None) -> types.MeCreateLinkAnswer:
+        """Make a link that signs a phone in, for five minutes."""
+        return self._transport.json("POST", "/v1/me/links", idempotent=True, options=options)
+
+    def get_link(self, id: str, *, options: Optional[CallOptions] = None) -> types.MeGetLinkAnswer:
+        """How far a phone is that is to be signed in."""
+        return self._transport.json("GET", f"/v1/me/links/{quote(id, safe='')}", options=options)
+
+    def confirm_link(self, id: str, body: types.MeConfirmLinkBody, *, options: Optional[CallOptions] = None) -> types.MeConfirmLinkAnswer:
+        """Pick the number that the phone shows."""
+        return self._transport.json("POST", f"/v1/me/links/{quote(id, safe='')}/confirm", body=body, options=options)
+
+
+class Accounts(Feature):
+    """Operations of `accounts`."""
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.AccountsListAnswer:
+        """Accounts of this installation, newest first."""
+        return self._transport.json("GET", "/v1/accounts", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Account]:
+        """Accounts of this installation, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/accounts", query={"limit": limit, "cursor": cursor}, items="accounts", options=options)
+
+    def create(self, body: types.AccountsCreateBody, *, options: Optional[CallOptions] = None) -> types.AccountsCreateAnswer:
+        """Create an account and a link with which its person chooses how to sign in."""
+        return self._transport.json("POST", "/v1/accounts", body=body, idempotent=True, options=options)
+
+    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Account:
+        """One account of this installation."""
+        return self._transport.json("GET", f"/v1/accounts/{quote(id, safe='')}", options=options)
+
+    def update(self, id: str, body: Optional[types.AccountsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Account:
+        """Suspend an account, let it go on, or make its person an operator."""
+        return self._transport.json("PATCH", f"/v1/accounts/{quote(id, safe='')}", body=body or {}, options=options)
+
+    def link(self, id: str, *, options: Optional[CallOptions] = None) -> types.AccountsLinkAnswer:
+        """Make a link with which a person gets in, or back in."""
+        return self._transport.json("POST", f"/v1/accounts/{quote(id, safe='')}/link", idempotent=True, options=options)
+
+    def sign_out(self, id: str, *, options: Optional[CallOptions] = None) -> types.AccountsSignOutAnswer:
+        """Sign an account out of every browser, at once on every gateway."""
+        return self._transport.json("DELETE", f"/v1/accounts/{quote(id, safe='')}/logins", options=options)
+
+
 class Events(Feature):
     """Operations of `events`."""
 
@@ -1201,4 +1337,7 @@ class Operations:
         self.environments = Environments(transport)
         self.relay = Relay(transport)
         self.mcp = Mcp(transport)
+        self.connections = Connections(transport)
+        self.me = Me(transport)
+        self.accounts = Accounts(transport)
         self.events = Events(transport)

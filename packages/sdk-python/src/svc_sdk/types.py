@@ -14,6 +14,8 @@ elif sys.version_info >= (3, 11):
 else:
     NotRequired = Optional
 
+Account = TypedDict("Account", {"id": "str", "email": "str", "name": "str", "operator": "bool", "suspended": "bool", "subscription": "Literal[\"active\", \"inactive\"]", "created_at": "str", "last_seen_at": "NotRequired[str]"})
+
 Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"login\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "login_id": "NotRequired[str]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
 
 ActKey = TypedDict("ActKey", {"id": "str", "name": "NotRequired[str]", "prefix": "NotRequired[str]"})
@@ -52,11 +54,15 @@ Command = TypedDict("Command", {"cmd": "NotRequired[Union[List[str], None]]", "s
 
 CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"})
 
+ConnectedKey = TypedDict("ConnectedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
+
+Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "created_at": "str", "last_used_at": "NotRequired[str]"})
+
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
 CreatedHeartbeat = TypedDict("CreatedHeartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
 
-CreatedKey = TypedDict("CreatedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "key": "str"})
+CreatedKey = TypedDict("CreatedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
 CreatedPingKey = TypedDict("CreatedPingKey", {"ping_key": "str", "created_at": "str"})
 
@@ -110,9 +116,21 @@ InsightsActionsItem = TypedDict("InsightsActionsItem", {"text": "str", "citation
 
 InsightsPromptsItem = TypedDict("InsightsPromptsItem", {"index": "int", "title": "str", "prompt": "str", "accepted_prompt_id": "Union[str, None]"})
 
-Key = TypedDict("Key", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]"})
+Key = TypedDict("Key", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]"})
+
+Login = TypedDict("Login", {"id": "str", "name": "str", "platform": "str", "created_at": "str", "last_seen_at": "str", "expires_at": "str", "network": "str", "amr": "List[str]", "current": "bool"})
 
 McpMessage = TypedDict("McpMessage", {"jsonrpc": "str"})
+
+Me = TypedDict("Me", {"account": "MeAccount", "actor": "MeActor", "features": "Dict[str, bool]", "operator": "bool", "orgs": "List[MeOrgsItem]", "sign_in": "MeSignIn"})
+
+MeAccount = TypedDict("MeAccount", {"id": "str", "email": "str", "email_verified": "bool", "name": "str", "locale": "NotRequired[Literal[\"en\", \"ro\"]]", "tz": "NotRequired[str]", "created_at": "str"})
+
+MeActor = TypedDict("MeActor", {"kind": "Literal[\"login\", \"key\"]", "id": "str", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "auth_time": "NotRequired[str]"})
+
+MeOrgsItem = TypedDict("MeOrgsItem", {"id": "str", "name": "str", "role": "Literal[\"owner\", \"admin\", \"member\"]"})
+
+MeSignIn = TypedDict("MeSignIn", {"password": "bool", "passkeys": "int", "recovery_codes_left": "int"})
 
 MediaToken = TypedDict("MediaToken", {"token": "str", "scope": "Literal[\"realtime\", \"audio\", \"embeddings\"]", "expires_at": "str"})
 
@@ -183,6 +201,8 @@ NewSessionEvent = TypedDict("NewSessionEvent", {"type": "Literal[\"turn_start\",
 Notification = TypedDict("Notification", {"id": "str", "type": "str", "title": "str", "body": "str", "url": "NotRequired[str]", "web_url": "NotRequired[str]", "severity": "Literal[\"info\", \"warning\", \"critical\"]", "data": "NotRequired[Dict[str, Any]]", "created_at": "str", "read_at": "NotRequired[str]", "archived_at": "NotRequired[str]"})
 
 OneShot = TypedDict("OneShot", {"cmd": "NotRequired[Union[List[str], None]]", "shell": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[Literal[\"python\", \"bash\"], None]]", "code": "NotRequired[Union[str, None]]", "env": "NotRequired[Union[Dict[str, str], None]]", "cwd": "NotRequired[Union[str, None]]", "timeout_seconds": "NotRequired[Union[int, None]]", "stdin": "NotRequired[Union[str, None]]", "inputs": "NotRequired[Union[List[CommandInputsItem], None]]", "backend": "NotRequired[Union[Literal[\"v1\", \"v2\"], None]]", "template": "NotRequired[Union[Literal[\"svc-base\", \"office-acte\", \"desktop\"], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]"})
+
+Passkey = TypedDict("Passkey", {"id": "str", "name": "str", "created_at": "str", "last_used_at": "NotRequired[str]", "backed_up": "bool"})
 
 Ping = TypedDict("Ping", {"kind": "Literal[\"success\", \"start\", \"fail\", \"log\", \"exit\"]", "at": "str", "exit_code": "NotRequired[int]", "rid": "NotRequired[str]", "body": "NotRequired[str]", "count": "int"})
 
@@ -345,6 +365,8 @@ HealthStatusAnswerProvidersItem = TypedDict("HealthStatusAnswerProvidersItem", {
 KeysListAnswer = TypedDict("KeysListAnswer", {"keys": "List[Key]", "next_cursor": "NotRequired[str]"})
 
 KeysCreateBody = TypedDict("KeysCreateBody", {"name": "NotRequired[Union[str, None]]", "scopes": "NotRequired[Union[List[Scope], None]]", "tool_level": "NotRequired[Union[Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"], None]]", "models": "NotRequired[Union[List[str], None]]", "spend_cap_micro_usd": "NotRequired[Union[int, None]]", "expires_at": "NotRequired[Union[str, None]]", "device_id": "NotRequired[Union[str, None]]"})
+
+KeysConnectBody = TypedDict("KeysConnectBody", {"name": "NotRequired[Union[str, None]]", "device": "NotRequired[Union[str, None]]"})
 
 KeysUpdateBody = TypedDict("KeysUpdateBody", {"name": "NotRequired[Union[str, None]]", "status": "NotRequired[Union[Literal[\"active\", \"paused\"], None]]", "scopes": "NotRequired[Union[List[Scope], None]]", "tool_level": "NotRequired[Union[Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"], None]]", "models": "NotRequired[Union[List[str], None]]", "spend_cap_micro_usd": "NotRequired[Union[int, None]]", "expires_at": "NotRequired[Union[str, None]]"})
 
@@ -804,11 +826,69 @@ EnvironmentsSetSecretAnswer = TypedDict("EnvironmentsSetSecretAnswer", {"name": 
 
 EnvironmentsRemoveSecretAnswer = TypedDict("EnvironmentsRemoveSecretAnswer", {"deleted": "Literal[True]", "name": "str"})
 
+ConnectionsListAnswer = TypedDict("ConnectionsListAnswer", {"connections": "List[Connection]", "next_cursor": "NotRequired[str]"})
+
+ConnectionsGetAnswer = TypedDict("ConnectionsGetAnswer", {"connection": "Connection"})
+
+ConnectionsDisconnectAnswer = TypedDict("ConnectionsDisconnectAnswer", {"deleted": "Literal[True]", "id": "str", "keys_revoked": "int"})
+
+MeUpdateBody = TypedDict("MeUpdateBody", {"name": "NotRequired[Union[str, None]]", "email": "NotRequired[Union[str, None]]", "locale": "NotRequired[Union[Literal[\"en\", \"ro\"], None]]", "tz": "NotRequired[Union[str, None]]"})
+
+MeRemoveAnswer = TypedDict("MeRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+MeReauthBody = TypedDict("MeReauthBody", {"password": "NotRequired[Union[str, None]]", "passkey": "NotRequired[Union[Dict[str, Any], None]]"})
+
+MeReauthAnswer = TypedDict("MeReauthAnswer", {"auth_time": "str"})
+
+MeSetPasswordBody = TypedDict("MeSetPasswordBody", {"password": "str"})
+
+MeSetPasswordAnswer = TypedDict("MeSetPasswordAnswer", {"changed": "Literal[True]"})
+
+MeRemovePasswordAnswer = TypedDict("MeRemovePasswordAnswer", {"deleted": "Literal[True]"})
+
+MeListPasskeysAnswer = TypedDict("MeListPasskeysAnswer", {"passkeys": "List[Passkey]"})
+
+MeAddPasskeyBody = TypedDict("MeAddPasskeyBody", {"passkey": "Dict[str, Any]", "name": "NotRequired[Union[str, None]]"})
+
+MeUpdatePasskeyBody = TypedDict("MeUpdatePasskeyBody", {"name": "str"})
+
+MeRemovePasskeyAnswer = TypedDict("MeRemovePasskeyAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+MeMakeRecoveryCodesAnswer = TypedDict("MeMakeRecoveryCodesAnswer", {"codes": "List[str]"})
+
+MeListLoginsAnswer = TypedDict("MeListLoginsAnswer", {"logins": "List[Login]"})
+
+MeEndLoginsAnswer = TypedDict("MeEndLoginsAnswer", {"ended": "int"})
+
+MeEndLoginAnswer = TypedDict("MeEndLoginAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+MeCreateLinkAnswer = TypedDict("MeCreateLinkAnswer", {"id": "str", "url": "str", "code": "str", "expires_at": "str"})
+
+MeGetLinkAnswer = TypedDict("MeGetLinkAnswer", {"state": "Literal[\"open\", \"claimed\", \"confirmed\", \"used\"]", "expires_at": "str", "phone": "NotRequired[MeGetLinkAnswerPhone]", "numbers": "NotRequired[List[int]]"})
+
+MeGetLinkAnswerPhone = TypedDict("MeGetLinkAnswerPhone", {"name": "str", "platform": "str", "network": "str"})
+
+MeConfirmLinkBody = TypedDict("MeConfirmLinkBody", {"number": "int"})
+
+MeConfirmLinkAnswer = TypedDict("MeConfirmLinkAnswer", {"confirmed": "bool"})
+
+AccountsListAnswer = TypedDict("AccountsListAnswer", {"accounts": "List[Account]", "next_cursor": "NotRequired[str]"})
+
+AccountsCreateBody = TypedDict("AccountsCreateBody", {"email": "str", "name": "NotRequired[Union[str, None]]"})
+
+AccountsCreateAnswer = TypedDict("AccountsCreateAnswer", {"account": "Account", "url": "str"})
+
+AccountsUpdateBody = TypedDict("AccountsUpdateBody", {"suspended": "NotRequired[Union[bool, None]]", "operator": "NotRequired[Union[bool, None]]"})
+
+AccountsLinkAnswer = TypedDict("AccountsLinkAnswer", {"url": "str"})
+
+AccountsSignOutAnswer = TypedDict("AccountsSignOutAnswer", {"ended": "int"})
+
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { ErrorKind } from './errors.ts';
+import { dateTime, emailAddress, nextCursor, page, text, uuid } from './fields.ts';
+import { json, route } from './route.ts';
+
+/** Codes of accounts' own. */
+export const accountErrors = {
+  email_taken: { status: 409, type: 'conflict_error' },
+  last_operator: { status: 409, type: 'conflict_error' },
+} as const satisfies Record<string, ErrorKind>;
+
+/** An account as those see it who run the installation. */
+export const account = z
+  .object({
+    id: uuid,
+    email: z.string(),
+    name: z.string(),
+    operator: z.boolean().describe('Runs this installation'),
+    suspended: z.boolean(),
+    subscription: z.enum(['active', 'inactive']),
+    created_at: dateTime,
+    last_seen_at: dateTime
+      .optional()
+      .describe('When one of its signed-in browsers was used last; absent: none is left'),
+  })
+  .meta({ id: 'Account' });
+
+const params = z.object({ id: uuid });
+/** Seconds within which an operator must have proved who they are. */
+const freshWithin = 600;
+
+/** People who use this installation, for its operators; to all others every route here is 404 (additive). */
+export const accounts = {
+  list: route({
+    method: 'GET',
+    path: '/v1/accounts',
+    summary: 'Accounts of this installation, newest first',
+    auth: 'key',
+    query: z.object(page),
+    answers: json(z.object({ accounts: z.array(account), ...nextCursor })),
+  }),
+  create: route({
+    method: 'POST',
+    path: '/v1/accounts',
+    summary: 'Create an account and a link with which its person chooses how to sign in',
+    auth: 'key',
+    freshWithin,
+    idempotent: true,
+    shownOnce: true,
+    takes: json(z.object({ email: emailAddress, name: text(120).default('') })),
+    answers: json(
+      z.object({
+        account,
+        url: z
+          .string()
+          .describe('Opens once, within 7 days; it is in this answer only, and in a mail when mail is set'),
+      }),
+      201,
+    ),
+    errors: ['email_taken'],
+  }),
+  get: route({
+    method: 'GET',
+    path: '/v1/accounts/{id}',
+    summary: 'One account of this installation',
+    auth: 'key',
+    params,
+    answers: json(account),
+  }),
+  update: route({
+    method: 'PATCH',
+    path: '/v1/accounts/{id}',
+    summary: 'Suspend an account, let it go on, or make its person an operator',
+    auth: 'key',
+    freshWithin,
+    params,
+    takes: json(
+      z
+        .object({ suspended: z.boolean().optional(), operator: z.boolean().optional() })
+        .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
+    ),
+    answers: json(account),
+    errors: ['last_operator'],
+  }),
+  link: route({
+    method: 'POST',
+    path: '/v1/accounts/{id}/link',
+    summary: 'Make a link with which a person gets in, or back in',
+    auth: 'key',
+    freshWithin,
+    idempotent: true,
+    shownOnce: true,
+    params,
+    answers: json(z.object({ url: z.string().describe('Opens once; it is in this answer only') }), 201),
+  }),
+  signOut: route({
+    method: 'DELETE',
+    path: '/v1/accounts/{id}/logins',
+    summary: 'Sign an account out of every browser, at once on every gateway',
+    auth: 'key',
+    freshWithin,
+    params,
+    answers: json(z.object({ ended: z.int().describe('Signed-in browsers that are no more') })),
+  }),
+};

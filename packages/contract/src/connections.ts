@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { dateTime, nextCursor, page, uuid } from './fields.ts';
+import { json, route } from './route.ts';
+
+/** How much is known of an app that asks for access. */
+export const clientTrusts = ['first-party', 'registered', 'document', 'unknown'] as const;
+
+/** An app that a person let in (design: hub, App connects). */
+export const connection = z
+  .object({
+    id: uuid,
+    client_id: z.string(),
+    name: z.string(),
+    trust: z
+      .enum(clientTrusts)
+      .describe('Who says what it is: this product, its operator, a document at its own address, or nobody'),
+    host: z.string().optional().describe('Where its answers are sent'),
+    scopes: z.array(z.string()),
+    resources: z.array(z.string()).describe('What its tokens are for'),
+    key_ids: z.array(uuid).describe('API keys that it was given and that can be used'),
+    created_at: dateTime,
+    last_used_at: dateTime.optional(),
+  })
+  .meta({ id: 'Connection' });
+
+/** Apps that were let in, and how they are sent away (additive). */
+export const connections = {
+  list: route({
+    method: 'GET',
+    path: '/v1/connections',
+    summary: 'Apps that may act for the account, newest first',
+    auth: 'key',
+    query: z.object(page),
+    answers: json(z.object({ connections: z.array(connection), ...nextCursor })),
+  }),
+  get: route({
+    method: 'GET',
+    path: '/v1/connections/{id}',
+    summary: 'One app that may act for the account',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ connection })),
+  }),
+  disconnect: route({
+    method: 'DELETE',
+    path: '/v1/connections/{id}',
+    summary: 'End an app’s access: its tokens and keys are refused on the next request',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ deleted: z.literal(true), id: uuid, keys_revoked: z.int() })),
+  }),
+};
