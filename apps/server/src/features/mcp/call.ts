@@ -4,6 +4,8 @@ import { contract } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { rateLimitExceeded, requestsOf } from '../../kernel/share/limits.ts';
+import { hasScope } from '../../kernel/mount/access.ts';
+import { insufficientScope, metadataUrl } from '../../kernel/mount/challenge.ts';
 import { operation, type Operation } from '../../kernel/feature.ts';
 import { type Cancellations, messagesOf } from './mcp.cancel.ts';
 
@@ -11,13 +13,18 @@ import { type Cancellations, messagesOf } from './mcp.cancel.ts';
 const mostMessages = 10;
 
 /** Answers a message; pages of other origins are refused, as they could speak for the person who views them. */
-export const call = (handler: () => Promise<McpHttpHandler>, cancellations: Cancellations): Operation =>
+export const call = (
+  handler: () => Promise<McpHttpHandler>,
+  cancellations: Cancellations,
+  wanted: ScopesOfTool,
+): Operation =>
   operation(contract.mcp.call, async (context, { body }) => {
     checkOrigin(context);
     if (Array.isArray(body) && body.length > mostMessages) {
       throw badRequest(`a list holds ${mostMessages} messages at most; send the others by themselves`);
     }
     const messages = messagesOf(body);
+    if (context.actor.kind === 'token') checkScopes(context, messages, wanted);
     await takeRate(context, messages.length - 1);
     const session = context.headers['mcp-session-id'];
     const running = cancellations.begin(context, session, messages);
@@ -35,6 +42,27 @@ export const call = (handler: () => Promise<McpHttpHandler>, cancellations: Canc
       running.end();
     }
   });
+
+/** The scopes of which a tool needs one; undefined for a tool that there is not. */
+type ScopesOfTool = (name: string, input: Record<string, unknown>) => readonly string[] | undefined;
+
+/**
+ * A tool that an app's token has no scope for is refused before anything runs, so that the app can ask the person for more. A
+ * key's owner reads the same in the answer of the tool.
+ */
+function checkScopes(
+  { actor, kernel, headers }: Context,
+  messages: ReturnType<typeof messagesOf>,
+  wanted: ScopesOfTool,
+): void {
+  for (const { method, params } of messages) {
+    if (method !== 'tools/call') continue;
+    const { name, arguments: input } = (params ?? {}) as { name?: unknown; arguments?: Record<string, unknown> };
+    const scopes = wanted(String(name), input ?? {});
+    if (scopes && !hasScope(actor.scopes, scopes))
+      throw insufficientScope(actor, scopes, metadataUrl(kernel.config, headers));
+  }
+}
 
 function requestOf({ headers: given, kernel, signal }: Context, body: unknown): Request {
   const headers = new Headers();

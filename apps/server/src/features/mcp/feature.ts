@@ -4,17 +4,18 @@ import type { Feature } from '../../kernel/feature.ts';
 import { call } from './call.ts';
 import { Cancellations } from './mcp.cancel.ts';
 import { transcriptTools } from './mcp.transcripts.ts';
-import { environmentTools, promptTools, sandboxTools, type McpParts } from './mcp.tools.ts';
+import { environmentTools, promptTools, sandboxTools, type McpParts, type Tool } from './mcp.tools.ts';
 
 /** The Model Context Protocol. */
 export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
   let opened: Promise<McpHttpHandler> | undefined;
+  const tools = [sandboxTools, promptTools, transcriptTools, environmentTools].flatMap((of) => of(parts));
   // The protocol is 1 MB of code: a gateway that nobody asks for it does not load it.
-  const handler = () => (opened ??= open(kernel, parts));
+  const handler = () => (opened ??= open(kernel, tools));
   const cancellations = new Cancellations(kernel);
   return {
     name: 'mcp',
-    operations: { call: call(handler, cancellations) },
+    operations: { call: call(handler, cancellations, (name, input) => scopesOfTool(tools, name, input)) },
     async start(_kernel, { serves }) {
       if (serves) await cancellations.start();
       return { stop: async () => (await opened)?.close() };
@@ -22,8 +23,16 @@ export function mcpFeature(kernel: Kernel, parts: McpParts): Feature {
   };
 }
 
-async function open(kernel: Kernel, parts: McpParts): Promise<McpHttpHandler> {
+function scopesOfTool(
+  tools: readonly Tool[],
+  name: string,
+  input: Record<string, unknown>,
+): readonly string[] | undefined {
+  const scopes = tools.find((tool) => tool.name === name)?.scopes;
+  return typeof scopes === 'function' ? scopes(input) : scopes;
+}
+
+async function open(kernel: Kernel, tools: readonly Tool[]): Promise<McpHttpHandler> {
   const { createHandler } = await import('./mcp.server.ts');
-  const tools = [sandboxTools, promptTools, transcriptTools, environmentTools].flatMap((of) => of(parts));
   return createHandler(tools, kernel.log);
 }

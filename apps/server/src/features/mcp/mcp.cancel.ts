@@ -8,7 +8,7 @@ const topic = 'mcp.cancelled';
 interface Message {
   method?: unknown;
   id?: unknown;
-  params?: { requestId?: unknown } | undefined;
+  params?: { requestId?: unknown; name?: unknown; arguments?: unknown } | undefined;
 }
 
 /** The messages of a body, which is one or a list of them. */

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { withoutNulls, wordsFor } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { addFieldErrors, badRequest, toApiError } from '../../kernel/base/errors.ts';
+import { addFieldErrors, ApiError, badRequest, toApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
 import { listed } from './mcp.schemas.ts';
 import type { Tool } from './mcp.tools.ts';
@@ -27,13 +27,15 @@ interface Carried {
  */
 export function createHandler(tools: readonly Tool[], log: Log): McpHttpHandler {
   const list = { tools: tools.map(listed) };
+  // No token of an app reads what was said in meetings.
+  const forTokens = { tools: tools.filter(({ scopes }) => scopes !== undefined).map(listed) };
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return createMcpHandler(
     ({ authInfo }) => {
       const { context } = (authInfo as Carried | undefined)?.extra ?? {};
       const info = { name: 'svc', title: 'svc', version: '1' };
       const server = new Server(info, { instructions, capabilities: { tools: {} } });
-      server.setRequestHandler('tools/list', () => list);
+      server.setRequestHandler('tools/list', () => (context?.actor.kind === 'token' ? forTokens : list));
       server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
         const tool = byName.get(name);
         if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name.slice(0, 120)} not found`);
@@ -47,6 +49,7 @@ export function createHandler(tools: readonly Tool[], log: Log): McpHttpHandler 
 
 async function runTool(tool: Tool, context: Context, given: unknown) {
   try {
+    if (tool.scopes === undefined && context.actor.kind === 'token') throw tokenRefused();
     return { content: [{ type: 'text' as const, text: await tool.run(context, inputOf(tool, given)) }] };
   } catch (error) {
     const failure = toApiError(error);
@@ -56,6 +59,9 @@ async function runTool(tool: Tool, context: Context, given: unknown) {
     return { content: [{ type: 'text' as const, text }], isError: true };
   }
 }
+
+const tokenRefused = (): ApiError =>
+  new ApiError('forbidden', 'recorded meetings are read with an API key: no access token is taken');
 
 /** Throws 400 with the faults of each argument. */
 function inputOf(tool: Tool, given: unknown): Record<string, unknown> {

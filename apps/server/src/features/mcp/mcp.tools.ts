@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { contract, uuid } from '@svc/contract';
+import { contract, scopesOf, uuid } from '@svc/contract';
 import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
@@ -29,6 +29,8 @@ export interface Tool {
   input: z.ZodObject;
   /** Hints that clients show a person before a run, or that decide whether they ask. */
   hints: Hints;
+  /** Scopes of which a caller needs one; undefined: an API key, as no token may call it (document 1, Transcripts). */
+  scopes: readonly string[] | ((input: Record<string, unknown>) => readonly string[]) | undefined;
   /** Answers text for the model: JSON, or the text of a file. */
   run(context: Context, input: Record<string, unknown>): Promise<string>;
 }
@@ -70,6 +72,7 @@ export function promptTools({ prompts }: McpParts): Tool[] {
         cursor: cursor.describe('next_cursor of the page before'),
       }),
       hints: reads,
+      scopes: scopesOf('prompts', contract.prompts.list),
       async run(context, { limit, ...query }) {
         const given = { ...query, ...(limit !== undefined && { limit: JSON.stringify(limit) }) };
         return answerOf(await invoke(prompts, 'list', context, { query: given }));
@@ -80,6 +83,7 @@ export function promptTools({ prompts }: McpParts): Tool[] {
       description: 'One prompt, with its whole text and what became of it',
       input: z.object({ id: uuid.describe('The prompt') }),
       hints: reads,
+      scopes: scopesOf('prompts', contract.prompts.get),
       run: async (context, { id }) => answerOf(await invoke(prompts, 'get', context, { params: { id } })),
     },
   ];
@@ -98,6 +102,7 @@ export function environmentTools({ environments, relay }: McpParts): Tool[] {
         cursor: cursor.describe('next_cursor of the page before'),
       }),
       hints: reads,
+      scopes: scopesOf('environments', contract.environments.list),
       async run(context, { limit, ...query }) {
         const given = { ...query, ...(limit !== undefined && { limit: JSON.stringify(limit) }) };
         return answerOf(await invoke(environments, 'list', context, { query: given }));
@@ -108,6 +113,7 @@ export function environmentTools({ environments, relay }: McpParts): Tool[] {
       description: 'One machine as it is now: whether commands run there, its listeners, git state, locks and clients',
       input: z.object({ id: uuid.describe('The environment') }),
       hints: reads,
+      scopes: scopesOf('relay', contract.relay.status),
       run: async (context, { id }) => answerOf(await invoke(relay, 'status', context, { params: { id } })),
     },
   ];
@@ -118,11 +124,18 @@ export function sandboxTools(parts: McpParts): Tool[] {
   const call = async (context: Context, verb: string, given: Invocation): Promise<string> =>
     answerOf(await invoke(parts.feature, verb, context, given));
   /** A tool that is one operation: `sandbox_id` is its parameter, what else comes is its body. */
-  const tool = (name: string, verb: string, description: string, input: z.ZodObject, hints: Hints): Tool => ({
+  const tool = (
+    name: string,
+    verb: keyof typeof contract.sandboxes,
+    description: string,
+    input: z.ZodObject,
+    hints: Hints,
+  ): Tool => ({
     name,
     description,
     input,
     hints,
+    scopes: scopesOf('sandboxes', contract.sandboxes[verb]),
     run: (context, { sandbox_id: id, ...body }) => call(context, verb, { params: { id }, body }),
   });
   return [
@@ -140,6 +153,7 @@ export function sandboxTools(parts: McpParts): Tool[] {
         content: z.string().optional().describe('For write: the text of the file'),
       }),
       hints: again(destroys),
+      scopes: ({ op }) => scopesOf('sandboxes', contract.sandboxes[verbOfFiles[String(op)] ?? 'readFile']),
       run: (context, input) => files(context, input as unknown as FilesInput, call, parts),
     },
     tool('sandbox_kill', 'remove', 'End a sandbox and delete its files', z.object(sandbox), again(destroys)),
@@ -156,6 +170,14 @@ export function sandboxTools(parts: McpParts): Tool[] {
     tool('sandbox_preview', 'preview', 'A link to a port inside the sandbox', with_(bodyOf('preview')), adds),
   ];
 }
+
+/** The route behind each operation on files. */
+const verbOfFiles: Readonly<Record<string, keyof typeof contract.sandboxes>> = {
+  list: 'listFiles',
+  read: 'readFile',
+  write: 'writeFile',
+  artifacts: 'artifacts',
+};
 
 const with_ = (body: z.ZodObject): z.ZodObject => z.object({ ...sandbox, ...body.shape });
 

@@ -23,10 +23,11 @@ type Call = (context: Context, verb: string, given: Invocation) => Promise<strin
 export function transcriptTools(parts: McpParts): Tool[] {
   const call: Call = async (context, verb, given) =>
     JSON.stringify(await invoke(parts.transcripts, verb, context, given));
-  return [...readingTools(parts, call), ...writingTools(call)];
+  // None takes the token of an app (document 1, Transcripts).
+  return [...readingTools(parts, call), ...writingTools(call)].map((tool) => ({ ...tool, scopes: undefined }));
 }
 
-function readingTools({ transcripts }: McpParts, call: Call): Tool[] {
+function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes'>[] {
   const { list, search, ask } = contract.transcripts;
   const { folder_id, tag, from, to, mode } = search.query.shape;
   const { status, q: title } = list.query.shape;
@@ -86,7 +87,7 @@ function readingTools({ transcripts }: McpParts, call: Call): Tool[] {
   ];
 }
 
-function writingTools(call: Call): Tool[] {
+function writingTools(call: Call): Omit<Tool, 'scopes'>[] {
   return [
     {
       name: 'accept_transcript_prompt',
