@@ -171,8 +171,9 @@ describe('people of an environment', () => {
     assert.equal(await code(owner, 'DELETE'), 'last_owner');
     assert.equal(await code(maintainer, 'PATCH', { role: 'viewer' }), 'forbidden');
     assert.equal(await code(maintainer, 'DELETE'), 'forbidden');
-    const refusal = await accountDeletion.refusal(gateway.kernel.sql, owner.id, true);
-    assert.match(refusal ?? '', /has members and no other owner/);
+    const refusal = await accountDeletion.refusal(gateway.kernel.sql, owner.id);
+    assert.equal(refusal?.mayBeForced, false);
+    assert.match(refusal?.why ?? '', /has members and no other owner/);
     const second = await add('owner');
     // Two that lower each other at the same moment: one stays.
     const both = await Promise.all([

@@ -12,8 +12,8 @@ import { visits } from './published/visits.ts';
 export const linkPort = (forwarder: Pick<Forwarder, 'port'>): Operation =>
   operation(contract.environments.linkPort, async (context, { params: { id, port } }) => {
     const { kernel, db, by } = context;
-    const { accountId, keyId } = context.actor;
-    const [visit] = await visits(db, [{ of: { id }, port, visitor: { accountId, keyId } }]);
+    const { accountId, credentialId } = context.actor;
+    const [visit] = await visits(db, [{ of: { id }, port, visitor: { accountId, credentialId } }]);
     if (!visit || (!visit.isOpen && visit.role === null)) throw notFound('published port');
     const { slug, visibility, role } = visit;
     if (!visit.isOpen)
@@ -24,7 +24,7 @@ export const linkPort = (forwarder: Pick<Forwarder, 'port'>): Operation =>
       throw new ApiError('unavailable', url.missing, { headers: { 'x-should-retry': 'false' } });
     if (visibility === 'public') return { url, expires_at: null };
     return context.transaction(async (tx) => {
-      const { ticket, expiresAt } = await mintTicket(tx, kernel, { environmentId: id, port, accountId, keyId });
+      const { ticket, expiresAt } = await mintTicket(tx, kernel, { environmentId: id, port, accountId, credentialId });
       await writeAct(tx, { accountId, by, action: 'environments.link_port', subject: id, details: { port } });
       return { url: `${url}?${ticketParameter}=${ticket}`, expires_at: expiresAt };
     });

@@ -1,3 +1,4 @@
+import type { Who } from '../../kernel/records/audit.ts';
 import { contract } from '@svc/contract';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -65,7 +66,7 @@ export class PublishedPorts implements NameOwner {
     if (visit && 'id' in place.of && isBrowser(request.headers)) return this.#toOwnOrigin(visit, asked);
     if (!visit?.isOpen || !visit.isServed) return undefined;
     if (ticket !== undefined) return withoutTicket(asked, request);
-    const by = visitor && { accountId: visitor.accountId, by: { kind: 'key', keyId: visitor.keyId } as const };
+    const by = visitor && { accountId: visitor.accountId, by: whoOf(visitor, visit.is_login) };
     const waiting = await pageWhileAway(this.#kernel, this.#parts.environments, visit, by);
     return waiting ?? this.#targetOf(visit, asked, visitor);
   }
@@ -138,12 +139,19 @@ function placeOf({ label }: AskedName): Place | undefined {
   return id === undefined || Number(port) > 65_535 ? undefined : { of: { id: id.toLowerCase() }, port: Number(port) };
 }
 
+const whoOf = ({ credentialId }: Visitor, isLogin: boolean): Who =>
+  isLogin ? { kind: 'login', loginId: credentialId } : { kind: 'key', keyId: credentialId };
+
 const idOf = ({ of, port, visitor }: Visit): string =>
-  JSON.stringify(['id' in of && of.id, port, visitor?.accountId, visitor?.keyId]);
+  JSON.stringify(['id' in of && of.id, port, visitor?.accountId, visitor?.credentialId]);
 
 function visitOf(text: string): Visit {
-  const [id, port, accountId, keyId] = JSON.parse(text) as [string, number, string | null, string | null];
-  return { of: { id }, port, visitor: accountId !== null && keyId !== null ? { accountId, keyId } : undefined };
+  const [id, port, accountId, credentialId] = JSON.parse(text) as [string, number, string | null, string | null];
+  return {
+    of: { id },
+    port,
+    visitor: accountId !== null && credentialId !== null ? { accountId, credentialId } : undefined,
+  };
 }
 
 /** A key of ours; any other credential is the page's own. */

@@ -9,6 +9,7 @@ import { createAccount, http, openTest, type TestAccount, type TestGateway, unti
 import { shared } from '../../testing.shared.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
+import { createLogin } from '../auth/index.ts';
 import { enter, Environments, noticesOf } from '../environments/index.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
 import { connectMcp } from '../mcp/mcp.testing.ts';
@@ -330,6 +331,34 @@ describe('the relay', () => {
     await Promise.all(gone);
     const again = openSocket(urlOf(t.gateway, env, 'serve'), headersOf(t.account, env.deviceId));
     await assert.rejects(again, { status: 404 });
+  });
+
+  test('a terminal of a signed-in person wants a proof of today and a page of ours, and ends when they sign out', async () => {
+    await using env = await served();
+    const { kernel } = t.gateway;
+    const signIn = (hours: number) =>
+      createLogin(kernel, {
+        accountId: t.account.id,
+        amr: ['pwd'],
+        authTime: kernel.clock.now() - hours * 3_600_000,
+        name: 'Firefox on Linux',
+        platform: 'Linux',
+        network: '192.0.2.1',
+        by: bySystem,
+      });
+    const open = ({ token }: { token: string }, origin: string, query = 'kind=terminal') =>
+      openSocket(urlOf(t.gateway, env, `attach?${query}`), { cookie: `__Host-svc_login=${token}`, origin });
+    const [login, stale] = [await signIn(1), await signIn(13)];
+    const { baseUrl } = kernel.config;
+    await assert.rejects(open(login, 'https://evil.example'), { status: 401 });
+    await assert.rejects(open(stale, baseUrl), { status: 403, code: 'reauth_required' });
+    const [terminal, stream] = [await open(login, baseUrl), await open(login, baseUrl, port())];
+    const ended = [once(terminal, 'close'), once(stream, 'close')];
+    const headers = { cookie: `__Host-svc_login=${login.token}`, 'sec-fetch-site': 'same-origin' };
+    const gone = await http(t.gateway.url, `/v1/me/logins/${login.id}`, { method: 'DELETE', headers });
+    assert.equal(gone.status, 200);
+    await Promise.all(ended);
+    await assert.rejects(open(login, baseUrl), { status: 401 });
   });
 
   test('one that nobody enrolled yet, or that was put aside, says so to its members, and is not there for others', async () => {

@@ -8,7 +8,7 @@ import type { Visitor } from './visits.sql.ts';
 /** In the address with which a browser comes the first time. */
 export const ticketParameter = 'svc_ticket';
 const ticketSeconds = 60;
-/** What a cookie is good for, at most; it ends before that with the role, the key or the account. */
+/** What a cookie is good for, at most; it ends before that with the role, the key or login, or the account. */
 const cookieMs = 12 * 3_600_000;
 const purpose = 'published-port';
 
@@ -33,7 +33,7 @@ export async function redeemTicket(
   const { sql, clock } = kernel;
   const visitor = await takeTicket(sql, clock, { hash: hashOf(ticket), ...place });
   if (!visitor) return undefined;
-  const said = `${visitor.accountId}.${visitor.keyId}.${clock.now() + cookieMs}`;
+  const said = `${visitor.accountId}.${visitor.credentialId}.${clock.now() + cookieMs}`;
   return { cookie: `${said}.${macOf(kernel, place, said)}`, seconds: cookieMs / 1_000 };
 }
 
@@ -43,11 +43,11 @@ export function visitorOf(
   place: PortName,
   cookie: string,
 ): Visitor | undefined {
-  const [accountId = '', keyId = '', until = '', mac = ''] = cookie.split('.', 5);
-  const expected = Buffer.from(macOf(kernel, place, `${accountId}.${keyId}.${until}`));
+  const [accountId = '', credentialId = '', until = '', mac = ''] = cookie.split('.', 5);
+  const expected = Buffer.from(macOf(kernel, place, `${accountId}.${credentialId}.${until}`));
   const given = Buffer.from(mac);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  return Number(until) > kernel.clock.now() ? { accountId, keyId } : undefined;
+  return Number(until) > kernel.clock.now() ? { accountId, credentialId } : undefined;
 }
 
 /** Binds a cookie to its port: that of another origin says nothing here. */
