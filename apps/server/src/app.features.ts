@@ -1,7 +1,13 @@
 import { cloudsFeature } from './features/clouds/feature.ts';
 import { Clouds } from './features/clouds/index.ts';
+import { accountDeletion } from './features.ts';
+import { accountsFeature } from './features/accounts/feature.ts';
 import { artifactsFeature } from './features/artifacts/feature.ts';
 import { auditFeature } from './features/audit/feature.ts';
+import { authFeature } from './features/auth/feature.ts';
+import { connectionsFeature } from './features/connections/feature.ts';
+import { Connections } from './features/connections/index.ts';
+import { hubFeature } from './features/hub/feature.ts';
 import { environmentsFeature } from './features/environments/feature.ts';
 import { Environments, environmentsOf, noticesOf } from './features/environments/index.ts';
 import { eventsFeature } from './features/events/feature.ts';
@@ -11,6 +17,7 @@ import { heartbeatsFeature } from './features/heartbeats/feature.ts';
 import { hostsFeature } from './features/hosts/feature.ts';
 import { Execs } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/feature.ts';
+import { meFeature } from './features/me/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
 import { usageFeature } from './features/usage/feature.ts';
 import { notificationsFeature } from './features/notifications/feature.ts';
@@ -26,6 +33,7 @@ import { relayFeature } from './features/relay/feature.ts';
 import { Rules } from './features/rules/index.ts';
 import { speechFeature } from './features/speech/feature.ts';
 import { SpeechProviders } from './features/speech/index.ts';
+import { resolveFeature } from './features/resolve/feature.ts';
 import { toolsFeature } from './features/tools/feature.ts';
 import { sandboxesFeature } from './features/sandboxes/feature.ts';
 import { Sandboxes } from './features/sandboxes/index.ts';
@@ -44,9 +52,14 @@ import type { Kernel } from './kernel/kernel.ts';
 import type { Feature } from './kernel/feature.ts';
 import { modelFeatures } from './app.features.models.ts';
 
+/** Finds callers by what they show. */
+type Callers = { lookup: KeyLookup } & Pick<ReturnType<typeof authFeature>, 'authenticateLogin' | 'authenticateToken'>;
+
 /** Every feature: the whole of the API. */
-export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLookup } {
-  const keys = keysFeature(kernel);
+export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Callers } {
+  const connections = new Connections(kernel);
+  const keys = keysFeature(kernel, (keyId) => connections.ofKey(keyId));
+  const auth = authFeature(kernel, { connections, lookup: keys.lookup });
   const scheduler = new Scheduler(kernel);
   const sandboxes = new Sandboxes(kernel);
   const execs = new Execs(kernel, keys.lookup);
@@ -67,6 +80,8 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
   const features: Feature[] = [
     healthFeature(() => features.map((feature) => feature.name)),
     keys,
+    ...peopleFeatures(kernel, auth, connections),
+    resolveFeature(kernel, keys.lookup),
     devicesFeature({
       async onRemoved(tx, device) {
         await scheduler.forgetDevice(tx, device);
@@ -96,8 +111,17 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; lookup: KeyLo
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
   ];
-  return { features, lookup: keys.lookup };
+  return { features, callers: { ...auth, lookup: keys.lookup } };
 }
+
+/** Who signs in, the apps that they let in, and their own account. */
+const peopleFeatures = (kernel: Kernel, auth: ReturnType<typeof authFeature>, connections: Connections): Feature[] => [
+  auth,
+  connectionsFeature(connections),
+  hubFeature({ kernel, connections, ...auth }),
+  meFeature({ ...auth, deletion: accountDeletion }),
+  accountsFeature(auth.signIns),
+];
 
 /** Sandboxes by their own routes, what they hand out, and with prompts as tools of the Model Context Protocol. */
 function sandboxFeatures(

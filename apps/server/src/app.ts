@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { clients } from './clients/index.ts';
 import { accountData } from './features.ts';
 import { deleteOn } from './features/accounts/index.ts';
+import { accessTokenPrefix } from './features/auth/index.ts';
 import { createDeviceTouch } from './features/devices/index.ts';
 import { hostProgram } from './features/hosts/index.ts';
 import { createAuthentication } from './features/tokens/index.ts';
@@ -40,16 +41,19 @@ function mountPages(http: FastifyInstance): void {
 
 /** Builds the server of a process that has this role. */
 export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
-  const { features, lookup } = featuresOf(kernel);
-  const authenticate = createAuthentication(kernel, lookup);
+  const { features, callers } = featuresOf(kernel);
+  const authenticate = createAuthentication(kernel, callers.lookup);
   let draining = false;
   const http = createHttp(kernel);
   mount(
     http,
     kernel,
     {
-      authenticate: (text, { tokenScope }) => authenticate(text, tokenScope),
-      authenticateLogin: () => undefined,
+      authenticate: (text, { tokenScope, accessTokens }) =>
+        accessTokens !== undefined && text.startsWith(accessTokenPrefix)
+          ? callers.authenticateToken(text, accessTokens)
+          : authenticate(text, tokenScope),
+      authenticateLogin: callers.authenticateLogin,
       touchDevice: createDeviceTouch(kernel),
       isDraining: () => draining,
     },

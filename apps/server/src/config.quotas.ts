@@ -6,6 +6,10 @@ const byteQuota = integer(0, 2 ** 50);
 /** The things of which an account has a bounded number: a setting `SVC_QUOTA_<NAME>` each, with the limit of the installation. */
 const quotas = {
   keys: quota.default(1_000).describe('API keys an account may have, revoked ones aside'),
+  logins: quota
+    .default(50)
+    .describe('signed-in browsers an account may have; one more signs out the one that was not seen for longest'),
+  passkeys: quota.default(20).describe('passkeys an account may have'),
   devices: quota.default(10_000).describe('devices an account may have'),
   schedules: quota.default(20_000).describe('schedules an account may have'),
   schedule_bytes: quota
@@ -41,6 +45,7 @@ const quotas = {
   transcript_shares: quota.default(1_000).describe('active share links an account may have'),
   transcript_folders: quota.default(1_000).describe('folders of transcripts an account may have'),
   projects: quota.default(200).describe('projects an account may have'),
+  connections: quota.default(200).describe('apps that an account may have let in'),
   environments: quota.default(500).describe('environments an account may have, destroyed ones aside'),
   recording_ms: quota
     .default(72_000_000)

@@ -212,6 +212,17 @@ export const settings = {
   SVC_SMTP_URL: url('smtp:', 'smtps:')
     .optional()
     .describe('mail server, `smtp://user:password@host:587`; turns e-mail on. A secret'),
+  SVC_SIGNUP: z
+    .string()
+    .regex(
+      /^(?:off|(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,63})$/i,
+      'must be off, or a mail domain such as example.com',
+    )
+    .transform((value) => (value === 'off' ? undefined : value.toLowerCase()))
+    .optional()
+    .describe(
+      'a mail domain, such as `example.com`, whose people may ask for an invitation by mail; needs SVC_SMTP_URL; default: off',
+    ),
   SVC_MAIL_FROM: z
     .string()
     .max(200)

@@ -146,7 +146,15 @@ describe('settings', () => {
   });
 
   test('unknown SVC_ names are told, names of clients and others are not', () => {
-    const environment = { SVC_PROT: '1', SVC_API_KEY: 'k', PATH: '/', SVC_PORT: '1', SVCX: '1', svc_port: '1' };
+    const environment = {
+      SVC_PROT: '1',
+      SVC_API_KEY: 'k',
+      SVC_PROFILE: 'p',
+      PATH: '/',
+      SVC_PORT: '1',
+      SVCX: '1',
+      svc_port: '1',
+    };
     assert.deepEqual(unknownSettings(environment), ['SVC_PROT']);
   });
 

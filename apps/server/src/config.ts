@@ -15,7 +15,7 @@ const leastPool = 3;
 const mostPool = 10;
 
 /** Names that belong to clients and may be in the same environment. */
-const clientNames = new Set(['SVC_API_KEY']);
+const clientNames = new Set(['SVC_API_KEY', 'SVC_PROFILE']);
 const schema = z.object(settings);
 
 /** Validated, frozen settings with every default that depends on another setting filled in. */
@@ -83,6 +83,9 @@ export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = p
   }
   if (values.SVC_SMTP_URL !== undefined && values.SVC_MAIL_FROM === undefined) {
     throw new ConfigError('SVC_MAIL_FROM: is required with SVC_SMTP_URL');
+  }
+  if (values.SVC_SIGNUP !== undefined && values.SVC_SMTP_URL === undefined) {
+    throw new ConfigError('SVC_SIGNUP: needs mail, which invitations are sent by: set SVC_SMTP_URL');
   }
   return Object.freeze({ ...complete(values), portIsSet: given['SVC_PORT'] !== undefined });
 }
@@ -179,6 +182,7 @@ function complete(values: z.output<typeof schema>) {
     providersFile: values.SVC_PROVIDERS,
     mailFrom: values.SVC_MAIL_FROM,
     mail: mailOf(values),
+    signUp: values.SVC_SIGNUP,
     metrics: metricsOf(values, portAfter(2)),
     logLevel: values.SVC_LOG_LEVEL,
   };

@@ -4,6 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { contract, errorEnvelope, methodsOf, type Route } from '@svc/contract';
 import fc from 'fast-check';
+import { Authenticator } from './features/auth/people/authenticator.testing.ts';
+import { connectionOf } from './features/connections/connections.testing.ts';
+import { headersOf, signIn, type TestLogin } from './features/me/me.testing.ts';
 import { withoutStreams } from './features/mcp/index.ts';
 import { notify } from './features/notifications/index.ts';
 import { shared } from './testing.shared.ts';
@@ -145,7 +148,7 @@ describe('contract', () => {
             method: route.method,
             ...(route.auth === 'key' && { key: account.key }),
             ...(route.method !== 'GET' && { body }),
-            ...(device !== undefined && { headers: { 'x-svc-device': device } }),
+            ...(await callerOf(gateway, id, route, account, device === undefined ? {} : { 'x-svc-device': device })),
           });
           // Revoking or pausing the caller's own key would end the run; its id is never guessed.
           // No sandbox node runs here, which is documented.
@@ -164,12 +167,13 @@ describe('contract', () => {
   test('a raw body that is no JSON is a 400 on every route that takes one', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom(...answering.filter(({ route }) => route.takes?.kind === 'json')),
+        // Tokens of apps are tried where they are made.
+        fc.constantFrom(...answering.filter(({ route }) => route.takes?.kind === 'json' && route.only !== 'token')),
         fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((text) => !isJson(text)),
-        async ({ route }, raw) => {
+        async ({ id, route }, raw) => {
           const answer = await http(gateway.url, pathOf(route, [randomUUID()]), {
             method: route.method,
-            key: account.key,
+            ...(await callerOf(gateway, id, route, account)),
             raw,
           });
           assert.equal(answer.status, 400, JSON.stringify(answer.body));
@@ -194,6 +198,7 @@ describe('contract', () => {
 
   test('every id of another account meets the same 404 as an unknown one, on every route', async () => {
     const stranger = await createAccount(gateway);
+    const [login, strangers] = [await signIn(gateway, account), await signIn(gateway, stranger)];
     const host = await openHost(gateway, account);
     const pending = host.client.hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
     const frame = await host.next();
@@ -223,6 +228,11 @@ describe('contract', () => {
       '/v1/transcript-folders/': (await host.client.transcripts.createFolder({ body: { name: 'mine' } })).folder.id,
       '/v1/projects/': await projectOf(gateway, account),
       '/v1/environments/': await environmentOf(gateway, account),
+      '/v1/connections/': (await connectionOf(gateway, account)).id,
+      '/v1/accounts/': account.id,
+      '/v1/me/passkeys/': await passkeyOf(gateway, login),
+      '/v1/me/logins/': login.id,
+      '/v1/me/links/': (await login.ask('POST', '/v1/me/links')).body.id,
       '/v1/notifications/': await notificationOf(gateway, account),
       '/v1/notifications/webhooks/': await webhookOf(gateway, account),
     };
@@ -257,6 +267,9 @@ describe('contract', () => {
       'transcripts.updateUtterance': { text: 'mine' },
       'transcripts.share': {},
       'transcripts.updateFolder': { name: 'mine now' },
+      'accounts.update': { suspended: true },
+      'me.updatePasskey': { name: 'mine now' },
+      'me.confirmLink': { number: 10 },
       'projects.update': { name: 'mine now' },
       'environments.update': { name: 'mine now' },
       'environments.addMember': { email: account.email, role: 'owner' },
@@ -298,9 +311,11 @@ describe('contract', () => {
       const ask = (ids: string[]) =>
         http(gateway.url, pathOf(route, [...ids, ...(inside[id] ?? [])]) + (queries[id] ?? ''), {
           method: route.method,
-          key: stranger.key,
           // Posing as the device helps nobody: its id means something only within its account.
-          headers: { 'x-svc-device': devices[id] ?? randomUUID(), ...headers[id] },
+          ...callerBy(route, stranger, strangers.token, {
+            'x-svc-device': devices[id] ?? randomUUID(),
+            ...headers[id],
+          }),
           ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: bodies[id] ?? {} }),
         });
       const prefix = route.path.slice(0, route.path.indexOf('{'));
@@ -321,8 +336,7 @@ describe('contract', () => {
     for (const { id, route } of withIds) {
       const answer = await http(gateway.url, pathOf(route, ['1234']), {
         method: route.method,
-        key: account.key,
-        headers: { 'x-svc-device': randomUUID() },
+        ...(await callerOf(gateway, id, route, account, { 'x-svc-device': randomUUID() })),
         ...(route.takes?.kind === 'json' && {
           body: { op: 'info', ok: true, name: 'x', attempt: 1, decision: 'skip' },
         }),
@@ -332,6 +346,38 @@ describe('contract', () => {
     }
   });
 });
+
+/** Signs in, once for each account. */
+const loginsOf = new WeakMap<TestAccount, Promise<TestLogin>>();
+
+/** What a request shows: the cookie of a login where the route takes no key. */
+const callerBy = (
+  { only, auth }: Route,
+  { key }: TestAccount,
+  token: string,
+  headers: Record<string, string> = {},
+): { key?: string; headers: Record<string, string> } =>
+  only === 'login' ? { headers: { ...headers, ...headersOf(token) } } : { ...(auth === 'key' && { key }), headers };
+
+/** The same of an account that stays: nobody deletes it, or signs out the browser that asks. */
+async function callerOf(
+  gateway: TestGateway,
+  id: string,
+  route: Route,
+  account: TestAccount,
+  headers: Record<string, string> = {},
+) {
+  const login = loginsOf.get(account) ?? signIn(gateway, account);
+  loginsOf.set(account, login);
+  return callerBy(id === 'me.remove' ? { ...route, only: 'token' } : route, account, (await login).token, headers);
+}
+
+/** A passkey of a signed-in person. */
+async function passkeyOf({ kernel }: TestGateway, login: TestLogin): Promise<string> {
+  const options = (await login.ask('POST', '/v1/me/passkeys/options')).body;
+  const passkey = new Authenticator(new URL(kernel.config.authUrl).origin).create(options);
+  return (await login.ask('POST', '/v1/me/passkeys', { passkey })).body.id;
+}
 
 /** A schedule with a run that a host of the account holds. */
 async function scheduledRun(gateway: TestGateway, account: TestAccount) {

@@ -11,6 +11,8 @@ import { replies, streams, TestProvider } from './features/inference/inference.t
 import { TestPushService } from './features/notifications/notifications.testing.ts';
 import { article, openWeb, type Web } from './features/tools/tools.testing.ts';
 import { environmentMakers, environmentPreparations } from './features/environments/environments.examples.testing.ts';
+import { connectionOf } from './features/connections/connections.testing.ts';
+import { meMakers, mePreparations } from './features/me/me.examples.testing.ts';
 import { transcriptMakers, transcriptPreparations } from './features/transcripts/transcripts.examples.testing.ts';
 import { beginUpload } from './features/uploads/uploads.testing.ts';
 import { shared } from './testing.shared.ts';
@@ -92,6 +94,8 @@ const receiver = new TestPushService();
 const makers: Makers = {
   ...transcriptMakers,
   ...environmentMakers,
+  ...meMakers,
+  connection: async ({ gateway, account }) => (await connectionOf(gateway, account)).id,
   caller: ({ account }) => Promise.resolve(account.keyId),
   key: async (scene) => (await scene.call('POST', '/v1/keys', keys.create.example.body)).id,
   async device({ gateway, account }) {
@@ -231,6 +235,7 @@ async function startExec(scene: Scene): Promise<void> {
 const preparations: Record<string, Preparation> = {
   ...transcriptPreparations,
   ...environmentPreparations,
+  ...mePreparations,
   'hosts.list': { before: answeringHost },
   'hosts.get': { before: answeringHost },
   'hosts.exec': { before: answeringHost },

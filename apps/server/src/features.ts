@@ -1,7 +1,9 @@
-import { accountsManifest, type DeletionParts } from './features/accounts/index.ts';
+import { accountsManifest, type DeletionParts, isLastOperator, lastOperatorText } from './features/accounts/index.ts';
 import { agentManifest } from './features/agent/index.ts';
 import { artifactsManifest } from './features/artifacts/index.ts';
 import { auditManifest } from './features/audit/index.ts';
+import { connectionsManifest } from './features/connections/index.ts';
+import { authManifest } from './features/auth/index.ts';
 import { cloudsManifest } from './features/clouds/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
 import { environmentsManifest, environmentsOwnedAlone } from './features/environments/index.ts';
@@ -35,6 +37,8 @@ import type { Manifest } from './kernel/feature.ts';
 export const manifests: readonly Manifest[] = [
   accountsManifest,
   keysManifest,
+  authManifest,
+  connectionsManifest,
   kernelManifest,
   walletManifest,
   inferenceManifest,
@@ -68,16 +72,20 @@ export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? 
 /** The parts of the features that `svc accounts delete` uses. */
 export const accountDeletion: DeletionParts = {
   data: accountData,
-  async refusal(db, accountId, force) {
+  async refusal(db, accountId) {
     const [org] = await orgsOwnedAlone(db, accountId);
     if (org) {
-      return `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
+      const why = `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
+      return { code: 'last_owner', why, mayBeForced: false };
     }
     const [environment] = await environmentsOwnedAlone(db, accountId);
     if (environment) {
-      return `the environment ${environment.name} (${environment.id}) has members and no other owner; make one, or destroy it`;
+      const why = `the environment ${environment.name} (${environment.id}) has members and no other owner; make one, or destroy it`;
+      return { code: 'last_owner', why, mayBeForced: false };
     }
-    if (force || !(await isLastOwner(db, accountId))) return undefined;
-    return 'no other account has a key that may do everything; make one (svc accounts create, svc keys create), or add --force';
+    if (await isLastOperator(db, accountId)) return { code: 'last_operator', why: lastOperatorText, mayBeForced: true };
+    if (!(await isLastOwner(db, accountId))) return undefined;
+    const why = 'no other account has a key that may do everything; make one (svc accounts create, svc keys create)';
+    return { code: 'last_owner', why, mayBeForced: true };
   },
 };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { loadConfig } from './config.ts';
-import { addressesOf, greeting, keepOwnerKey } from './greeting.ts';
+import { addressesOf, greeting, keepForOwner } from './greeting.ts';
 
 const interfaces = {
   lo: [address('127.0.0.1', 'IPv4', true), address('::1', 'IPv6', true)],
@@ -45,12 +45,15 @@ describe('the greeting', () => {
     const file = join(folder, 'owner.key');
     writeFileSync(file, 'an old one', { mode: 0o644 });
     const reached = addressesOf(loadConfig({}, {}), 8787);
-    const inFile = greeting(reached, keepOwnerKey(folder, 'svc_text', false), undefined);
+    const inFile = greeting(reached, keepForOwner(folder, 'key', 'svc_text', false), undefined);
     assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).mode & 0o777], ['svc_text\n', 0o600]);
     assert.ok(!inFile.includes('svc_text'));
     assert.ok(inFile.includes(`$(cat '${file.replace("'", "'\\''")}')"`), inFile);
-    assert.match(greeting(reached, keepOwnerKey(folder, 'svc_text', true), undefined), /shown once:\n {2}svc_text\n/);
-    assert.equal(keepOwnerKey(folder, undefined, false), undefined);
+    assert.match(
+      greeting(reached, keepForOwner(folder, 'key', 'svc_text', true), undefined),
+      /shown once:\n {2}svc_text\n/,
+    );
+    assert.equal(keepForOwner(folder, 'key', undefined, false), undefined);
   });
 
   test('says whose the key is, and that alerts reach nobody where that is so', () => {

@@ -1,22 +1,27 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { renderUnicodeCompact } from 'uqr';
 import type { Config } from './config.ts';
 
-/** How the owner learns of the key: its text on a terminal, else the file that holds it. */
-type OwnerKey = { text: string } | { file: string };
+/** How the owner learns of a secret: its text on a terminal, else the file that holds it. */
+type Kept = { text: string } | { file: string };
+
+/** The file of each secret of the first start. */
+const files = { key: 'owner.key', link: 'setup.link' } as const;
 
 /**
- * Keeps the owner's key where its owner alone finds it. What is no terminal is a journal or a container's log, which
- * others read and which is kept: there the key goes to a file (0600).
+ * Keeps the owner's key, or the link that sets up their sign-in, where the owner alone finds it. What is no terminal is a journal or a container's log, which
+ * others read and which is kept: there it goes to a file (0600).
  */
-export function keepOwnerKey(
+export function keepForOwner(
   dataDir: string,
+  kind: keyof typeof files,
   text: string | undefined,
   isTerminal = process.stdout.isTTY,
-): OwnerKey | undefined {
+): Kept | undefined {
   if (text === undefined || isTerminal) return text === undefined ? undefined : { text };
-  const file = join(dataDir, 'owner.key');
+  const file = join(dataDir, files[kind]);
   // One of an earlier installation may be there, with another mode.
   rmSync(file, { force: true });
   writeFileSync(file, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
@@ -64,8 +69,9 @@ interface Owner {
 /** Printed once it answers; the key, or where it is, and whose it is, on the first start only. */
 export function greeting(
   { here, elsewhere, misleading }: Reached,
-  key: OwnerKey | undefined,
+  key: Kept | undefined,
   owner: Owner | undefined,
+  link?: Kept,
 ): string {
   const lines = [`svc is ready at ${here}`, `  reference: ${here}/docs`];
   if (misleading !== undefined) {
@@ -88,7 +94,17 @@ export function greeting(
     const whose = owner === undefined ? [] : [`It belongs to ${owner.email}.`];
     lines.push('', said, `  ${shown}`, ...whose, '', 'Try it:', `  curl -H ${header} ${here}/v1/keys`);
   }
+  if (link !== undefined) lines.push('', ...linkLines(link));
   return `${lines.join('\n')}\n`;
+}
+
+/** The link of the first start; as a code for a phone too, unless it leads to this machine alone. */
+function linkLines(link: Kept): string[] {
+  if ('file' in link)
+    return ['To sign in from a browser, open the link in this file, once, within 24 hours:', `  ${link.file}`];
+  const lines = ['To sign in from a browser, open this link, once, within 24 hours:', `  ${link.text}`];
+  if (isLoopback(new URL(link.text).hostname)) return lines;
+  return [...lines, '', renderUnicodeCompact(link.text)];
 }
 
 /** The same for a process that serves no API: where it listens, and where its probes are. */

@@ -5,8 +5,6 @@ Settings (svc settings lists them) are environment variables (SVC_PORT=8080), fl
 Examples:
   svc up                                       run the platform here, until Ctrl-C
   svc doctor                                   what this machine lacks, and what to do about it
-  svc keys create --name phone                 another API key for the only account
-  svc accounts set --new-email me@example.com  where alerts go
   svc host run --name box                      make this machine a host
-  svc host exec box -- uname -a                run a command on it, from any machine
+  svc accounts invite --email me@example.com   let another person in
 `;

@@ -219,45 +219,41 @@ providers
     print(from === undefined ? describePrices(dataDir) : await updatePrices(dataDir, from));
   });
 program.commandsGroup('Machines and sandboxes:');
-program
-  .command('host')
-  .description('this machine as a host, and commands on others: host run | exec | list | approve')
-  .allowUnknownOption()
-  .action(() => {
-    throw new CommandError('the host daemon is started by ./svc host, in the clone');
-  });
-program
-  .command('env')
-  .description('machines to develop on: env list | open | terminal')
-  .allowUnknownOption()
-  .action(() => {
-    throw new CommandError('environments are reached by ./svc env, in the clone');
-  });
-program
-  .command('session')
-  .description('shared sessions: list | show | tail | send')
-  .allowUnknownOption()
-  .action(() => {
-    throw new CommandError('sessions are looked into by ./svc session, in the clone');
-  });
-program
-  .command('prompt')
-  .description('a prompt for later: prompt add')
-  .allowUnknownOption()
-  .action(() => {
-    throw new CommandError('prompts are kept by ./svc prompt, in the clone');
-  });
+elsewhere([
+  ['host', 'be a host: host run | exec | list'],
+  ['env', 'machines to develop on: env list | open'],
+  ['session', 'shared sessions: list | show | tail | send'],
+  ['prompt', 'a prompt for later: prompt add'],
+]);
 program
   .command('images [words...]')
-  .description('of sandboxes: images list | build | import | export | prune')
+  .description('of sandboxes: images list | build | import')
   .helpOption(false)
   .allowUnknownOption()
   .action(async (words: string[]) => {
     process.exitCode = await imagesCommand(config(), words, json());
   });
 program.commandsGroup('People and keys:');
+elsewhere([
+  ['login [url]', 'sign this machine in at a platform'],
+  ['logout', 'revoke the key of svc login'],
+  ['whoami', 'who is signed in, and what the key may do'],
+]);
 for (const { commands } of manifests) commands?.(program, run);
 deletionCommands(accountDeletion)(program, run);
+
+/** Commands of the program that runs on any machine, which `./svc` of a clone starts by itself. */
+function elsewhere(commands: readonly (readonly [command: string, description: string])[]): void {
+  for (const [command, description] of commands) {
+    program
+      .command(command)
+      .description(description)
+      .allowUnknownOption()
+      .action(() => {
+        throw new CommandError(`this command is of the program for any machine: ./svc ${command}, in the clone`);
+      });
+  }
+}
 
 /** `--json` and the settings are accepted anywhere on the line, as in `svc keys list --json`. */
 function shareOptions(command: Command): void {

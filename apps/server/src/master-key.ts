@@ -1,3 +1,4 @@
+import { sealedRecords, sealedSigningKeys } from './features/auth/index.ts';
 import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
@@ -38,6 +39,8 @@ export const allSealed: readonly Sealed[] = [
   sealedRunHeaders,
   sealedFrames,
   sealedDataKeys,
+  sealedRecords,
+  sealedSigningKeys,
 ];
 
 /**

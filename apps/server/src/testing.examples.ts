@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { contract, type Contract, Json, restParameter, type Route } from '@svc/contract';
 import { type AnyDoc, docOf, type Sample, samples } from '@svc/contract/docs';
 import { withNulls } from '../../../packages/contract/src/nulls.testing.ts';
+import { headersOf, signIn, type TestLogin } from './features/me/me.testing.ts';
 import { http, type HttpAnswer, type TestAccount, type TestGateway } from './testing.ts';
 
 /** Features whose examples need a node of sandboxes. */
@@ -12,6 +13,8 @@ export const notSent: Readonly<Record<string, string>> = {
   'relay.serve': 'a WebSocket of daemons; they speak to it in relay.test.ts',
   'relay.attach': 'a WebSocket; clients speak to it in relay.test.ts',
   'relay.join': 'a WebSocket between relays; they speak to it in relay.test.ts',
+  'keys.connect': 'takes the access token of an app; tests of the identity provider get one',
+  'me.addPasskey': 'a passkey answers a challenge; an authenticator does in me.test.ts',
   'mcp.call': 'the protocol chooses the form of its answer; clients of it speak to it in mcp.test.ts',
 };
 
@@ -55,6 +58,7 @@ export class Scene implements AsyncDisposable {
   readonly closing = new AsyncDisposableStack();
   readonly #makers: Makers;
   readonly #real = new Map<Sample, Promise<string>>();
+  #login: Promise<TestLogin> | undefined;
 
   constructor(gateway: TestGateway, account: TestAccount, makers: Makers) {
     this.gateway = gateway;
@@ -80,6 +84,26 @@ export class Scene implements AsyncDisposable {
   /** Whether a sample can be made here. */
   makes(sample: Sample): boolean {
     return this.#real.has(sample) || this.#makers[sample] !== undefined;
+  }
+
+  /** The cookie of a browser in which the account is signed in. */
+  async login(): Promise<string> {
+    this.#login ??= signIn(this.gateway, this.account);
+    return (await this.#login).token;
+  }
+
+  /** The id of that browser. */
+  async loginId(): Promise<string> {
+    await this.login();
+    return (await this.#login)?.id ?? assert.fail('no login');
+  }
+
+  /** Calls the API as the signed-in person; fails unless it goes well. */
+  async callSignedIn(method: string, path: string, body?: object): Promise<HttpAnswer['body']> {
+    const headers = headersOf(await this.login());
+    const answer = await http(this.gateway.url, path, { method, headers, ...(body && { body }) });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
   }
 
   /** Calls the API for the account; fails unless it goes well. */
@@ -156,7 +180,13 @@ export async function sendExample(
 
 type Request = { -readonly [P in keyof Omit<AnyDoc['example'], 'response' | 'frame'>]: AnyDoc['example'][P] };
 
-function send(scene: Scene, route: Route, request: Request, accept?: string, signal?: AbortSignal): Promise<Response> {
+async function send(
+  scene: Scene,
+  route: Route,
+  request: Request,
+  accept?: string,
+  signal?: AbortSignal,
+): Promise<Response> {
   const { params = {}, query = {}, headers = {}, body } = request;
   const rest = restParameter(route);
   const path = route.path.replace(/\{(\w+)\*?\}/g, (_, name: string) => {
@@ -176,7 +206,9 @@ function send(scene: Scene, route: Route, request: Request, accept?: string, sig
   return fetch(`${scene.gateway.url}${route.at === 'relay' ? '/relay' : ''}${path}${search && `?${search}`}`, {
     method: body !== undefined && route.also ? route.also : route.method,
     headers: {
-      ...(route.auth === 'key' && { authorization: `Bearer ${scene.account.key}` }),
+      ...(route.only === 'login'
+        ? headersOf(await scene.login())
+        : route.auth === 'key' && { authorization: `Bearer ${scene.account.key}` }),
       ...(body !== undefined && { 'content-type': type }),
       ...(accept && { accept }),
       ...(headers as Record<string, string>),

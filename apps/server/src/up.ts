@@ -11,6 +11,7 @@ import { checkCloudsFile } from './features/clouds/index.ts';
 import { checkSpeechFile } from './features/speech/index.ts';
 import { checkSources } from './features/tools/index.ts';
 import { checkProviders, instanceHeader, readinessOf } from './features/health/index.ts';
+import { createSetupLink } from './features/auth/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { reachesAnybody } from './features/notifications/index.ts';
 import { systemClock } from './kernel/base/clock.ts';
@@ -20,7 +21,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import { listenForProbes, type Probes } from './kernel/http/probes.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { createLog, type Log } from './kernel/base/log.ts';
-import { addressesOf, greeting, keepOwnerKey, partGreeting } from './greeting.ts';
+import { addressesOf, greeting, keepForOwner, partGreeting } from './greeting.ts';
 import { openKernel } from './resources.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
@@ -199,7 +200,7 @@ const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Conf
 /** Listens; answers where, and what greets the person who started it once all of it runs. A relay makes no owner. */
 async function serve(app: App, kernel: Kernel, { serves }: Role) {
   const { config } = kernel;
-  const ownerKey = serves ? await createOwner(kernel) : undefined;
+  const owned = serves ? await createOwner(kernel) : undefined;
   try {
     await app.http.listen({ port: config.port, host: config.host });
   } catch (error) {
@@ -210,7 +211,8 @@ async function serve(app: App, kernel: Kernel, { serves }: Role) {
   }
   const { port } = app.http.server.address() as AddressInfo;
   const url = serves ? config.baseUrl : config.relayUrl;
-  const baseUrl = config.port === 0 ? url.replace(/:0(?=\/|$)/, `:${port}`) : url;
+  const withPort = (text: string): string => (config.port === 0 ? text.replace(/:0(?=\/|$)/, `:${port}`) : text);
+  const baseUrl = withPort(url);
   return {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
     greet: async () => {
@@ -219,7 +221,9 @@ async function serve(app: App, kernel: Kernel, { serves }: Role) {
       const email = config.ownerEmail;
       const isReached = await reachesAnybody(kernel, email);
       const owner = isReached === undefined ? undefined : { email, isReached };
-      process.stdout.write(greeting(reached, keepOwnerKey(kernel.dataDir, ownerKey), owner));
+      const link = owned && withPort(await createSetupLink(kernel, owned.accountId));
+      const kept = keepForOwner(kernel.dataDir, 'link', link);
+      process.stdout.write(greeting(reached, keepForOwner(kernel.dataDir, 'key', owned?.text), owner, kept));
     },
   };
 }

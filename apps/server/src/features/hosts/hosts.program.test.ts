@@ -16,5 +16,6 @@ test('the one file has every program of hosts, is the daemon by itself, and stay
   const usageOf = (...words: string[]) =>
     /^Usage: (svc \w+) /.exec(execFileSync(process.execPath, [file, ...words, '--help']).toString())?.[1];
   assert.equal(usageOf(), 'svc host');
-  for (const name of ['host', 'env', 'session', 'prompt']) assert.equal(usageOf(name), `svc ${name}`);
+  for (const name of ['host', 'env', 'session', 'prompt', 'login', 'logout', 'whoami'])
+    assert.equal(usageOf(name), `svc ${name}`);
 });

@@ -63,6 +63,9 @@ describe('quotas of an account', () => {
     const bytes = 4 * JSON.stringify(agent.spec).length;
     assert.deepEqual(await usage(account), {
       keys: '1 of 4',
+      logins: '0 of 50',
+      passkeys: '0 of 20',
+      connections: '0 of 200',
       devices: '0 of 3',
       schedules: '4 of 5',
       schedule_bytes: `${bytes} of ${64 * 2 ** 20}`,
