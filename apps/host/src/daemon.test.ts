@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive, startCommand, startDaemon, startOnTerminal, temporaryDirectory, until } from './testing.ts';
@@ -100,6 +100,20 @@ test("the daemon's state is out of reach when it lies inside a root", async (t) 
     assert.deepEqual(await gateway.exec('read_file', { path }).outcome, refused);
     assert.deepEqual(await gateway.exec('write_file', { path, content: '{}' }).outcome, refused);
   }
+});
+
+test('keys of svc login are out of reach, wherever the state is and whenever somebody signs in', async (t) => {
+  const gateway = await fakeGateway(t);
+  const [home, elsewhere] = [await temporaryDirectory(t), await temporaryDirectory(t)];
+  const link = join(elsewhere, 'home');
+  await symlink(home, link);
+  const words = ['run', '--url', gateway.url, '--state-dir', join(elsewhere, 'state'), '--roots', home];
+  startCommand(t, words, { HOME: link, SVC_API_KEY: testKey });
+  await gateway.stream();
+  await mkdir(join(home, '.config/svc'), { recursive: true });
+  await writeFile(join(home, '.config/svc/default.json'), '{}');
+  const read = gateway.exec('read_file', { path: '.config/svc/default.json' });
+  assert.deepEqual(await read.outcome, { ok: false, error: 'refused_by_policy' });
 });
 
 test('the key reaches neither the environment nor the command line that a command can see, nor the log', async (t) => {

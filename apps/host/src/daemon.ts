@@ -1,6 +1,6 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Client, createClient } from '@svc/sdk';
 import { announce } from './announce.ts';
 import { type Approver, createApprover } from './approval.ts';
@@ -76,7 +76,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   await emptyScratch(config.stateDir);
   const end = new AbortController();
-  const hidden = await realPaths([config.stateDir, policyPath, config.keyFile]);
+  const hidden = await realPaths([config.stateDir, config.profilesDir, policyPath, config.keyFile]);
   const operations = operationsOf(options, { client, policy, hidden, nameOf, approver });
   const reporter = createReporter({ client, log: output.log, retryMs: reportRetryMs, signal: end.signal });
   const execs = await startExecs({ ...operations, client, stateDir: config.stateDir });
@@ -205,7 +205,13 @@ async function deviceName(client: Client, id: string | undefined): Promise<strin
 
 async function realPaths(paths: readonly (string | undefined)[]): Promise<string[]> {
   const given = paths.filter((path) => path !== undefined);
-  return Promise.all(given.map((path) => realpath(path).catch(() => path)));
+  return Promise.all(given.map(realOf));
+}
+
+/** The real path of what may come to be there later. */
+async function realOf(path: string): Promise<string> {
+  const folder = dirname(path);
+  return realpath(path).catch(async () => (folder === path ? path : join(await realOf(folder), basename(path))));
 }
 
 function onceAborted(signal: AbortSignal): Promise<void> {

@@ -12,12 +12,13 @@ export function withCommonOptions(command: Command): Command {
   return command
     .option(
       '--key <key>',
-      'API key (default: that of --key-file, else SVC_API_KEY); visible to other users, prefer a file',
+      'API key (default: that of --key-file, else SVC_API_KEY, else of svc login); visible to other users, prefer a file',
     )
     .option('--key-file <file>', 'file that holds the API key')
+    .option('--profile <name>', 'sign-in of svc login (default: SVC_PROFILE, else "default")')
     .option(
       '--url <url>',
-      'gateway (default: SVC_BASE_URL, else the platform of this clone, else http://127.0.0.1:8787)',
+      'gateway (default: SVC_BASE_URL, else that of svc login, else the platform of this clone, else http://127.0.0.1:8787)',
     )
     .option('--state-dir <directory>', 'device id, policy and lock (default: ~/.config/svc)')
     .option('--json', 'print data as JSON');

@@ -83,14 +83,23 @@ export function startCommand(
   test: TestContext,
   words: readonly string[],
   env: Record<string, string>,
-  program: 'main' | 'env' = 'main',
+  program: 'main' | 'env' | 'login' = 'main',
   through: readonly string[] = [],
 ): HostCommand {
   const file = new URL(`${program}.ts`, import.meta.url).pathname;
-  const [command, ...args] = [...through, process.execPath, file, ...words] as [string, ...string[]];
+  return startFile(test, [...through, process.execPath, file, ...words], env, program === 'main' ? 'ignore' : 'pipe');
+}
+
+/** Starts a program by its words; it is killed when the test ends. */
+export function startFile(
+  test: TestContext,
+  [command = '', ...args]: readonly string[],
+  env: Record<string, string>,
+  input: 'ignore' | 'pipe' = 'ignore',
+): HostCommand {
   const child = spawn(command, args, {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
-    stdio: [program === 'main' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [input, 'pipe', 'pipe'],
   });
   const text = { stdout: '', stderr: '' };
   const changed = new Set<() => void>();
@@ -145,10 +154,12 @@ export function startOnTerminal(
 }
 
 /** `svc host <words>`, or another program, as a line of a shell. */
-export const lineOf = (program: 'main' | 'env', words: readonly string[]): string =>
-  [process.execPath, new URL(`${program}.ts`, import.meta.url).pathname, ...words]
-    .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
-    .join(' ');
+export const lineOf = (program: 'main' | 'env' | 'login', words: readonly string[]): string =>
+  wordsAsLine([process.execPath, new URL(`${program}.ts`, import.meta.url).pathname, ...words]);
+
+/** Words as a line of a shell. */
+export const wordsAsLine = (words: readonly string[]): string =>
+  words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 
 /** Starts a line of a shell on a terminal; it is killed when the test ends. */
 export function startLineOnTerminal(test: TestContext, line: string, env: Record<string, string>): TerminalCommand {

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { contract, RouteOutput } from '@svc/contract';
-import { type Client, createClient, SvcError } from '@svc/sdk';
+import { type Client, SvcError } from '@svc/sdk';
 import { createApprover } from '../approval.ts';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
@@ -47,7 +48,7 @@ export async function approve(named: string | undefined, options: ApproveOptions
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
-  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key, device });
+  const client = clientOf(config, { retries: 0, device });
   const approvals = openApprovals(join(config.stateDir, 'approvals.json'));
   const context: ApproveContext = { client, approvals, output, deviceId: id, options };
   if (options.revoke) return revoke(named, context);

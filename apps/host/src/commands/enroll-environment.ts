@@ -26,7 +26,7 @@ export const isEnvironmentToken = (text: string): boolean => text.startsWith('sv
 /** `svc host enroll TOKEN`: enrols this machine in an environment, which the daemon serves from then on. */
 export async function enrollEnvironment(token: string, options: EnrollEnvironmentOptions): Promise<void> {
   // The token is the right to enrol; the key is what the daemon serves with, and only looked for where it runs at once.
-  const config = loadConfig(options, undefined, options.run !== true);
+  const config = loadConfig(options, undefined, options.run === true ? 'given' : 'optional');
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
   await ensureStateDirectory(config.stateDir);

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Scope } from '@svc/contract';
-import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError, errnoOf } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { createOutput } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
@@ -30,7 +30,7 @@ export async function enroll(options: EnrollOptions): Promise<void> {
   const { id: deviceId, name: known } = await loadDevice(config.stateDir);
   const name = options.name ?? known ?? hostname();
   const device = { id: deviceId, name, platform: devicePlatform };
-  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key, device });
+  const client = clientOf(config, { retries: 0, device });
   const body = { name: `host ${name}`.slice(0, 120), scopes, tool_level: 'l0' as const, device_id: deviceId };
   const made = await client.keys.create({ body }).catch((error) => {
     throw new CommandError(describeWithTrace(error));

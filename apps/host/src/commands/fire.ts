@@ -30,7 +30,7 @@ const reachMs = 5000;
  * gateway. Without a daemon this command claims them, if it has a key; without a gateway it runs the slot that is due.
  */
 export async function fire(id: string, options: FireOptions): Promise<void> {
-  const config = loadConfig(options, undefined, true);
+  const config = loadConfig(options, undefined, 'optional');
   const output = createOutput(config.key);
   await ensureStateDirectory(config.stateDir);
   const daemon = await lockHolder(join(config.stateDir, 'daemon.lock'));
@@ -42,7 +42,12 @@ export async function fire(id: string, options: FireOptions): Promise<void> {
   const policyPath = options.policy ?? join(config.stateDir, 'host.json');
   const roots = options.roots?.split(',');
   const policy = await openPolicy({ path: policyPath, home: config.home, roots, onFault: output.log });
-  const own = [config.stateDir, policyPath, ...(config.keyFile === undefined ? [] : [config.keyFile])];
+  const own = [
+    config.stateDir,
+    config.profilesDir,
+    policyPath,
+    ...(config.keyFile === undefined ? [] : [config.keyFile]),
+  ];
   const hidden = await Promise.all(own.map((path) => realpath(path).catch(() => path)));
   const { journal, machine } = await openMachine({ config, groups, hidden, killAfterMs });
   if (daemon === undefined && config.key !== '') {

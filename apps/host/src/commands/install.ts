@@ -69,7 +69,7 @@ function placesOf({ stateDir, keyFile }: CommonOptions): Places {
 export async function install(options: InstallOptions): Promise<void> {
   const output = createOutput();
   const places = placesOf(options);
-  const { url, warnings } = loadConfig(options, undefined, true);
+  const { url, warnings } = loadConfig(options, undefined, 'optional');
   for (const warning of warnings) output.log(warning);
   if (options.code === undefined && !existsSync(places.keyFile)) {
     throw new CommandError(`give --code (from svc host invite), or put a key into ${places.keyFile}`);
@@ -230,7 +230,7 @@ export async function uninstall(options: CommonOptions): Promise<void> {
   const [program = '', ...first] = places.systemctl;
   const hasSystemd = existsSync('/run/systemd/system');
   if (hasSystemd) await execute(program, [...first, 'disable', '--now', 'svc-host.service']).catch(() => {});
-  const { childEnvironment: environment, home } = loadConfig(options, undefined, true);
+  const { childEnvironment: environment, home } = loadConfig(options, undefined, 'optional');
   const configDirectory = environment['XDG_CONFIG_HOME'] || join(home, '.config');
   const native = await findInstaller({ stateDir: places.stateDir, command: () => [], environment, configDirectory });
   await native?.sync([]);

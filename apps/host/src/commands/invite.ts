@@ -1,6 +1,6 @@
-import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { createOutput } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 
@@ -16,7 +16,7 @@ export async function invite(options: InviteOptions): Promise<void> {
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
-  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key });
+  const client = clientOf(config, { retries: 0 });
   const { name, device } = options;
   const body = { ...(name !== undefined && { name }), ...(device !== undefined && { device_id: device }) };
   const made = await client.hosts.invite({ body }).catch((error) => {

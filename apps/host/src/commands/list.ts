@@ -1,6 +1,6 @@
-import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { createOutput } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 import { table } from '../table.ts';
@@ -10,7 +10,7 @@ export async function list(options: CommonOptions): Promise<void> {
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
-  const client = createClient({ baseUrl: config.url, retries: 0, apiKey: config.key });
+  const client = clientOf(config, { retries: 0 });
   const { hosts } = await client.hosts.list().catch((error) => {
     throw new CommandError(describeWithTrace(error));
   });

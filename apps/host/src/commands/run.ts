@@ -23,7 +23,8 @@ const stopMs = 4000;
 
 /** `svc host run`: the daemon, until SIGTERM, SIGINT or SIGHUP. */
 export async function run(options: RunOptions): Promise<void> {
-  const config = loadConfig(options);
+  // A machine never serves with a person's login: it has a key of its own, which may do nothing else.
+  const config = loadConfig(options, undefined, 'given');
   // The command line is open to every process, those started here first of all.
   if (options.key !== undefined) process.title = 'svc host run';
   const output = createOutput(config.key);

@@ -1,8 +1,9 @@
 import { text as readAll } from 'node:stream/consumers';
 import { uuid } from '@svc/contract';
-import { type Client, createClient } from '@svc/sdk';
+import type { Client } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
@@ -16,7 +17,7 @@ export async function open(options: CommonOptions): Promise<{ client: Client; co
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
-  return { client: createClient({ baseUrl: config.url, apiKey: config.key, device }), config, output };
+  return { client: clientOf(config, { device }), config, output };
 }
 
 /** The id of a device by id or exact name. */

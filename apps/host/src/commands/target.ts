@@ -1,7 +1,8 @@
 import { uuid } from '@svc/contract';
-import { type Client, createClient, SvcError } from '@svc/sdk';
+import { type Client, SvcError } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
+import { clientOf } from '../gateway.ts';
 import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
@@ -14,19 +15,18 @@ export async function openCommand(options: CommonOptions): Promise<{ client: Cli
   const config = loadConfig(options);
   const output = createOutput(config.key);
   for (const warning of config.warnings) output.log(warning);
-  return { client: await clientOf(config, output), output };
+  return { client: await asDevice(config, output), output };
 }
 
 /** This machine's identity goes along, so that the other host can say who asks; without one it works as well. */
-async function clientOf(config: Config, output: Output): Promise<Client> {
-  const base = { baseUrl: config.url, apiKey: config.key, retries: 0 };
+async function asDevice(config: Config, output: Output): Promise<Client> {
   try {
     await ensureStateDirectory(config.stateDir);
     const { id, name } = await loadDevice(config.stateDir);
-    return createClient({ ...base, device: { id, ...(name && { name }), platform: devicePlatform } });
+    return clientOf(config, { retries: 0, device: { id, ...(name && { name }), platform: devicePlatform } });
   } catch (error) {
     output.log(`${(error as Error).message}; going on without a device id`);
-    return createClient(base);
+    return clientOf(config, { retries: 0 });
   }
 }
 

@@ -49,7 +49,7 @@ async function attachOnce({ relay, environmentId, clientId, query, signal }: Att
   const stop = (): void => socket.terminate();
   signal.addEventListener('abort', stop, { once: true });
   socket.once('close', () => signal.removeEventListener('abort', stop));
-  await opened(socket);
+  await opened(socket, relay);
   return socket;
 }
 
@@ -84,7 +84,7 @@ const isPassing = ({ status, code }: NotAttached): boolean =>
 export const isRefused = ({ status, code }: NotAttached): boolean =>
   status >= 400 && status < 500 && status !== 429 && code !== 'daemon_offline';
 
-function opened(socket: WebSocket): Promise<void> {
+function opened(socket: WebSocket, { advice }: Pick<RelayAccess, 'advice'>): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once('open', () => {
       // Its first message may come before the next turn.
@@ -96,7 +96,8 @@ function opened(socket: WebSocket): Promise<void> {
     socket.once('close', () => reject(new NotAttached(0, 'connection_error', 'the relay closed the connection')));
     onRefusal(socket, ({ status, code, message }) => {
       const words = code === undefined ? `the relay answered ${status}` : `${status} ${code}: ${message}`;
-      reject(new NotAttached(status, code ?? 'unknown', words));
+      const end = status === 401 && advice !== undefined ? `; ${advice}` : '';
+      reject(new NotAttached(status, code ?? 'unknown', words + end));
     });
   });
 }

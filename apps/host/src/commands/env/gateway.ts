@@ -1,7 +1,8 @@
 import { type contract, type RouteOutput, uuid } from '@svc/contract';
-import { type Client, createClient } from '@svc/sdk';
+import type { Client } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../../config.ts';
 import { CommandError } from '../../failure.ts';
+import { clientOf, signInAgain } from '../../gateway.ts';
 import { devicePlatform } from '../../ops/info.ts';
 import { createOutput, type Output } from '../../output.ts';
 import { describeWithTrace } from '../../report.ts';
@@ -23,20 +24,27 @@ export interface RelayAccess {
   url: string;
   /** Key and device. */
   headers: Readonly<Record<string, string>>;
+  /** What a person does about a key that is refused. */
+  advice: string | undefined;
 }
 
 /** Opens the gateway as this device. */
 export async function openGateway(options: CommonOptions): Promise<EnvGateway> {
-  const { key, url, relayUrl, stateDir, warnings } = loadConfig(options);
+  const config = loadConfig(options);
+  const { key, relayUrl, stateDir, warnings } = config;
   const output = createOutput(key);
   for (const warning of warnings) output.log(warning);
   await ensureStateDirectory(stateDir);
   const { id, name } = await loadDevice(stateDir);
   const device = { id, ...(name && { name }), platform: devicePlatform };
   return {
-    client: createClient({ baseUrl: url, relayUrl, apiKey: key, device }),
+    client: clientOf(config, { device }),
     output,
-    relay: { url: relayUrl, headers: { authorization: `Bearer ${key}`, 'x-svc-device': id } },
+    relay: {
+      url: relayUrl,
+      headers: { authorization: `Bearer ${key}`, 'x-svc-device': id },
+      advice: signInAgain(config),
+    },
   };
 }
 

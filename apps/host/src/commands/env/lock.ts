@@ -20,7 +20,7 @@ const passedOn = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 /** `svc env lock`: runs a command while this process holds a named lock of the machine; answers the exit code of the command. */
 export async function lock(name: string, words: readonly string[], options: LockOptions): Promise<number> {
   // The lock is this machine's: no gateway is asked, and no key is needed.
-  const { key, stateDir } = loadConfig(options, undefined, true);
+  const { key, stateDir } = loadConfig(options, undefined, 'optional');
   const output = createOutput(key);
   await ensureStateDirectory(stateDir);
   const stop = new AbortController();

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSvcError, SvcError } from '@svc/sdk';
-import type { CommonOptions } from '../../config.ts';
+import { openInBrowser } from '../../browser.ts';
+import { type CommonOptions, lookAtScreen } from '../../config.ts';
 import { CommandError } from '../../failure.ts';
 import { describeFailure } from '../../report.ts';
 import { table } from '../../table.ts';
@@ -36,7 +35,8 @@ export async function open(target: string, portText: string | undefined, options
   if (port === undefined) return showPorts(gateway, environment, options.json === true);
   const params = { id: environment.id, port };
   const link = await answered(gateway.client.environments.linkPort({ params }), 1, `${environment.slug}:${port}`);
-  if (options.browser && (await showInBrowser(link.url))) return gateway.output.log('opened in the browser');
+  if (options.browser && (await openInBrowser(link.url, lookAtScreen(true)).taken))
+    return gateway.output.log('opened in the browser');
   if (options.json) gateway.output.json(link);
   else gateway.output.line(link.url);
   if (link.expires_at !== null) gateway.output.log('the address is good for one visit within 60 s');
@@ -104,22 +104,4 @@ async function showPorts({ client, output }: EnvGateway, { id, slug }: Environme
     url ?? `svc env open ${slug} ${port}`,
   ]);
   for (const line of table([['PORT', 'VISIBILITY', 'LABEL', 'ADDRESS'], ...rows])) output.line(line);
-}
-
-/** Answers whether the system has taken the address. */
-async function showInBrowser(url: string): Promise<boolean> {
-  if (!/^https?:/.test(url)) return false;
-  const [program, ...args] =
-    process.platform === 'darwin'
-      ? ['open']
-      : process.platform === 'win32'
-        ? ['rundll32', 'url.dll,FileProtocolHandler']
-        : ['xdg-open'];
-  const child = spawn(program, [...args, url], { stdio: 'ignore' });
-  try {
-    const [code] = (await once(child, 'close')) as [number | null];
-    return code === 0;
-  } catch {
-    return false;
-  }
 }

@@ -36,14 +36,15 @@ export async function sshConfig(targets: readonly string[], options: SshConfigOp
     const whole = await answered(client.environments.get({ params: { id } }), 1, slug);
     return blockOf(whole, [...proxy, slug, String(port)]);
   });
-  if (loadConfig(options).keyFile === undefined)
+  const { keyFile, profile } = loadConfig(options);
+  if (keyFile === undefined && profile === undefined)
     output.log('ssh needs SVC_API_KEY where it is called: this names no key file (--key-file)');
   process.stdout.write(blocks.join('\n'));
 }
 
 /** The words of `svc env forward`, with what this command was given. */
 function proxyOf(options: SshConfigOptions): string[] {
-  const { keyFile, url, relayUrl, stateDir } = loadConfig(options);
+  const { keyFile, profile, url, relayUrl, stateDir } = loadConfig(options);
   const relay = relayUrl === `${url}/relay` ? [] : ['env', `SVC_RELAY_URL=${relayUrl}`];
   return [
     ...relay,
@@ -53,6 +54,7 @@ function proxyOf(options: SshConfigOptions): string[] {
     '--url',
     url,
     ...(keyFile === undefined ? [] : ['--key-file', keyFile]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
     ...(options.stateDir === undefined ? [] : ['--state-dir', stateDir]),
   ];
 }
