@@ -21,7 +21,7 @@ async function openReference() {
   opening.defer(async () => void (await platform.end()));
   const instance = await chromium.launch({ executablePath: browser, args });
   opening.defer(() => instance.close());
-  const page = await instance.newPage({ viewport: { width: 1280, height: 20_000 } });
+  const page = await instance.newPage({ viewport: { width: 1280, height: 40_000 } });
   const requested: string[] = [];
   const faults: string[] = [];
   page.on('request', (request) => requested.push(request.url()));

@@ -115,6 +115,15 @@ describe('a database before identity', () => {
     const seen = await http(url, `/v1/environments/${environment}`, { key: member });
     assert.deepEqual([seen.status, seen.body.role], [200, 'developer']);
   });
+
+  test('makes the oldest account the operator, and no other one', async () => {
+    const accounts = await of.accounts();
+    assert.ok(accounts.length > 1);
+    assert.deepEqual(
+      accounts.map(({ operator }) => operator),
+      accounts.map((_, at) => at === 0),
+    );
+  });
 });
 
 /** A database with what was kept, for the tests of one `describe`. */
@@ -152,6 +161,8 @@ function upgraded(kept: Kept) {
         }
       }
     },
+    /** Its accounts, the oldest first. */
+    accounts: () => sql<{ operator: boolean }[]>`select operator from accounts.accounts order by created_at, id`,
     /** Starts a gateway on it; `get` asks with the key that was kept. */
     async serve() {
       const { url } = (gateway = await startGateway(database, { settings: { SVC_MASTER_KEY: kept.master_key } }));
