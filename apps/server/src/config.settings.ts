@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { integer } from './config.fields.ts';
 import { quotaSettings } from './config.quotas.ts';
@@ -29,6 +30,12 @@ const list = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+/** An address, or a network such as 10.0.0.0/8. Zero bits would trust everybody. */
+function isNetwork(value: string): boolean {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+  const most = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  return most > 0 && !address.includes('%') && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= most));
+}
 /** As browsers send it; the one of a page that was opened from an app has another scheme. */
 const isOrigin = (value: string): boolean =>
   /^https?:/.test(value)
@@ -96,6 +103,15 @@ export const settings = {
     .describe(
       'comma-separated origins whose pages may call the API with a bearer key (CORS), such as `https://app.example.com`; ' +
         'cookies never count',
+    ),
+  SVC_TRUSTED_PROXIES: list
+    .refine((networks) => networks.every(isNetwork), {
+      error: 'must be addresses or networks such as 127.0.0.1 or 10.0.0.0/8, comma-separated',
+    })
+    .default([])
+    .describe(
+      'comma-separated addresses or networks of the proxies in front: of a request from there the last address in ' +
+        '`X-Forwarded-For` that is none of them is counted and written down; without it everybody behind a proxy is one network',
     ),
   SVC_HUB_URL: httpUrl
     .optional()

@@ -60,6 +60,7 @@ describe('settings', () => {
       'https://APP.example.com',
       'https://a.b:443',
     ],
+    SVC_TRUSTED_PROXIES: ['proxy.example.com', '10.0.0.0/33', '0.0.0.0/0', '10.0.0.0/', '::1/129', 'fe80::1%eth0'],
     SVC_NATS_URL: ['localhost:4222', 'http://x', 'amqp://x'],
     SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
     SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],

@@ -146,6 +146,7 @@ function complete(values: z.output<typeof schema>) {
     baseUrlIsSet: values.SVC_BASE_URL !== undefined,
     ownNames: values.SVC_BASE_URL === undefined ? undefined : ownNames(values, baseUrl),
     corsOrigins: values.SVC_CORS_ORIGINS,
+    trustedProxies: values.SVC_TRUSTED_PROXIES,
     ownerEmail: values.SVC_OWNER_EMAIL,
     /** Undefined without a web app: its links lead nowhere then. */
     webUrl: values.SVC_HUB_URL,
@@ -154,16 +155,7 @@ function complete(values: z.output<typeof schema>) {
     previewDomain: values.SVC_PREVIEW_DOMAIN,
     previewPort: values.SVC_PREVIEW_PORT ?? portAfter(1),
     sandboxdSocket: values.SVC_SANDBOXD_SOCKET === undefined ? undefined : resolve(values.SVC_SANDBOXD_SOCKET),
-    sandboxes: {
-      slots: values.SVC_SANDBOX_SLOTS,
-      warm: values.SVC_SANDBOX_WARM,
-      memoryMb: values.SVC_SANDBOX_MEMORY_MB,
-      cpus: values.SVC_SANDBOX_CPUS,
-      workspaceMb: values.SVC_SANDBOX_WORKSPACE_MB,
-      imagesDir: values.SVC_SANDBOX_IMAGES === undefined ? undefined : resolve(values.SVC_SANDBOX_IMAGES),
-      pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
-      npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
-    },
+    sandboxes: sandboxesOf(values),
     mediaScratchBytes: values.SVC_MEDIA_SCRATCH_BYTES,
     billing: values.SVC_BILLING,
     environmentIncludedHours: values.SVC_ENVIRONMENT_INCLUDED_HOURS,
@@ -199,6 +191,17 @@ const keptDays = (values: z.output<typeof schema>) => ({
 /** Undefined: no e-mail is sent. */
 const mailOf = ({ SVC_SMTP_URL: smtpUrl, SVC_MAIL_FROM: from }: z.output<typeof schema>) =>
   smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
+
+const sandboxesOf = (values: z.output<typeof schema>) => ({
+  slots: values.SVC_SANDBOX_SLOTS,
+  warm: values.SVC_SANDBOX_WARM,
+  memoryMb: values.SVC_SANDBOX_MEMORY_MB,
+  cpus: values.SVC_SANDBOX_CPUS,
+  workspaceMb: values.SVC_SANDBOX_WORKSPACE_MB,
+  imagesDir: values.SVC_SANDBOX_IMAGES === undefined ? undefined : resolve(values.SVC_SANDBOX_IMAGES),
+  pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
+  npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
+});
 
 const metricsOf = (values: z.output<typeof schema>, usual: number) => ({
   host: values.SVC_METRICS_HOST,

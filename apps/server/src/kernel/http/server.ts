@@ -42,6 +42,8 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
     requestTimeout: 900_000,
     keepAliveTimeout: 75_000,
     routerOptions: { maxParamLength: 1_024 },
+    // For `request.ip` alone: what a request says of its host and scheme is read nowhere.
+    trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     frameworkErrors(_error, request, reply) {
       // No hook runs for a URL that cannot be routed.
       reply.raw.setHeader('x-svc-trace-id', traceIdOf(request)).setHeader(versionHeader, version);
