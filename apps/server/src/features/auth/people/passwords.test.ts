@@ -56,13 +56,13 @@ describe('a new password', () => {
 describe('hashing of passwords', () => {
   test('two run at once, twenty wait, and the 23rd is refused with when to try again', async () => {
     const hashing = new PasswordHashing();
-    const all = Array.from({ length: 2 }, () => hashing.hash(good));
+    const all = Array.from({ length: 2 }, () => hashing.hash(good, home));
     assert.equal(hashing.waiting, 0);
-    all.push(hashing.hash(good));
+    all.push(hashing.hash(good, home));
     assert.equal(hashing.waiting, 1, 'the third waits');
-    for (let i = 0; i < 19; i += 1) all.push(hashing.hash(good));
+    for (let i = 0; i < 19; i += 1) all.push(hashing.hash(good, home));
     assert.equal(hashing.waiting, 20);
-    await assert.rejects(hashing.hash(good), {
+    await assert.rejects(hashing.hash(good, home), {
       name: 'ApiError',
       code: 'unavailable',
       headers: { 'retry-after': '1' },
@@ -70,15 +70,19 @@ describe('hashing of passwords', () => {
     const hashes = await Promise.all(all);
     assert.deepEqual([hashes.length, new Set(hashes).size, hashing.waiting, hashing.runs], [22, 22, 0, 22]);
     // The places are free again.
-    assert.equal(await hashing.verify(good, hashes[0]), true);
+    assert.equal(await hashing.verify(good, hashes[0], home), true);
   });
 
   test('is argon2id with 19 MiB, two passes and a salt of its own, in PHC form', async () => {
     const hashing = new PasswordHashing();
-    const hash = await hashing.hash(good);
+    const hash = await hashing.hash(good, home);
     assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     assert.deepEqual(
-      [await hashing.verify(good, hash), await hashing.verify(`${good}.`, hash), await hashing.verify(good, undefined)],
+      [
+        await hashing.verify(good, hash, home),
+        await hashing.verify(`${good}.`, hash, home),
+        await hashing.verify(good, undefined, home),
+      ],
       [true, false, false],
     );
     assert.equal(hashing.runs, 4);
@@ -86,8 +90,27 @@ describe('hashing of passwords', () => {
 
   test('a password is the same however its letters are put together', async () => {
     const hashing = new PasswordHashing();
-    const hash = await hashing.hash('ărciumă țâfnoasă'.normalize('NFD'));
-    assert.equal(await hashing.verify('ărciumă țâfnoasă'.normalize('NFC'), hash), true);
+    const hash = await hashing.hash('ărciumă țâfnoasă'.normalize('NFD'), home);
+    assert.equal(await hashing.verify('ărciumă țâfnoasă'.normalize('NFC'), hash, home), true);
+  });
+
+  test('places go in turn by who asks, and one that asks for too many is refused first', async () => {
+    const hashing = new PasswordHashing();
+    const order: string[] = [];
+    const ask = (asker: string) =>
+      hashing.hash(good, asker).then(
+        () => order.push(asker),
+        () => order.push(`no place for ${asker}`),
+      );
+    const all = Array.from({ length: 22 }, () => ask('flood'));
+    all.push(ask('home'), ask('home'), ask('office'));
+    assert.equal(hashing.waiting, 20);
+    await Promise.all(all);
+    assert.deepEqual(order.slice(0, 3), Array(3).fill('no place for flood'));
+    // Who came last is not last: a busy machine may let some of the flood pass in between.
+    assert.deepEqual(new Set(order.slice(-5)), new Set(['flood']));
+    assert.equal(hashing.waiting, 0);
+    assert.equal(order.filter((asker) => asker === 'flood').length, 19);
   });
 });
 

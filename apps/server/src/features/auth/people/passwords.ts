@@ -30,7 +30,7 @@ export async function signInByPassword(
   const accountId = person?.account_id ?? null;
   const begun = await parts.guesses.begin({ accountId, email, network });
   if ('waitSeconds' in begun) return begun;
-  const isRight = await verify(parts, begun, password, person?.hash ?? undefined);
+  const isRight = await verify(parts, begun, { password, stored: person?.hash ?? undefined, network });
   if (isRight && person?.may_sign_in) {
     await begun.succeeded();
     return { accountId: person.account_id };
@@ -48,7 +48,7 @@ export async function provePassword(
   const begun = await parts.guesses.begin({ accountId, email: '', network });
   if ('waitSeconds' in begun) return begun;
   const stored = await findPassword(parts.sql, accountId);
-  if (!(await verify(parts, begun, password, stored))) return 'wrong';
+  if (!(await verify(parts, begun, { password, stored, network }))) return 'wrong';
   await begun.succeeded();
   return 'right';
 }
@@ -56,11 +56,10 @@ export async function provePassword(
 async function verify(
   { hashing }: Pick<Parts, 'hashing'>,
   attempt: Attempt,
-  password: string,
-  stored: string | undefined,
+  { password, stored, network }: { password: string; stored: string | undefined; network: string },
 ): Promise<boolean> {
   try {
-    return await hashing.verify(password, stored);
+    return await hashing.verify(password, stored, network);
   } catch (error) {
     // There was no place: it was not looked at.
     await attempt.takeBack();
@@ -81,7 +80,7 @@ export async function setPassword(
   if (!address) throw notFound('account');
   const problem = checkNewPassword(password, given.email ?? address.email);
   if (problem !== undefined) return problem;
-  const hash = await parts.hashing.hash(password);
+  const hash = await parts.hashing.hash(password, accountId);
   await within(parts, given.tx, async (tx) => {
     await upsertPassword(tx, parts.clock, accountId, hash);
     await writeAct(tx, { accountId, by, action: 'auth.setPassword', subject: accountId });
