@@ -66,9 +66,9 @@ class TestOwner implements NameOwner {
   }
 }
 
-async function openForwarder() {
+async function openForwarder(settings: Record<string, string> = {}) {
   const clock = testClock();
-  const config = loadConfig({}, { SVC_PREVIEW_PORT: '0' });
+  const config = loadConfig({}, { SVC_PREVIEW_PORT: '0', ...settings });
   const forwarder = new Forwarder({ config, clock, log: createLog('silent') });
   const [ports, words] = [new TestOwner('ports', /^\d+--\w+$/), new TestOwner('words', /^\w+$/)];
   for (const owner of [ports, words]) forwarder.register(owner);
@@ -101,6 +101,18 @@ describe('the listener that forwards', () => {
     await using t = await openForwarder();
     const answers = [await t.ask('no-owner.localhost'), await t.ask('1--unknown.localhost'), await t.ask('other.test')];
     for (const { status, text } of answers) assert.deepEqual([status, text], [403, 'This address is not valid.\n']);
+  });
+
+  test('counts wrong names for each client of a trusted proxy, and for the proxy of one that is not', async () => {
+    const after100 = async (settings: Record<string, string>): Promise<number> => {
+      await using t = await openForwarder(settings);
+      const ask = (i: number) => t.ask('1--unknown.localhost', '/', { 'x-forwarded-for': `198.51.100.${i}` });
+      let last = 0;
+      for (let i = 0; i <= 100; i++) last = (await ask(i)).status;
+      return last;
+    };
+    assert.equal(await after100({ SVC_TRUSTED_PROXIES: '127.0.0.1' }), 403);
+    assert.equal(await after100({}), 429);
   });
 
   test('says in the words of the owner that nothing is there', async () => {

@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../base/errors.ts';
+import { visitorsBehind } from '../base/visitors.ts';
 import type { Kernel } from '../kernel.ts';
 import { Strangers } from '../mount/strangers.ts';
 import { Share } from '../share/share.ts';
@@ -56,6 +57,7 @@ export class Forwarder {
   readonly #owners: NameOwner[] = [];
   readonly #server: Server;
   readonly #strangers: Strangers;
+  readonly #addressOf: (request: IncomingMessage) => string;
   readonly #lookups = new Share(lookups);
   readonly #open = new Share(limits);
   readonly #passages = new Set<Passage>();
@@ -69,6 +71,7 @@ export class Forwarder {
   constructor(kernel: Pick<Kernel, 'config' | 'clock' | 'log'>) {
     this.#kernel = kernel;
     this.#strangers = new Strangers(kernel, { what: 'addresses of previews' });
+    this.#addressOf = visitorsBehind(kernel.config.trustedProxies);
     // Pages inside may stream for as long as their address is valid; what is idle is ended by `#look`.
     this.#server = createServer({ requestTimeout: 0, shouldUpgradeCallback: isWebSocket }, (request, response) => {
       const found = this.#ownerOf(request);
@@ -179,9 +182,9 @@ export class Forwarder {
     return { owner, target, page: { asked, port, cookiePrefix, visitorCookie } };
   }
 
-  #refuseStranger(owner: NameOwner, { socket }: IncomingMessage): PlainAnswer {
+  #refuseStranger(owner: NameOwner, request: IncomingMessage): PlainAnswer {
     const refusal = new ApiError('forbidden', owner.invalid ?? invalid);
-    const { status, message, headers } = this.#strangers.refuse(socket.remoteAddress ?? '', refusal);
+    const { status, message, headers } = this.#strangers.refuse(this.#addressOf(request), refusal);
     return { status, text: message, headers };
   }
 
