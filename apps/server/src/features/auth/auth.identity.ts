@@ -80,6 +80,8 @@ export class Identity {
     provedAt: number = this.#kernel.clock.now(),
   ): Promise<void> {
     const { provider } = await this.open();
+    // Nobody would find the former one to end it.
+    await this.#endSession(visit.cookie(sessionCookie));
     const session = new (provider.Session as unknown as new (payload: object) => InstanceType<typeof provider.Session>)(
       {},
     );
@@ -128,9 +130,14 @@ export class Identity {
   async endSessionOf(visit: PageVisit, accountId: string): Promise<void> {
     const id = visit.cookie(sessionCookie);
     if (id === undefined) return this.endSessions(this.#kernel.sql, accountId);
+    await this.#endSession(id);
+    visit.setCookie(sessionCookie, null, { maxAge: 0, sameSite: 'Lax' });
+  }
+
+  async #endSession(id: string | undefined): Promise<void> {
+    if (id === undefined) return;
     const { provider } = await this.open();
     await (await provider.Session.find(id))?.destroy();
-    visit.setCookie(sessionCookie, null, { maxAge: 0, sameSite: 'Lax' });
   }
 
   /** Where a person goes who has just signed in, at the address by which their browser came. */

@@ -81,7 +81,8 @@ async function begin(visit: PageVisit, { client }: HubParts): Promise<void> {
   else visit.redirect(to);
 }
 
-async function callback(visit: PageVisit, { client, kernel, identity }: HubParts): Promise<void> {
+async function callback(visit: PageVisit, parts: HubParts): Promise<void> {
+  const { client, kernel, identity } = parts;
   const { page, request } = visit;
   const host = request.headers.host ?? '';
   const hub = client.hubAt(host);
@@ -101,16 +102,26 @@ async function callback(visit: PageVisit, { client, kernel, identity }: HubParts
   const by: Who = bySystem;
   const { network } = visit;
   const { accountId, amr } = found;
+  // The browser signs in once more: what it had is replaced, and is no new device.
+  const before = await loginHere(visit, parts);
   const { token } = await inTransaction(kernel.sql, async (tx) => {
     const login = { accountId, authTime: found.authTime * 1000, amr, name, platform, network };
     const isFirst = (await listLogins(tx, kernel.clock, accountId)).length === 0;
+    if (before) await endLogin(kernel, { accountId: before.accountId, loginId: before.credentialId, by, tx });
     const made = await createLogin(kernel, { ...login, by, tx });
-    if (!isFirst) await identity.tell(tx, accountId, { type: 'login.new', device: name, network });
+    const isNew = !isFirst && before?.accountId !== accountId;
+    if (isNew) await identity.tell(tx, accountId, { type: 'login.new', device: name, network });
     return made;
   });
   visit.setCookie(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' });
   // Not a redirect: a Strict cookie does not go along with one that another site began.
   visit.html(200, redirectPage(page, { to: `${hub}${found.returnTo}` }));
+}
+
+/** The login that this browser still has. */
+async function loginHere(visit: PageVisit, { authenticateLogin }: HubParts): Promise<Actor | undefined> {
+  const text = visit.cookie(loginCookie);
+  return text === undefined ? undefined : authenticateLogin(text);
 }
 
 async function signOut(visit: PageVisit, { kernel, identity }: HubParts, actor: Actor): Promise<void> {
@@ -126,8 +137,7 @@ async function signOut(visit: PageVisit, { kernel, identity }: HubParts, actor: 
 async function home(visit: PageVisit, parts: HubParts): Promise<void> {
   const { kernel, client } = parts;
   const hub = client.hubAt(visit.request.headers.host ?? '');
-  const text = visit.cookie(loginCookie);
-  const actor = text === undefined ? undefined : await parts.authenticateLogin(text);
+  const actor = await loginHere(visit, parts);
   if (!actor) return visit.redirect(`${hub}/login/start`);
   const { accountId, credentialId } = actor;
   const [email, logins, connections] = await Promise.all([
