@@ -92,7 +92,7 @@ export const meDocs = {
   setPassword: {
     description:
       'At least 12 characters, none of the passwords that attackers try first, and not the e-mail address: else 400 with ' +
-      'the reason in words. Other browsers stay signed in.',
+      'the reason in words. Other browsers are signed out; keys and connected apps stay.',
     example: { body: { password: samples.password }, response: { changed: true } },
   },
   removePassword: {

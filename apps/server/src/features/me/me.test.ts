@@ -180,12 +180,12 @@ describe('one’s own account', () => {
     assert.deepEqual(said.sort(), ['200', '409 email_taken']);
   });
 
-  test('a new password signs in, ends no login, and is told of; a weak one is refused in words of the reader', async () => {
+  test('a new password signs in, signs out other browsers, and is told of; a weak one is refused in words of the reader', async () => {
     const { account, login } = await person();
     const other = await signIn(gateway, account);
     assert.deepEqual((await login.ask('PUT', '/v1/me/password', { password })).body, { changed: true });
     assert.equal(await login.said('POST', '/v1/me/reauth', { password }), '200');
-    assert.equal(await other.said('GET', '/v1/me'), '200');
+    assert.equal(await other.said('GET', '/v1/me'), '401 invalid_api_key');
     assert.deepEqual(await noticesOf(account.id), ['password.changed']);
     const weak = { short: 'abc', common: 'passwordpassword', own: account.email, long: 'x'.repeat(900) };
     for (const each of Object.values(weak)) {

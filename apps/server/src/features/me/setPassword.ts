@@ -2,16 +2,20 @@ import { contract } from '@svc/contract';
 import { localeOf, wordsOf } from '@svc/words';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
-import { type Identity, type Proofs, setPassword as set } from '../auth/index.ts';
+import { endLogins, type Identity, type Proofs, setPassword as set } from '../auth/index.ts';
 
 export const setPassword = (identity: Identity, { hashing }: Proofs) =>
   operation(contract.me.setPassword, async (context, { body: { password } }) => {
     const { actor, by, kernel, headers } = context;
-    const { accountId } = actor;
+    const { accountId, credentialId } = actor;
     const problem = await context.transaction(async (tx) => {
       const found = await set({ ...kernel, hashing }, { accountId, password, by, tx });
-      if (found === undefined) await identity.tell(tx, accountId, { type: 'password.changed' });
-      return found;
+      if (found !== undefined) return found;
+      // Whoever knew the former one may be signed in elsewhere.
+      await endLogins(kernel, { accountId, except: credentialId, by, tx });
+      await identity.endSessions(tx, accountId);
+      await identity.tell(tx, accountId, { type: 'password.changed' });
+      return undefined;
     });
     if (problem !== undefined) {
       const { problems } = wordsOf(localeOf(headers['accept-language']));
