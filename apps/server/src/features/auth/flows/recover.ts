@@ -30,13 +30,15 @@ export async function recover(visit: PageVisit, parts: FlowParts): Promise<void>
     const problem = fault === 'address' ? 'isEmail' : fault;
     return visit.html(400, recoverPage(page, { action, email, mail, problem }));
   }
-  const attempt = await parts.guesses.begin({ accountId: null, email: `recovery ${email}`, network: visit.network });
+  const { network } = visit;
+  const guess = { accountId: null, email: `recovery ${email}`, network, perNetwork: true };
+  const attempt = await parts.guesses.begin(guess);
   if ('waitSeconds' in attempt)
     return visit.html(
       429,
       recoverPage(page, { action, email, mail, problem: 'slow', waitSeconds: attempt.waitSeconds }),
     );
-  const accountId = await withCode(parts, visit.network, {
+  const accountId = await withCode(parts, network, {
     email,
     code: form.get('code') ?? '',
     password: form.get('password') ?? '',

@@ -9,6 +9,8 @@ interface Guess {
   accountId: string | null;
   email: string;
   network: string;
+  /** What is tried cannot be guessed: failures from elsewhere must not shut its owner out. */
+  perNetwork?: boolean;
 }
 
 /** A try that was let through: it counts as a failure until it is said to be none. */
@@ -50,7 +52,7 @@ export class Guesses {
       const rowOf = (hash: Buffer) => rows.find((row) => row.hash.equals(hash));
       const ofPair = rowOf(pair);
       const ofAccount = rowOf(account);
-      const wait = Math.max(ofPair?.wait_s ?? 0, isKnown ? 0 : (ofAccount?.wait_s ?? 0));
+      const wait = Math.max(ofPair?.wait_s ?? 0, isKnown || guess.perNetwork ? 0 : (ofAccount?.wait_s ?? 0));
       if (wait > 0) return { waitSeconds: Math.ceil(wait) };
       await countGuess(tx, clock, pair, waitAfter((ofPair?.failures ?? 0) + 1, freeOfPair));
       await countGuess(tx, clock, account, waitAfter((ofAccount?.failures ?? 0) + 1, freeOfAccount));

@@ -226,6 +226,15 @@ describe('signing in by password', () => {
     assert.deepEqual(await tryIt(email, good), { waitSeconds: 60 }, 'not seen for 31 days');
   });
 
+  test('tries at what nobody can guess wait for those of the same network alone', async () => {
+    const { id: accountId, email } = await person();
+    const tryAt = (network: string) => partsOf().guesses.begin({ accountId, email, network, perNetwork: true });
+    for (let i = 0; i < 25; i += 1) await tryAt(`203.0.113.${i}`);
+    for (let i = 0; i < 4; i += 1) await tryAt('203.0.113.1');
+    assert.deepEqual(await tryAt('203.0.113.1'), { waitSeconds: 60 });
+    assert.ok('succeeded' in (await tryAt(home)));
+  });
+
   test('of twenty tries at once five are let through, over two gateways too', async () => {
     const { id: accountId } = await person();
     await using second = await startGateway(database, { clock });
