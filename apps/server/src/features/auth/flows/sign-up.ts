@@ -32,14 +32,24 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
     const { allowed } = await kernel.limiter.take({ name: 'sign_up_mail', perMinute: mostMails }, asked);
     if (!allowed) return visit.html(429, signUpPage(page, { ...shown, email, problem: 'slow' }));
   }
-  const isKnown = (await findPerson(kernel.sql, email)) !== undefined;
-  const { signUp: texts, mails } = wordsOf(page.locale);
-  if (!isKnown && email.toLowerCase().endsWith(`@${domain}`)) {
-    const { token } = await createLink(kernel, { purpose: 'invite', email, by: bySystem });
-    const server = new URL(kernel.config.authUrl).host;
-    const said = mails.invitation({ link: identity.linkOf('link', token), validSeconds: inviteSeconds, server });
-    // Not waited for: how long a mail takes would tell who has no account yet.
-    mail(email, said).catch((err: unknown) => kernel.log.warn({ err }, 'a mail with an invitation was not sent'));
-  }
+  const { signUp: texts } = wordsOf(page.locale);
+  // Not waited for: how long it takes would tell who has no account yet.
+  if (email.toLowerCase().endsWith(`@${domain}`))
+    invite(visit, { kernel, mail, identity }, email).catch((err: unknown) =>
+      kernel.log.warn({ err }, 'a mail with an invitation was not sent'),
+    );
   visit.html(200, messagePage(page, { title: texts.sentTitle, text: texts.sentText }));
+}
+
+async function invite(
+  { page }: PageVisit,
+  { kernel, mail, identity }: Pick<FlowParts, 'kernel' | 'mail' | 'identity'>,
+  email: string,
+): Promise<void> {
+  const isKnown = (await findPerson(kernel.sql, email)) !== undefined;
+  if (isKnown) return;
+  const { token } = await createLink(kernel, { purpose: 'invite', email, by: bySystem });
+  const server = new URL(kernel.config.authUrl).host;
+  const link = identity.linkOf('link', token);
+  await mail?.(email, wordsOf(page.locale).mails.invitation({ link, validSeconds: inviteSeconds, server }));
 }
