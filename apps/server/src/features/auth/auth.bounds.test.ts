@@ -62,6 +62,16 @@ describe('strangers and apps', () => {
     assert.deepEqual(await asked(`http://127.0.0.1:${t.port}`), []);
   });
 
+  test('try sixty passwords a minute from a network, whosever they are', async () => {
+    const stranger = new PlayedBrowser();
+    const page = await stranger.follow(`${base}/hub/login/start`);
+    const { limiter } = t.gateway.kernel;
+    for (let i = 0; i < 59; i++) await limiter.take({ name: 'password', perMinute: 60 }, '127.0.0.1');
+    const tryOne = () => stranger.send(page.url, { email: `${randomUUID()}@example.com`, password: 'not this one' });
+    const statuses = [(await tryOne()).status, (await tryOne()).status];
+    assert.deepEqual(statuses, [401, 429]);
+  });
+
   test('leave no rows for a month by opening pages, and not without end', async () => {
     const { sql } = t.gateway.kernel;
     const statuses: number[] = [];

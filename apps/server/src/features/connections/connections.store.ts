@@ -17,9 +17,10 @@ import {
   updateConnection,
 } from './connections.sql.ts';
 
-/** An app as the person saw it when they let it in, and what they let it do. */
+/** An app as the person saw it when they let it in, what it asked for, and what of it they gave. */
 interface Consent
   extends Pick<ConnectionRow, 'account_id' | 'client_id' | 'name' | 'trust' | 'host' | 'scopes' | 'resources'> {
+  asked: readonly string[];
   by: Who;
 }
 
@@ -61,13 +62,17 @@ export class Connections {
     return row && { id: row.id, name: row.name, keyDays: keyDaysOf(row.trust) };
   }
 
-  /** Lets an app in, or widens what it may do. Throws 429 past the account's limit. */
+  /**
+   * Lets an app in, or changes what it may do: what it asked for and was not given is taken from its tokens too. Keys that it has
+   * stay as they were given. Throws 429 past the account's limit.
+   */
   async allow(consent: Consent): Promise<void> {
-    const { account_id: accountId, client_id: clientId, by, ...seen } = consent;
+    const { account_id: accountId, client_id: clientId, asked, by, ...seen } = consent;
     await inTransaction(this.#kernel.sql, async (tx) => {
       await lockApp(tx, accountId, clientId);
       const known = await findConnectionOf(tx, accountId, clientId);
-      const scopes = union(known?.scopes, seen.scopes);
+      const before = known?.scopes.filter((scope) => !asked.includes(scope));
+      const scopes = union(before, seen.scopes);
       const resources = union(known?.resources, seen.resources);
       const id = known?.id ?? randomUUID();
       if (known) {

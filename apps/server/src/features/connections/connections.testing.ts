@@ -13,7 +13,7 @@ export async function connectionOf(
   const scopes = ['usage:read'];
   const resources = ['https://api.example.com'];
   const connections = new Connections(kernel);
-  const consent = { ...app, account_id: accountId, host: 'app.example.com', scopes, resources };
+  const consent = { ...app, account_id: accountId, host: 'app.example.com', asked: scopes, scopes, resources };
   await connections.allow({ ...consent, by: bySystem });
   const row = await connections.of(accountId, app.client_id);
   assert.ok(row);

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { invalidApiKey } from '../../kernel/mount/access.ts';
 import { operation } from '../../kernel/feature.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
@@ -6,7 +7,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { issueKey } from './keys.issue.ts';
 import { termsOf } from './keys.rules.ts';
 import { isUsable, keysQuota, lockKey } from './keys.sql.ts';
-import { endFormerKeys, noteReplaced } from './keys.standing.sql.ts';
+import { endFormerKeys, keysOfConnections, noteReplaced } from './keys.standing.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 /** The connection behind the key that stands for it. */
@@ -18,6 +19,8 @@ export interface ConnectionOfKey {
 }
 
 const dayMs = 86_400_000;
+/** Keys that one app may have, those that its keys made among them: it must not use up the account's. */
+const mostOfApp = 100;
 
 export const connect = (find: (keyId: string) => Promise<ConnectionOfKey | undefined>) =>
   operation(contract.keys.connect, async (context, { body }) => {
@@ -30,6 +33,7 @@ export const connect = (find: (keyId: string) => Promise<ConnectionOfKey | undef
       await checkQuota(kernel.config, tx, keysQuota, accountId);
       // It may have been disconnected since it was let in: what is made now nobody would find to revoke.
       if (!(await isUsable(tx, actor.keyId))) throw gone();
+      if ((await keysOfConnections(tx, [connection.id])).length >= mostOfApp) throw tooMany();
       const { id, text } = await issueKey(kernel, tx, {
         accountId,
         name: body.name ?? connection.name,
@@ -50,5 +54,14 @@ export const connect = (find: (keyId: string) => Promise<ConnectionOfKey | undef
       return { ...toRecord(row), key: text };
     });
   });
+
+const tooMany = () =>
+  new ApiError(
+    'quota_exceeded',
+    `an app may have ${mostOfApp} keys; name the device, so that its new key replaces the former one`,
+    {
+      headers: { 'x-should-retry': 'false', 'retry-after': '3600' },
+    },
+  );
 
 const gone = () => invalidApiKey('this app was disconnected; connect it again');

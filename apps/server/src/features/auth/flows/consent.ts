@@ -3,16 +3,17 @@ import { consentPage } from '../pages/consent.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { keyDaysOf } from '../../connections/index.ts';
 import { findClient } from '../provider/clients.sql.ts';
-import { trustOf } from '../provider/clients.ts';
-import { openIdScopes } from '../provider/provider.ts';
+import { isOfMcp, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
+import { openIdScopes, scopesAsked } from '../provider/provider.ts';
 import { resourceOf } from '../provider/urls.ts';
 import { lasting } from '@svc/words';
 import type { FlowParts } from './parts.ts';
-import { interactionOf } from './sign-in.ts';
+import { type Interaction, interactionOf } from './sign-in.ts';
 import type { PageVisit } from './visit.ts';
 
 /** Scopes that are asked for and not decided yet, by the resource that they are for. */
 type Asked = Record<string, string[]>;
+type ClientTrust = ReturnType<typeof trustOf>;
 
 const daySeconds = 86_400;
 
@@ -25,12 +26,12 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
   const isSame = accountId !== undefined && (await parts.identity.isSignedIn(visit, { accountId, sessionId }));
   // They may have signed out, or somebody else in, while the page was open; or the account was suspended.
   if (!interaction || !isSame) return visit.html(400, parts.identity.expiredPage(visit.page));
-  const asked = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Asked;
   const client = await clientOf(
     parts,
     String(interaction.params['client_id']),
     String(interaction.params['redirect_uri']),
   );
+  const asked = scopesToDecide(visit, interaction, client.trust);
   if (visit.method !== 'POST') {
     const account = await parts.identity.account(accountId);
     const offered = [...new Set(Object.values(asked).flat())];
@@ -57,6 +58,20 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
   visit.html(200, redirectPage(visit.page, { to: interaction.returnTo }));
 }
 
+/**
+ * What is decided on the page: what was not given before; where all of it was, as of an app on a machine of its own, which
+ * is asked about each time (RFC 8252, 8.6), all of it again.
+ */
+function scopesToDecide({ kernel }: PageVisit, { prompt, params }: Interaction, trust: ClientTrust): Asked {
+  const missing = (prompt.details['missingResourceScopes'] ?? {}) as Asked;
+  if (Object.keys(missing).length > 0) return missing;
+  const scopes = scopesAsked(params).filter((scope) => scopesFor(trust).includes(scope));
+  const resources = [params['resource']].flat().filter((one) => typeof one === 'string');
+  return Object.fromEntries(
+    resources.map((one) => [one, scopes.filter((scope) => resourceOf(kernel.config, one) === 'api' || isOfMcp(scope))]),
+  );
+}
+
 /** An app as the person is shown it. */
 async function clientOf({ identity, kernel }: FlowParts, clientId: string, redirectUri: string) {
   const { provider } = await identity.open();
@@ -64,7 +79,7 @@ async function clientOf({ identity, kernel }: FlowParts, clientId: string, redir
   const trust = trustOf(clientId, (await findClient(kernel.sql, clientId)) !== undefined);
   const of = trust === 'document' ? clientId : redirectUri;
   const host = URL.canParse(of) ? new URL(of).host || undefined : undefined;
-  return { id: clientId, name: client?.clientName ?? clientId, trust, host };
+  return { id: clientId, name: nameOfApp(client?.clientName ?? clientId), trust, host };
 }
 
 /** Grants what was ticked, and notes what was not, so that it is not asked again in this sign-in. */
@@ -86,14 +101,15 @@ async function allow(
     grant.addResourceScope(resource, scopes.filter((scope) => ticked.has(scope)).join(' '));
     grant.rejectResourceScope(resource, scopes.filter((scope) => !ticked.has(scope)).join(' '));
   }
-  const scopes = [...new Set(Object.values(asked).flat())].filter((scope) => ticked.has(scope));
+  const offered = [...new Set(Object.values(asked).flat())];
   await connections.allow({
     account_id: accountId,
     client_id: client.id,
-    name: client.name.slice(0, 120),
+    name: client.name,
     trust: client.trust,
     host: client.host ?? null,
-    scopes,
+    asked: offered,
+    scopes: offered.filter((scope) => ticked.has(scope)),
     resources: Object.keys(asked),
     by: bySystem,
   });

@@ -5,7 +5,7 @@ import { headerText } from '../../../kernel/mount/mount.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from '../pages/device.ts';
 import { errorPage, signedOutPage, signOutPage } from '../pages/notes.ts';
 import type { PageContext } from '../pages/page.ts';
-import { trustOf } from '../provider/clients.ts';
+import { nameOfApp, trustOf } from '../provider/clients.ts';
 import { findClient } from '../provider/clients.sql.ts';
 import { fetchDocument } from '../provider/documents.ts';
 import type { ProviderPages } from '../provider/pages.ts';
@@ -60,7 +60,7 @@ export function providerPages(kernel: Kernel): ProviderPages {
       const body = deviceConfirmPage(page, {
         action: `${page.base}/device`,
         hidden: { xsrf: xsrf(ctx), user_code: userCode },
-        client: { name: clientName ?? clientId, trust: trustOf(clientId, isRegistered) },
+        client: { name: nameOfApp(clientName ?? clientId), trust: trustOf(clientId, isRegistered) },
         device: { name, network, ageSeconds: Math.max(0, Math.round((kernel.clock.now() - (at ?? 0)) / 1000)) },
         userCode,
         scopes: scopesAsked(code.params),

@@ -8,18 +8,21 @@ import { mailCodePage, signInPage } from '../pages/sign-in.ts';
 import type { PasskeyPlace } from '../pages/page.ts';
 import { relyingParty, signInByPasskey } from '../people/passkeys.ts';
 import { signInByPassword } from '../people/passwords.ts';
-import { hubClient } from '../provider/clients.ts';
+import { hubClient, nameOfApp } from '../provider/clients.ts';
 import { alike } from '../provider/urls.ts';
 import { mailCodeOf, sendMailCode } from './mail-code.ts';
 import type { FlowParts } from './parts.ts';
 import { signUpDomain } from './sign-up.ts';
 import type { PageVisit } from './visit.ts';
 
-type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+/** A sign-in or consent under way, as the library keeps it. */
+export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** Binds the rest of a sign-in to the browser in which the person proved who they are. */
 const proofCookie = '__Host-svc_proof';
 const proofSeconds = 600;
+/** Passwords that a network may try in a minute. */
+const mostPasswords = 60;
 
 /** The interaction of this browser with this name; undefined when it is over, or another browser's. */
 export async function interactionOf(
@@ -82,7 +85,7 @@ async function signInHtml(
   return signInPage(page, {
     action: actionOf(visit),
     ...(typeof hint === 'string' && { email: hint }),
-    ...(client && client.clientId !== hubClient && { clientName: client.clientName ?? client.clientId }),
+    ...(client && client.clientId !== hubClient && { clientName: nameOfApp(client.clientName ?? client.clientId) }),
     passkeys: passkeysOf(visit, (origin) => `${origin}/authorize?${query.toString()}`),
     mailCode: mail !== undefined,
     recoverHref: `${page.base}/recover`,
@@ -129,6 +132,9 @@ async function prove(visit: PageVisit, parts: FlowParts, form: URLSearchParams):
     const sent = await sendMailCode(visit, { kernel, mail }, email);
     return sent ? { sent: email } : { status: 429, problem: 'slow' };
   }
+  // A list of leaked passwords, tried on an address each, would meet no other bound.
+  const { allowed } = await kernel.limiter.take({ name: 'password', perMinute: mostPasswords }, network);
+  if (!allowed) return { status: 429, problem: 'slow', waitSeconds: 60 };
   try {
     const answer = await signInByPassword(people, { email, password: form.get('password') ?? '', network });
     if (answer === 'wrong') return { status: 401, problem: 'wrong' };

@@ -41,6 +41,14 @@ export function trustOf(clientId: string, isRegistered: boolean): ConnectionRow[
   return clientId.startsWith('https://') ? 'document' : 'unknown';
 }
 
+/** What an app calls itself, as pages and mails show it: without signs that are not seen or turn the text around. */
+export const nameOfApp = (name: string): string =>
+  name
+    .replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
+    .trim()
+    .slice(0, 120)
+    .toWellFormed() || 'Unnamed app';
+
 /** The apps of this product. */
 export function ownClients({ hubUrl }: Pick<Config, 'hubUrl'>): ClientMetadata[] {
   return [

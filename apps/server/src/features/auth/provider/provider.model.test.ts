@@ -59,6 +59,7 @@ describe('codes and refresh tokens, over two gateways', () => {
       name: 'App',
       trust: 'unknown',
       host: null,
+      asked: ['heartbeats'],
       scopes: ['heartbeats'],
       resources: [resource],
       by: bySystem,
