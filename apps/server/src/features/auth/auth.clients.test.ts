@@ -497,6 +497,18 @@ describe('an independent client of the identity provider', () => {
       assert.match(body.error, /^invalid_/);
       assert.equal(typeof body.error_description, 'string');
     }
+    const named = { client_name: ' Bank\u202e\u200b\n of\tsvc ', redirect_uris: [callback] };
+    const { client_id: id } = (await http(authUrl, '/register', { body: named })).body;
+    const query = new URLSearchParams({
+      client_id: id,
+      response_type: 'code',
+      redirect_uri: callback,
+      scope: 'openid',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const shown = await new PlayedBrowser().follow(`${authUrl}/authorize?${query.toString()}`);
+    assert.match(shown.body, /Bank of svc/, 'a name is shown without signs that are not seen');
     const greedy = {
       redirect_uris: [callback],
       grant_types: ['password', 'client_credentials', 'implicit'],

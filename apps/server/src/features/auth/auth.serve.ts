@@ -16,7 +16,7 @@ import { headersOf, takesSignIns, PageVisit } from './flows/visit.ts';
 import { type PageAsset, pageAssets } from './pages/assets.ts';
 import { errorPage, messagePage } from './pages/notes.ts';
 import { wordsOf } from '@svc/words';
-import { countInteractions } from './provider/records.sql.ts';
+import { countBegun } from './provider/records.sql.ts';
 import { mcpScopes } from './provider/clients.ts';
 import { alike, resourceOf } from './provider/urls.ts';
 
@@ -102,7 +102,9 @@ export class AuthServer {
       if (!takesSignIns(kernel.config)) return sayPlain(visit);
       const { allowed } = await kernel.limiter.take({ name: 'authorize', perMinute: mostInteractions }, visit.network);
       if (!allowed) throw tooMany();
-      if ((await countInteractions(kernel.sql, mostOpen)) >= mostOpen) throw busy();
+    }
+    if (path === '/authorize' || path === '/device/authorize') {
+      if ((await countBegun(kernel.sql, mostOpen)) >= mostOpen) throw busy();
     }
     // Each such page leaves a row too.
     if (method !== 'POST' && (path === '/device' || path === '/logout')) {
@@ -160,7 +162,7 @@ export class AuthServer {
 
 /** Codes, tokens and the like that a network may ask for in a minute. */
 const mostPosts = 600;
-/** Interactions that may be open. */
+/** Interactions and codes of devices that may be open. */
 const mostOpen = 100_000;
 
 const busy = (): ApiError =>

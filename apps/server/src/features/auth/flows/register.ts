@@ -1,8 +1,10 @@
-import type { Adapter } from 'oidc-provider';
+import type { AdapterPayload } from 'oidc-provider';
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../kernel/base/errors.ts';
-import { hashOfId } from '../provider/adapter.ts';
+import { inTransaction } from '../../../kernel/db/db.ts';
+import { recordOf } from '../provider/adapter.ts';
 import { countRegistrations, noteRegistration } from '../provider/clients.sql.ts';
+import { writeRecord } from '../provider/records.sql.ts';
 import { kindOfRedirect } from '../provider/redirects.ts';
 import type { FlowParts } from './parts.ts';
 import type { PageVisit } from './visit.ts';
@@ -35,20 +37,18 @@ export async function register(visit: PageVisit, { kernel, identity }: FlowParts
     return void response.writeHead(204).end();
   }
   if (visit.method !== 'POST') throw new ApiError('not_found', 'register with POST');
-  const { all, recent } = await countRegistrations(kernel.sql, network);
-  if (recent >= mostRecent || all >= mostInAll)
-    throw new ApiError('rate_limit_exceeded', 'too many apps registered; try again later', {
-      headers: { 'retry-after': '3600' },
-    });
   const asked = await visit.jsonBody();
   const { provider } = await identity.open();
   try {
     const metadata = metadataOf(asked);
-    const Client = provider.Client as unknown as new (of: object) => { clientId: string; metadata(): object };
+    const Client = provider.Client as unknown as new (
+      of: object,
+    ) => {
+      clientId: string;
+      metadata(): AdapterPayload;
+    };
     const client = new Client({ ...metadata, client_id: randomBytes(24).toString('base64url') });
-    const { adapter } = provider.Client as unknown as { adapter: Adapter };
-    await adapter.upsert(client.clientId, client.metadata() as never, unusedSeconds);
-    await noteRegistration(kernel.sql, hashOfId(kernel, 'Client', client.clientId), network);
+    await keep(kernel, client.clientId, client.metadata(), network);
     visit.json(201, { ...client.metadata(), client_id_issued_at: Math.floor(kernel.clock.now() / 1000) });
   } catch (error) {
     const { error: code, error_description: said } = error as { error?: string; error_description?: string };
@@ -56,6 +56,20 @@ export async function register(visit: PageVisit, { kernel, identity }: FlowParts
     if (code === undefined) throw error;
     visit.json(400, { error: code, error_description: said ?? '' });
   }
+}
+
+/** Writes an app down, of whose network and of all of which there may be so many. Throws 429. */
+async function keep(kernel: FlowParts['kernel'], id: string, metadata: AdapterPayload, network: string): Promise<void> {
+  const record = recordOf(kernel, 'Client', { id, payload: metadata, expiresIn: unusedSeconds });
+  await inTransaction(kernel.sql, async (tx) => {
+    const { all, recent } = await countRegistrations(tx, network);
+    if (recent >= mostRecent || all >= mostInAll)
+      throw new ApiError('rate_limit_exceeded', 'too many apps registered; try again later', {
+        headers: { 'retry-after': '3600' },
+      });
+    await writeRecord(tx, record);
+    await noteRegistration(tx, record.idHash, network);
+  });
 }
 
 /** What was registered and let in by nobody is forgotten after a day. */

@@ -8,6 +8,7 @@ import {
   findRecord,
   findRecordByUid,
   findRecordByUserCode,
+  type NewRecord,
   trimRecords,
   type RecordKey,
   type RecordRow,
@@ -18,6 +19,30 @@ import {
 /** HMAC of an id of the provider, as it is stored. */
 export const hashOfId = ({ keyring }: Pick<Kernel, 'keyring'>, model: string, id: string): Buffer =>
   keyring.mac('auth-record', `${model} ${id}`);
+
+const hashOfUserCode = ({ keyring }: Pick<Kernel, 'keyring'>, code: string): Buffer =>
+  keyring.mac('auth-record', `user code ${code}`);
+
+/** The row of a payload of the provider; `expiresIn`: seconds from now. */
+export function recordOf(
+  kernel: Pick<Kernel, 'keyring'>,
+  model: string,
+  { id, payload, expiresIn }: { id: string; payload: AdapterPayload; expiresIn: number | undefined },
+): NewRecord {
+  const { accountId, clientId, uid, userCode } = payload;
+  return {
+    model,
+    idHash: hashOfId(kernel, model, id),
+    accountId: accountId ?? null,
+    clientId: clientId ?? null,
+    // A grant is found by its id, which is no secret: every token of it names it.
+    grantId: model === 'Grant' ? id : (payload.grantId ?? null),
+    uid: uid ?? null,
+    userCodeHash: userCode === undefined ? null : hashOfUserCode(kernel, userCode),
+    payload: kernel.keyring.seal(sealedRecords, Buffer.from(JSON.stringify(payload))),
+    expiresIn: expiresIn ?? null,
+  };
+}
 
 /** What the adapter needs to refuse: an error that the provider answers as `invalid_grant`. */
 type Refuse = (message: string) => Error;
@@ -47,21 +72,11 @@ export class Records implements Adapter {
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
-    const { sql, keyring } = this.#kernel;
-    const { accountId, clientId, uid, userCode } = payload;
-    // A grant is found by its id, which is no secret: every token of it names it.
-    const grantId = this.#model === 'Grant' ? id : (payload.grantId ?? null);
-    const isWritten = await writeRecord(sql, {
-      ...this.#keyOf(id),
-      accountId: accountId ?? null,
-      clientId: clientId ?? null,
-      grantId,
-      uid: uid ?? null,
-      userCodeHash: userCode === undefined ? null : this.#hashOfUserCode(userCode),
-      payload: keyring.seal(sealedRecords, Buffer.from(JSON.stringify(payload))),
-      expiresIn: expiresIn ?? null,
-    });
-    if (!isWritten) throw this.#refuse('the grant was revoked');
+    const { sql } = this.#kernel;
+    const { accountId, clientId } = payload;
+    const record = recordOf(this.#kernel, this.#model, { id, payload, expiresIn });
+    const { grantId } = record;
+    if (!(await writeRecord(sql, record))) throw this.#refuse('the grant was revoked');
     const most = mostKept[this.#model];
     if (most !== undefined && accountId !== undefined)
       await trimRecords(sql, { model: this.#model, accountId, clientId: clientId ?? null, grantId }, most);
@@ -78,7 +93,7 @@ export class Records implements Adapter {
   }
 
   async findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
-    return this.#open(await findRecordByUserCode(this.#kernel.sql, this.#hashOfUserCode(userCode)));
+    return this.#open(await findRecordByUserCode(this.#kernel.sql, hashOfUserCode(this.#kernel, userCode)));
   }
 
   async consume(id: string): Promise<void> {
@@ -101,10 +116,6 @@ export class Records implements Adapter {
 
   #keyOf(id: string): RecordKey {
     return { model: this.#model, idHash: hashOfId(this.#kernel, this.#model, id) };
-  }
-
-  #hashOfUserCode(code: string): Buffer {
-    return this.#kernel.keyring.mac('auth-record', `user code ${code}`);
   }
 
   #open(row: RecordRow | undefined): AdapterPayload | undefined {

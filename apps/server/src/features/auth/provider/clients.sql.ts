@@ -35,8 +35,12 @@ export async function deleteClient(db: Db, id: string): Promise<boolean> {
   return (await db`delete from auth.clients where id = ${id}`).count > 0;
 }
 
-/** How many apps registered themselves: in all, and from one network within an hour. */
+/**
+ * How many apps registered themselves: in all, and from one network within an hour. Holds until the transaction ends: the next to
+ * register counts this one too.
+ */
 export async function countRegistrations(db: Db, address: string): Promise<{ all: number; recent: number }> {
+  await db`select pg_advisory_xact_lock(hashtextextended('auth.registrations', 0))`;
   const [row] = await db<{ all: number; recent: number }[]>`
     select count(*)::int as all,
       count(*) filter (where address = ${address} and created_at > now() - interval '1 hour')::int as recent

@@ -18,7 +18,7 @@ export interface RecordRow {
 }
 
 /** Fields of a record that queries ask for. */
-interface NewRecord extends RecordKey {
+export interface NewRecord extends RecordKey {
   accountId: string | null;
   clientId: string | null;
   grantId: string | null;
@@ -136,10 +136,10 @@ export async function sweepRecords(db: Db, most: number): Promise<number> {
   return count;
 }
 
-/** How many interactions are under way, as far as `most`. */
-export async function countInteractions(db: Db, most: number): Promise<number> {
+/** How many interactions and codes of devices are under way, as far as `most`. */
+export async function countBegun(db: Db, most: number): Promise<number> {
   const [row] = await db<{ n: number }[]>`
     select count(*)::int as n from (
-      select from auth.records where model = 'Interaction' and expires_at > now() limit ${most}) i`;
+      select from auth.records where model in ('Interaction', 'DeviceCode') and expires_at > now() limit ${most}) i`;
   return row?.n ?? 0;
 }
