@@ -11,6 +11,7 @@ import { mediaCommand, MediaFiles } from './features/media/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
 import type { Check } from './doctor.check.ts';
 import { relays, terminals } from './doctor.relay.ts';
+import { signIn } from './doctor.sign-in.ts';
 import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
@@ -136,6 +137,7 @@ async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Diagno
     { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
     await storage(config, blobs, dataDir),
     await feed(sql),
+    ...(await signIn(config, sql)),
   ];
 }
 

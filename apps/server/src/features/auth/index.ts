@@ -7,7 +7,7 @@ import { passkeysQuota } from './people/passkeys.sql.ts';
 export type { Identity } from './auth.identity.ts';
 export { createSetupLink, linkUrl } from './auth.links.ts';
 export type { AuthServer } from './auth.serve.ts';
-export { headersOf, PageVisit } from './flows/visit.ts';
+export { headersOf, PageVisit, takesSignIns } from './flows/visit.ts';
 export { homePage } from './pages/home.ts';
 export { messagePage, redirectPage } from './pages/notes.ts';
 export { nameOfBrowser } from './people/browsers.ts';
@@ -19,10 +19,11 @@ export {
   authenticationOptions,
   registerPasskey,
   registrationOptions,
+  relyingParty,
   removePasskey,
   renamePasskey,
 } from './people/passkeys.ts';
-export { listPasskeys, type PasskeyRow } from './people/passkeys.sql.ts';
+export { countPasskeysElsewhere, listPasskeys, type PasskeyRow } from './people/passkeys.sql.ts';
 export { hasPassword, removePassword, setPassword } from './people/passwords.ts';
 export { confirmPhone, createPhoneLink, phoneState } from './people/phones.ts';
 export { type Proofs, proveAgain } from './people/proofs.ts';

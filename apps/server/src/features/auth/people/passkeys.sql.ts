@@ -65,13 +65,14 @@ export async function insertPasskey(
   one: Pick<PasskeyKeyRow, 'account_id' | 'credential_id' | 'public_key' | 'counter' | 'transports'> & {
     backed_up: boolean;
     name: string;
+    rp_id: string;
   },
 ): Promise<PasskeyRow | undefined> {
   const [row] = await db<PasskeyRow[]>`
     insert into auth.passkeys
-      (account_id, credential_id, public_key, counter, backed_up, transports, name, created_at)
+      (account_id, credential_id, public_key, counter, backed_up, transports, name, rp_id, created_at)
     select id, ${one.credential_id}, ${one.public_key}, ${one.counter}, ${one.backed_up}, ${one.transports}, ${one.name},
-      ${nowOf(db, time)}
+      ${one.rp_id}, ${nowOf(db, time)}
     from accounts.standing_view where id = ${one.account_id} and not deleting
     on conflict (credential_id) do nothing
     returning id, name, backed_up, transports, created_at, last_used_at`;
@@ -115,6 +116,12 @@ export async function updatePasskeyName(db: Db, accountId: string, id: string, n
 /** Removes a passkey; false when the account has no such one. */
 export async function deletePasskey(db: Db, accountId: string, id: string): Promise<boolean> {
   return (await db`delete from auth.passkeys where id = ${id} and account_id = ${accountId}`).count > 0;
+}
+
+/** How many passkeys were made at another host than `rpId`: no browser offers them there. */
+export async function countPasskeysElsewhere(db: Db, rpId: string): Promise<number> {
+  const [row] = await db<{ n: number }[]>`select count(*)::int as n from auth.passkeys where rp_id <> ${rpId}`;
+  return row?.n ?? 0;
 }
 
 /** Limit of the passkeys of an account. */

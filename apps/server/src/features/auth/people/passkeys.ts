@@ -116,6 +116,7 @@ export async function registerPasskey(
       backed_up: backedUp,
       transports: transportsOf(response),
       name: nameOf(name),
+      rp_id: relyingParty(parts.config).id,
     });
     if (!row) throw refused();
     await writeAct(tx, { accountId, by, action: 'auth.addPasskey', subject: row.id, details: { name: row.name } });
