@@ -1,4 +1,4 @@
-/** A browser without a screen: keeps cookies, and says where its forms come from. */
+/** A browser without a screen: keeps cookies, and says where its forms come from; `network`: as a trusted proxy tells it. */
 export class Browser {
   readonly #cookies = new Map<string, { value: string; path: string }>();
 
@@ -6,6 +6,7 @@ export class Browser {
   async open(
     url: string,
     form?: Record<string, string>,
+    network?: string,
   ): Promise<{ status: number; body: string; to: string | undefined }> {
     const { pathname } = new URL(url);
     const cookies = [...this.#cookies].filter(([, { path }]) => pathname.startsWith(path));
@@ -14,6 +15,7 @@ export class Browser {
       headers: {
         accept: 'text/html',
         'sec-fetch-site': 'same-origin',
+        ...(network !== undefined && { 'x-forwarded-for': network }),
         cookie: cookies.map(([name, { value }]) => `${name}=${value}`).join('; '),
       },
       ...(form && { method: 'POST', body: new URLSearchParams(form) }),
