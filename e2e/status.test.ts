@@ -41,6 +41,17 @@ describe('which platform runs', () => {
     await a.end();
   });
 
+  test('a command beside it makes links that lead to where it runs', async () => {
+    await using folder = temporaryFolder();
+    const platform = await startPlatform(join(folder.path, 'data'), await freePort());
+    const { stdout } = await run(
+      ['accounts', 'invite', '--email', 'ana@example.com', '--json'],
+      environment(platform.dataDir),
+    );
+    assert.equal(new URL(JSON.parse(stdout).url).port, String(platform.port));
+    await platform.end();
+  });
+
   test('running.json is there while it runs, readable by its owner alone; after kill -9 it counts for nothing', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');

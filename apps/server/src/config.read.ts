@@ -14,20 +14,27 @@ interface ReadConfig {
   warnings: string[];
 }
 
-/** Flags win over the environment, which wins over the settings file of the data dir. */
-export function readConfig(flags: Given): ReadConfig {
+/**
+ * Flags win over the environment, which wins over the settings file of the data dir, and that over what `running` tells of the
+ * platform that runs there.
+ */
+export function readConfig(flags: Given, running: (dataDir: string) => Given = () => ({})): ReadConfig {
   const dataDir = findDataDir(loadPlace(flags));
   const file = join(dataDir, settingsFileName);
   refuseForeign(file);
   const text = readSettings(file);
-  if (text === undefined) return { config: loadConfig(flags), dataDir, warnings: [] };
+  if (text === undefined) return { config: loadConfig(flags, undefined, running(dataDir)), dataDir, warnings: [] };
   const kept = parseSettings(text, file);
   const warnings = unknownSettings(kept).map((name) => `${name} in ${file} is no setting of this version`);
   // The platform's group reads a file of root's there.
   const others = isAdopted(statSync(dataDir)) ? 0o037 : 0o077;
   if ((statSync(file).mode & others) !== 0) warnings.push(`other users can read ${file}: chmod 600 it`);
   // The place is settled: a database that the file names does not move it.
-  return { config: loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, kept), dataDir, warnings };
+  return {
+    config: loadConfig({ ...flags, SVC_DATA_DIR: dataDir }, undefined, { ...running(dataDir), ...kept }),
+    dataDir,
+    warnings,
+  };
 }
 
 /** The file's text, if it is there. */

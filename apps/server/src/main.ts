@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { accountDeletion, manifests } from './features.ts';
 import { ConfigError, type Given, settingRows, unknownSettings } from './config.ts';
 import { readConfig } from './config.read.ts';
+import { addressOfRunning } from './running.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { doctor } from './doctor.ts';
 import { deletionCommands } from './features/accounts/index.ts';
@@ -59,11 +60,11 @@ const settings = settingRows().flatMap(({ flags, description }) => flags.map((ea
 // Seventy lines of them would bury the commands: `svc settings` lists them.
 for (const { flag } of settings) program.addOption(new Option(`${flag} <value>`).hideHelp());
 
-/** The settings of this command line. */
-function config() {
+/** The settings of this command line; of a command beside a platform that runs, those of its address too. */
+function config(running?: typeof addressOfRunning) {
   const options: Record<string, string> = program.opts();
   const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
-  const found = readConfig(flags);
+  const found = readConfig(flags, running);
   warnings.push(...found.warnings);
   return found.config;
 }
@@ -84,7 +85,7 @@ function print(result: unknown): void {
 const run: Run =
   (work) =>
   async (...args) => {
-    const settings = config();
+    const settings = config(addressOfRunning);
     becomePlatform(findDataDir(settings), process.argv.slice(3));
     const admin = await openAdmin(settings, createLog('error'));
     try {

@@ -4,6 +4,7 @@ import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
 import { isRunning, processStart } from '@svc/process-lock';
 import { z } from 'zod';
+import type { Given } from './config.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { giveToPlatform } from './root/user.ts';
 import { instanceHeader } from './features/health/index.ts';
@@ -41,6 +42,13 @@ export function findRunningProcesses(dataDir: string): RunningProcess[] {
     .map((name) => read(join(dataDir, name)))
     .filter((found) => found !== undefined)
     .sort((a, b) => (a.since < b.since ? -1 : 1));
+}
+
+/** The settings of the platform that runs on a data dir of which links are made: a command need not be told them again. */
+export function addressOfRunning(dataDir: string): Given {
+  const serving = findRunningProcesses(dataDir).find(({ part }) => part === 'all' || part === 'gateway');
+  if (serving?.port === undefined) return {};
+  return { SVC_PORT: String(serving.port), ...(serving.base_url !== undefined && { SVC_BASE_URL: serving.base_url }) };
 }
 
 /**
