@@ -1,5 +1,5 @@
 import { enMails } from './en.mails.ts';
-import { lasting } from './plural.ts';
+import { counted, lasting } from './plural.ts';
 
 const time = (seconds: number): string => lasting('en', seconds);
 
@@ -36,7 +36,7 @@ export const en = {
     slow: (seconds: number) => `Too many tries. Wait ${time(seconds)}, then try again.`,
     slowAnyway: 'Too many tries. Wait a few minutes, then try again.',
     busy: 'Many people are signing in right now. Try again in a moment.',
-    expired: 'This page was open for too long. Try again.',
+    expired: 'This page was open for too long. Begin again.',
     overToken: 'This link is used or over. Ask for a new one.',
     passkey: 'That passkey did not work. Try another one, or use your password.',
     email: 'This is not an email address that can be used. Check it.',
@@ -69,6 +69,7 @@ export const en = {
       unknown: 'Unknown app',
     },
     goesTo: 'Your answer is sent to',
+    here: 'a program on this computer',
     life: 'Access lasts',
     api: 'It gets a key for the API of this server.',
     mcp: 'It may use the MCP tools of this server.',
@@ -86,9 +87,11 @@ export const en = {
   welcome: {
     setup: { title: 'Set up your account', text: 'You are the first person here, and the operator of this server.' },
     invite: { title: 'Welcome', text: 'Choose how you sign in.' },
-    recover: { title: 'Choose how you sign in', text: 'All other devices are signed out. Your keys stay.' },
+    recover: { title: 'Choose how you sign in', text: 'All other devices are signed out. Your API keys stay.' },
     phone: { title: 'Sign in this device', text: 'Choose how you sign in on this device.' },
     passkey: 'Create a passkey',
+    onlyThis: 'Remove my former password and my other passkeys',
+    onlyThisHint: 'Leave it ticked if somebody else may have been in your account.',
     passkeyHint: 'Sign in with your fingerprint, face or screen lock. Nothing to remember.',
     or: 'or choose a password',
     passkeyProblem: 'No passkey was made. Try again, or choose a password.',
@@ -97,7 +100,7 @@ export const en = {
   },
   codes: {
     title: 'Your recovery codes',
-    text: 'If you lose your passkey or password, one of these codes lets you back in. Each counts once.',
+    text: 'If you lose your passkey or password, one of these codes lets you back in. Each counts once. Former codes count no more.',
     once: 'They are shown only now. Print them, or keep them in a password manager.',
     next: 'I have kept them, continue',
   },
@@ -107,13 +110,14 @@ export const en = {
     button: 'Set new password',
     mail: 'Mail me a link',
     mailHint: 'No recovery code at hand?',
+    onlyThis: 'Remove my passkeys',
     operator: 'No recovery code? The operator of this server can make you a new link.',
   },
   device: {
     title: 'Connect a device',
     text: 'Enter the code that your device or terminal shows.',
     button: 'Continue',
-    problem: 'This code is wrong or over. Check it on your device.',
+    problem: 'This code is wrong or has expired. Check it on your device.',
     confirmTitle: (client: string) => `Connect ${client}?`,
     warning: 'Allow only if you started this just now on a device before you.',
     compare: 'Compare the code with the one on your device:',
@@ -160,6 +164,7 @@ export const en = {
   message: {
     sentTitle: 'Check your mail',
     sentText: (email: string) => `If ${email} has an account, a link is on its way. It counts for 30 minutes.`,
+    expiredTitle: 'This page is over',
     overTitle: 'This link is over',
     overText: 'It was used before, or its time is over. Ask whoever sent it for a new one.',
     httpTitle: 'Sign-in needs https',
@@ -167,6 +172,9 @@ export const en = {
       'A password must not cross a network unprotected. Put this server behind https: Caddy gets a certificate by itself, and Tailscale gives one to a private network.',
     suspendedTitle: 'This account is suspended',
     suspendedText: 'Ask the operator of this server.',
+    recoveredTitle: 'You are back in',
+    recoveredText: (left: number) =>
+      `Your new password counts from now on, and all other devices were signed out. You have ${counted('en', left, { one: 'recovery code', other: 'recovery codes' })} left.`,
     signIn: 'Sign in',
   },
   home: {

@@ -1,5 +1,5 @@
 import type { Words } from './en.ts';
-import { lasting } from './plural.ts';
+import { counted, lasting } from './plural.ts';
 import { roMails } from './ro.mails.ts';
 
 const time = (seconds: number): string => lasting('ro', seconds);
@@ -37,7 +37,7 @@ export const ro: Words = {
     slow: (seconds) => `Prea multe încercări. Așteptați ${time(seconds)}, apoi încercați din nou.`,
     slowAnyway: 'Prea multe încercări. Așteptați câteva minute, apoi încercați din nou.',
     busy: 'Se conectează multe persoane chiar acum. Încercați din nou peste câteva clipe.',
-    expired: 'Pagina a stat deschisă prea mult. Încercați din nou.',
+    expired: 'Pagina a stat deschisă prea mult. Luați-o de la început.',
     overToken: 'Linkul a fost folosit sau a expirat. Cereți altul.',
     passkey: 'Cheia de acces nu a funcționat. Încercați alta sau folosiți parola.',
     email: 'Această adresă de e-mail nu poate fi folosită. Verificați-o.',
@@ -71,6 +71,7 @@ export const ro: Words = {
       unknown: 'Aplicație necunoscută',
     },
     goesTo: 'Răspunsul se trimite la',
+    here: 'un program de pe acest calculator',
     life: 'Accesul durează',
     api: 'Primește o cheie pentru API-ul acestui server.',
     mcp: 'Poate folosi uneltele MCP ale acestui server.',
@@ -93,10 +94,12 @@ export const ro: Words = {
     invite: { title: 'Bun venit', text: 'Alegeți cum vă conectați.' },
     recover: {
       title: 'Alegeți cum vă conectați',
-      text: 'Toate celelalte dispozitive vor fi deconectate. Cheile rămân.',
+      text: 'Toate celelalte dispozitive vor fi deconectate. Cheile API rămân.',
     },
     phone: { title: 'Conectați acest dispozitiv', text: 'Alegeți cum vă conectați pe acest dispozitiv.' },
     passkey: 'Creează o cheie de acces',
+    onlyThis: 'Elimină parola veche și celelalte chei de acces',
+    onlyThisHint: 'Lăsați bifat dacă altcineva ar fi putut intra în contul dumneavoastră.',
     passkeyHint: 'Vă conectați cu amprenta, fața sau blocarea ecranului. Nu aveți nimic de ținut minte.',
     or: 'sau alegeți o parolă',
     passkeyProblem: 'Nu s-a creat nicio cheie de acces. Încercați din nou sau alegeți o parolă.',
@@ -105,7 +108,7 @@ export const ro: Words = {
   },
   codes: {
     title: 'Codurile de recuperare',
-    text: 'Dacă pierdeți cheia de acces sau parola, unul dintre aceste coduri vă lasă să intrați. Fiecare se folosește o dată.',
+    text: 'Dacă pierdeți cheia de acces sau parola, unul dintre aceste coduri vă lasă să intrați. Fiecare se folosește o dată. Cele vechi nu mai sunt valabile.',
     once: 'Se afișează numai acum. Tipăriți-le sau păstrați-le într-un manager de parole.',
     next: 'Le-am păstrat, continuă',
   },
@@ -115,6 +118,7 @@ export const ro: Words = {
     button: 'Setează parola nouă',
     mail: 'Trimite-mi un link pe e-mail',
     mailHint: 'Nu aveți la îndemână un cod de recuperare?',
+    onlyThis: 'Elimină cheile mele de acces',
     operator: 'Nu aveți un cod de recuperare? Operatorul acestui server vă poate face un link nou.',
   },
   device: {
@@ -168,6 +172,7 @@ export const ro: Words = {
   message: {
     sentTitle: 'Verificați e-mailul',
     sentText: (email) => `Dacă ${email} are un cont, i-am trimis un link. Este valabil 30 de minute.`,
+    expiredTitle: 'Pagina nu mai este valabilă',
     overTitle: 'Linkul nu mai este valabil',
     overText: 'A fost folosit deja sau a expirat. Cereți altul de la cine l-a trimis.',
     httpTitle: 'Conectarea are nevoie de https',
@@ -175,11 +180,14 @@ export const ro: Words = {
       'O parolă nu trebuie să treacă neprotejată printr-o rețea. Puneți serverul în spatele unui https: Caddy obține singur un certificat, iar Tailscale dă unul unei rețele private.',
     suspendedTitle: 'Contul este suspendat',
     suspendedText: 'Adresați-vă operatorului acestui server.',
+    recoveredTitle: 'Aveți din nou acces',
+    recoveredText: (left) =>
+      `Parola nouă este valabilă de acum, iar toate celelalte dispozitive au fost deconectate. V-au mai rămas ${counted('ro', left, { one: 'cod de recuperare', few: 'coduri de recuperare', other: 'de coduri de recuperare' })}.`,
     signIn: 'Conectare',
   },
   home: {
     title: 'Cont',
-    as: 'Conectat ca',
+    as: 'Contul',
     apps: 'Aplicații conectate',
     noApps: 'Nicio aplicație conectată.',
     disconnect: 'Deconectează',

@@ -97,6 +97,8 @@ export interface RawRoute {
   readonly prefix: string;
   /** As of a route: below the path of relays, in every process that relays. */
   readonly at?: 'relay';
+  /** People open it: its prefix without the slash leads there. */
+  readonly isPage?: boolean;
   /** Which paths it has (the part after the prefix); the others are not found. If unset: all. */
   readonly has?: (rest: string) => boolean;
   readonly open: (exchange: RawExchange) => Promise<void>;

@@ -479,6 +479,37 @@ describe('an independent client of the identity provider', () => {
     assert.equal((await http(resource, '/v1/keys/connect', { key: tokens.access_token, body: {} })).status, 401);
   });
 
+  test('a page of any origin may ask whom to ask for a token', async () => {
+    const headers = { origin: 'https://app.example.test', 'access-control-request-headers': 'mcp-protocol-version' };
+    for (const path of ['', '/mcp']) {
+      const url = `${new URL(authUrl).origin}/.well-known/oauth-protected-resource${path}`;
+      const { status, headers: said } = await fetch(url, { method: 'OPTIONS', headers });
+      assert.deepEqual([status, said.get('access-control-allow-origin')], [204, '*']);
+      assert.equal(said.get('access-control-allow-headers'), '*');
+    }
+  });
+
+  test('an app that asks for nothing gets nothing, and is no connection', async () => {
+    const { browser, ...account } = await person(t, authUrl);
+    const { body } = await http(authUrl, '/register', { body: { redirect_uris: [callback] } });
+    const query = new URLSearchParams({
+      client_id: body.client_id,
+      response_type: 'code',
+      redirect_uri: callback,
+      state: 'state',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const { to = '' } = await browser.follow(`${authUrl}/authorize?${query.toString()}`, (url) =>
+      url.startsWith(callback),
+    );
+    // Without a page where the person is signed in already, after one where they were not.
+    assert.match(new URL(to).searchParams.get('error') ?? '', /^(access_denied|invalid_scope)$/);
+    const rows = await t.gateway.kernel.sql`
+      select from connections.connections where account_id = ${account.id}`;
+    assert.equal(rows.length, 0);
+  });
+
   test('registration takes public apps with safe redirects only', async () => {
     const faults: Record<string, unknown>[] = [
       { redirect_uris: ['http://app.example.test/callback'] },

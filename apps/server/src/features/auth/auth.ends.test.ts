@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { bySystem } from '../../kernel/records/audit.ts';
 import { signIn } from '../me/me.testing.ts';
 import { invited, openPlatform, password, person, type Platform, PlayedBrowser } from './auth.testing.ts';
+import { credentialsChanged } from '../../kernel/mount/access.ts';
 import { createLink } from './people/links.ts';
 
 describe('what is on its way when an account is closed to others', () => {
@@ -29,8 +30,54 @@ describe('what is on its way when an account is closed to others', () => {
     const code = /[A-Z2-9]{5}-[A-Z2-9]{5}/.exec(shown.body)?.[0] ?? '';
     const late = await make('recover');
     const back = await browser.send(`${base}/auth/recover`, { email, code, password: 'the owner came back' });
-    assert.equal(back.status, 303);
+    assert.equal(back.status, 200);
+    assert.match(back.body, /You have 9 recovery codes left/);
     assert.equal(await use(late), 400);
+  });
+
+  test('who comes back in takes away what let others in, unless they say otherwise', async () => {
+    const { id: accountId, email } = await person(t, `${base}/auth`);
+    const { sql } = t.gateway.kernel;
+    const ways = async () => {
+      const [row] = await sql<{ passkeys: number }[]>`
+        select count(*)::int as passkeys from auth.passkeys where account_id = ${accountId}`;
+      return row?.passkeys;
+    };
+    await sql`
+      insert into auth.passkeys (account_id, credential_id, public_key, counter, backed_up, transports, name, created_at)
+      values (${accountId}, 'of somebody else', 'key', 0, false, '{}', 'Passkey', now())`;
+    const recover = async (fields: Record<string, string>) => {
+      const given = { purpose: 'recover', accountId, by: bySystem } as const;
+      const { token } = await createLink(t.gateway.kernel, given);
+      return new PlayedBrowser().send(`${base}/auth/link`, { carry: token, password, ...fields });
+    };
+    const page = await new PlayedBrowser().send(`${base}/auth/link`, {
+      token: (await createLink(t.gateway.kernel, { purpose: 'recover', accountId, by: bySystem })).token,
+    });
+    assert.match(page.body, /name="only" value="this" checked/);
+    assert.equal((await recover({ only: 'this', password: 'short' })).status, 400);
+    assert.equal(await ways(), 1, 'what is refused takes nothing away');
+    assert.equal((await recover({})).status, 200);
+    assert.equal(await ways(), 1);
+    const { status, body } = await recover({ only: 'this' });
+    assert.deepEqual([status, await ways()], [200, 0]);
+    await sql`
+      insert into auth.passkeys (account_id, credential_id, public_key, counter, backed_up, transports, name, created_at)
+      values (${accountId}, 'of somebody else', 'key', 0, false, '{}', 'Passkey', now())`;
+    const code = /[A-Z2-9]{5}-[A-Z2-9]{5}/.exec(body)?.[0] ?? '';
+    await new PlayedBrowser().send(`${base}/auth/recover`, { email, code, password, only: 'this' });
+    assert.equal(await ways(), 0);
+  });
+
+  test('a suspended person is told so by the hub, and may sign out', async () => {
+    const { browser, id } = await person(t, `${base}/auth`);
+    await browser.follow(`${base}/hub/login/start`);
+    await t.gateway.kernel.sql`update accounts.accounts set suspended_at = now() where id = ${id}`;
+    await t.gateway.kernel.gateways.announce(credentialsChanged, { accountId: id });
+    const { status, body } = await browser.open(`${base}/hub/`);
+    assert.deepEqual([status, /This account is suspended/.test(body)], [403, true]);
+    const end = await browser.send(`${base}/hub/`, { current: 'end' });
+    assert.equal(end.status, 403);
   });
 
   test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {

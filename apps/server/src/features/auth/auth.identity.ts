@@ -9,7 +9,6 @@ import { noticeOf, type Notice } from './auth.notices.ts';
 import { providerPages } from './flows/device.ts';
 import type { PageVisit } from './flows/visit.ts';
 import { messagePage } from './pages/notes.ts';
-import type { PageContext } from './pages/page.ts';
 import { findSigner } from './provider/accounts.sql.ts';
 import { signingKeysChanged } from './provider/keys.ts';
 import { openProvider, type ProviderAccount } from './provider/provider.ts';
@@ -64,9 +63,11 @@ export class Identity {
     return row && { id, email: row.email, name: row.name, emailVerified: row.email_verified };
   }
 
-  expiredPage(page: PageContext): string {
-    const { problems, message } = wordsOf(page.locale);
-    return messagePage(page, { title: message.overTitle, text: problems.expired });
+  /** Says that a page was open for too long, and leads to where signing in begins. */
+  expiredPage(visit: PageVisit): string {
+    const { problems, message } = wordsOf(visit.page.locale);
+    const way = { href: this.homeFor(visit), linkText: message.signIn };
+    return messagePage(visit.page, { title: message.expiredTitle, text: problems.expired, ...way });
   }
 
   /**
@@ -142,9 +143,13 @@ export class Identity {
 
   /** Where a person goes who has just signed in, at the address by which their browser came. */
   homeFor(visit: PageVisit): string {
-    const { config } = this.#kernel;
-    const own = alike(config.hubUrl).find((url) => new URL(url).hostname === visit.hostname);
-    return `${own ?? config.hubUrl}/login/start`;
+    return `${this.hubFor(visit)}/login/start`;
+  }
+
+  /** `{hub_url}` in the spelling by which the browser came. */
+  hubFor({ hostname }: PageVisit): string {
+    const { hubUrl } = this.#kernel.config;
+    return alike(hubUrl).find((url) => new URL(url).hostname === hostname) ?? hubUrl;
   }
 
   /** The address of a one-time link. */

@@ -80,8 +80,9 @@ export class AuthServer {
   async #route(visit: PageVisit): Promise<void> {
     const { path, method } = visit;
     const asset = this.#assets.get(path);
-    if (asset && (method === 'GET' || method === 'HEAD')) return sendAsset(visit, asset);
+    if (asset && visit.isRead) return sendAsset(visit, asset);
     if (isResource(path.slice(1))) return resource(visit);
+    if (path === '/' && visit.isRead) return visit.redirect(`${this.#parts.identity.hubFor(visit)}/`);
     const page = pageOf(path);
     if (!page && !ofProvider.test(path)) throw new ApiError('not_found', 'there is nothing at this address');
     if (page && !takesSignIns(visit.kernel.config)) return sayPlain(visit);
@@ -120,12 +121,11 @@ export class AuthServer {
     // By any method: the library goes on by HEAD as by GET.
     if (uid !== undefined) {
       const interaction = await provider.Interaction.find(uid);
-      if (interaction && !mayResume(visit, interaction.result))
-        return visit.html(400, identity.expiredPage(visit.page));
+      if (interaction && !mayResume(visit, interaction.result)) return visit.html(400, identity.expiredPage(visit));
     }
     if (path.startsWith('/device')) this.#guardCodes(visit);
     if (goesOn(method, path) && !(await identity.hasSession(visit))) {
-      if (visit.wantsHtml) return visit.html(400, identity.expiredPage(visit.page));
+      if (visit.wantsHtml) return visit.html(400, identity.expiredPage(visit));
       throw badRequest('this page was open for too long; open it again');
     }
     mountedAt(request, visit.page.base, path);

@@ -98,7 +98,7 @@ function rawRoutes({ config }: Kernel, server: AuthServer): RawRoute[] {
   const open: RawRoute['open'] = (exchange) => server.handle(exchange);
   if (base === '') return [{ prefix: '/', has: (rest) => server.has(`/${rest}`) || isResource(rest), open }];
   return [
-    { prefix: `${base}/`, open },
+    { prefix: `${base}/`, isPage: true, open },
     {
       prefix: '/.well-known/',
       has: (rest) =>

@@ -11,6 +11,13 @@ export function hubFeature({ server, ...parts }: Omit<HubParts, 'client'> & { se
   return {
     name: 'hub',
     operations: {},
-    raw: [{ prefix: `${base}/`, has: (rest) => paths.test(rest), open: (exchange) => serveHub(own, exchange) }],
+    raw: [
+      {
+        prefix: `${base}/`,
+        isPage: true,
+        has: (rest) => paths.test(rest),
+        open: (exchange) => serveHub(own, exchange),
+      },
+    ],
   };
 }

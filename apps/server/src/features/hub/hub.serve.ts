@@ -41,8 +41,7 @@ export async function serveHub(parts: HubParts, exchange: Exchange): Promise<voi
 }
 
 async function route(visit: PageVisit, parts: HubParts): Promise<void> {
-  const { path, method } = visit;
-  const isRead = method === 'GET' || method === 'HEAD';
+  const { path, method, isRead } = visit;
   if (path === '/login/start') return begin(visit, parts);
   if (path === '/callback' && isRead) return callback(visit, parts);
   if (path === '/login' && isRead) return visit.json(200, whoIs(await caller(visit, parts)));
@@ -64,6 +63,9 @@ async function caller(visit: PageVisit, parts: HubParts): Promise<Actor> {
   const text = loginOf({ method, headers: request.headers }, ownOrigins(kernel.config), false);
   const actor = text === undefined ? undefined : await parts.authenticateLogin(text);
   if (!actor) throw new ApiError('invalid_api_key', 'you are signed out; sign in again');
+  // Who may do nothing may still sign out.
+  if (actor.suspended && method !== 'DELETE')
+    throw new ApiError('account_suspended', 'this account is suspended; ask whoever runs this installation');
   return actor;
 }
 
@@ -91,7 +93,7 @@ async function callback(visit: PageVisit, parts: HubParts): Promise<void> {
   if (!found) {
     const { message, problems } = wordsOf(page.locale);
     const text = {
-      title: message.overTitle,
+      title: message.expiredTitle,
       text: problems.expired,
       href: `${hub}/login/start`,
       linkText: message.signIn,
@@ -139,6 +141,10 @@ async function home(visit: PageVisit, parts: HubParts): Promise<void> {
   const hub = client.hubAt(visit.request.headers.host ?? '');
   const actor = await loginHere(visit, parts);
   if (!actor) return visit.redirect(`${hub}/login/start`);
+  if (actor.suspended) {
+    const { suspendedTitle: title, suspendedText: text } = wordsOf(visit.page.locale).message;
+    return visit.html(403, messagePage(visit.page, { title, text }));
+  }
   const { accountId, credentialId } = actor;
   const [email, logins, connections] = await Promise.all([
     findEmail(kernel.sql, accountId),

@@ -127,6 +127,8 @@ describe('the Model Context Protocol with access tokens', () => {
       assert.equal(refused.status, 401);
       const metadata = `${base}/.well-known/oauth-protected-resource/mcp`;
       assert.equal(refused.challenge, `Bearer resource_metadata="${metadata}"`);
+      const revoked = await send('svc_at_revoked', 'tools/list');
+      assert.equal(revoked.challenge, `Bearer error="invalid_token", resource_metadata="${metadata}"`);
       const { body: document } = await http(metadata, '');
       assert.deepEqual([document.resource, document.authorization_servers], [`${base}/mcp`, [`${base}/auth`]]);
 
@@ -187,7 +189,7 @@ describe('the Model Context Protocol with access tokens', () => {
     const token = await tokenForApi();
     assert.equal((await http(base, '/v1/keys/connect', { key: token, body: {} })).status, 201);
     const { status, challenge } = await send(token, 'tools/list');
-    assert.deepEqual([status, challenge.startsWith('Bearer resource_metadata="')], [401, true]);
+    assert.deepEqual([status, challenge.startsWith('Bearer error="invalid_token", resource_metadata="')], [401, true]);
   });
 
   /** What an app is given that asks for the API in place of the tools. */

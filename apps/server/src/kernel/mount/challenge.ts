@@ -24,12 +24,18 @@ export function insufficientScope(actor: Pick<Actor, 'scopes'>, wanted: readonly
 }
 
 /** A refusal as a client with an access token understands it: whom to ask for one, or which scope it lacks. */
-export function challenged(error: Error, actor: Actor | undefined, metadata: string): Error {
+export function challenged(
+  error: Error,
+  actor: Actor | undefined,
+  { metadata, hadKey }: { metadata: string; hadKey: boolean },
+): Error {
   if (!(error instanceof ApiError)) return error;
   const wanted = error.details?.['scopes'] as string[] | undefined;
   if (error.status === 403 && actor?.kind === 'token' && wanted) return insufficientScope(actor, wanted, metadata);
   if (error.status !== 401) return error;
   const { code, message, details, headers } = error;
-  const challenge = { 'www-authenticate': `Bearer resource_metadata="${metadata}"` };
+  // A client learns from it that what it has is over, and asks for another (RFC 6750, 3.1).
+  const fault = hadKey ? 'error="invalid_token", ' : '';
+  const challenge = { 'www-authenticate': `Bearer ${fault}resource_metadata="${metadata}"` };
   return new ApiError(code, message, { ...(details && { details }), headers: { ...headers, ...challenge } });
 }

@@ -112,8 +112,9 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
       else if (route.accessTokens !== 'mcp') admit(kernel, gate, mounted, request, reply, done);
       else {
         const metadata = metadataUrl(kernel.config, request.headers);
+        const hadKey = request.headers.authorization !== undefined;
         admit(kernel, gate, mounted, request, reply, (error) =>
-          done(error && challenged(error, request.actor, metadata)),
+          done(error && challenged(error, request.actor, { metadata, hadKey })),
         );
       }
     },

@@ -11,11 +11,12 @@ export function mountRaw(
   app: FastifyInstance,
   kernel: Kernel,
   isDraining: () => boolean,
-  { prefix, open, has = () => true }: RawRoute,
+  { prefix, open, isPage = false, has = () => true }: RawRoute,
 ): void {
   if (!/^\/(?:.*\/)?$/.test(prefix) || prefix.startsWith('/v1/')) {
     throw new Error(`a raw route begins and ends with / and is not below /v1: ${prefix}`);
   }
+  if (isPage && prefix !== '/') app.get(prefix.slice(0, -1), (_request, reply) => reply.redirect(prefix, 302));
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, next) => next(null));

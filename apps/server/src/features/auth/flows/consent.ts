@@ -5,7 +5,7 @@ import { keyDaysOf } from '../../connections/index.ts';
 import { findClient } from '../provider/clients.sql.ts';
 import { isOfMcp, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
 import { openIdScopes, scopesAsked } from '../provider/provider.ts';
-import { resourceOf } from '../provider/urls.ts';
+import { isLoopback, resourceOf } from '../provider/urls.ts';
 import { lasting } from '@svc/words';
 import type { FlowParts } from './parts.ts';
 import { type Interaction, interactionOf } from './sign-in.ts';
@@ -25,36 +25,57 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
   const sessionId = interaction?.session?.uid;
   const isSame = accountId !== undefined && (await parts.identity.isSignedIn(visit, { accountId, sessionId }));
   // They may have signed out, or somebody else in, while the page was open; or the account was suspended.
-  if (!interaction || !isSame) return visit.html(400, parts.identity.expiredPage(visit.page));
+  if (!interaction || !isSame) return visit.html(400, parts.identity.expiredPage(visit));
   const client = await clientOf(
     parts,
     String(interaction.params['client_id']),
     String(interaction.params['redirect_uri']),
   );
   const asked = scopesToDecide(visit, interaction, client.trust);
-  if (visit.method !== 'POST') {
-    const account = await parts.identity.account(accountId);
-    const offered = [...new Set(Object.values(asked).flat())];
-    const [resource = ''] = Object.keys(asked);
-    const days = keyDaysOf(client.trust);
-    const page = consentPage(visit.page, {
-      action: visit.page.base + visit.path,
-      client,
-      email: account?.email ?? '',
-      scopes: offered,
-      ...(days !== undefined && { keyLife: lasting(visit.page.locale, days * daySeconds) }),
-      resource: resourceOf(visit.kernel.config, resource) ?? 'api',
-    });
-    return visit.html(200, page);
+  if (Object.keys(asked).length === 0 && !asksWho(interaction)) {
+    const fault = { error: 'invalid_scope', error_description: 'ask for scopes, and name the resource they are for' };
+    return finish(visit, interaction, fault);
   }
+  if (visit.method !== 'POST') return ask(visit, parts, { accountId, client, asked });
   visit.checkOwn();
   const form = await visit.form();
-  const now = Math.floor(visit.kernel.clock.now() / 1000);
-  interaction.result =
-    form.get('decision') === 'allow'
+  const isAllowed = form.get('decision') === 'allow';
+  await finish(
+    visit,
+    interaction,
+    isAllowed
       ? { ...interaction.lastSubmission, consent: { grantId: await allow(parts, { accountId, client, asked, form }) } }
-      : { error: 'access_denied', error_description: 'the person did not let the app in' };
-  await interaction.save(interaction.exp - now);
+      : { error: 'access_denied', error_description: 'the person did not let the app in' },
+  );
+}
+
+/** Whether an app wants to know who the person is. */
+const asksWho = ({ params: { scope } }: Interaction): boolean =>
+  typeof scope === 'string' && scope.split(' ').includes('openid');
+
+async function ask(
+  visit: PageVisit,
+  { identity }: FlowParts,
+  { accountId, client, asked }: { accountId: string; client: Awaited<ReturnType<typeof clientOf>>; asked: Asked },
+): Promise<void> {
+  const account = await identity.account(accountId);
+  const [resource = ''] = Object.keys(asked);
+  const days = keyDaysOf(client.trust);
+  const page = consentPage(visit.page, {
+    action: visit.page.base + visit.path,
+    client,
+    email: account?.email ?? '',
+    scopes: [...new Set(Object.values(asked).flat())],
+    ...(days !== undefined && { keyLife: lasting(visit.page.locale, days * daySeconds) }),
+    resource: resourceOf(visit.kernel.config, resource) ?? 'api',
+  });
+  visit.html(200, page);
+}
+
+/** Notes what was decided, and sends the browser on. */
+async function finish(visit: PageVisit, interaction: Interaction, result: NonNullable<Interaction['result']>) {
+  interaction.result = result;
+  await interaction.save(interaction.exp - Math.floor(visit.kernel.clock.now() / 1000));
   visit.html(200, redirectPage(visit.page, { to: interaction.returnTo }));
 }
 
@@ -107,7 +128,8 @@ async function allow(
     client_id: client.id,
     name: client.name,
     trust: client.trust,
-    host: client.host ?? null,
+    // The port of a program on the person's machine is another one each time.
+    host: client.host !== undefined && isLoopback(`http://${client.host}`) ? null : (client.host ?? null),
     asked: offered,
     scopes: offered.filter((scope) => ticked.has(scope)),
     resources: Object.keys(asked),

@@ -3,10 +3,11 @@ import { inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { messagePage } from '../pages/notes.ts';
 import { recoverPage } from '../pages/start.ts';
-import { useRecoveryCode } from '../people/codes.ts';
+import { countRecoveryCodes, useRecoveryCode } from '../people/codes.ts';
 import { createLink, endLinks } from '../people/links.ts';
 import { endLogins } from '../people/logins.ts';
 import { setPassword } from '../people/passwords.ts';
+import { removeWays } from '../people/ways.ts';
 import { findPerson } from '../people/passwords.sql.ts';
 import { checkNewPassword } from '../people/strength.ts';
 import type { FlowParts } from './parts.ts';
@@ -42,23 +43,28 @@ export async function recover(visit: PageVisit, parts: FlowParts): Promise<void>
     email,
     code: form.get('code') ?? '',
     password: form.get('password') ?? '',
+    only: form.get('only') === 'this',
   });
   if (accountId === undefined) return visit.html(401, recoverPage(page, { action, email, mail, problem: 'wrong' }));
   await attempt.succeeded();
   await parts.identity.startSession(visit, accountId, ['pwd', 'rec']);
-  visit.redirect(parts.identity.homeFor(visit));
+  const { message, redirect } = wordsOf(page.locale);
+  const text = message.recoveredText(await countRecoveryCodes(parts.kernel.sql, accountId));
+  const way = { href: parts.identity.homeFor(visit), linkText: redirect.link };
+  visit.html(200, messagePage(page, { title: message.recoveredTitle, text, ...way }));
 }
 
 /** Sets a password by a code, and ends every other sign-in; undefined for a code that does not count. */
 async function withCode(
   { kernel, hashing, identity }: FlowParts,
   network: string,
-  { email, code, password }: { email: string; code: string; password: string },
+  { email, code, password, only }: { email: string; code: string; password: string; only: boolean },
 ): Promise<string | undefined> {
   return inTransaction(kernel.sql, async (tx) => {
     const found = await useRecoveryCode(kernel, { email, code, tx });
     if (!found) return undefined;
     const { accountId } = found;
+    if (only) await removeWays(kernel, { accountId, by: bySystem, tx });
     await setPassword({ ...kernel, hashing }, { accountId, password, email, by: bySystem, tx });
     await endLogins(kernel, { accountId, by: bySystem, tx });
     await endLinks(kernel, { accountId, by: bySystem, tx });

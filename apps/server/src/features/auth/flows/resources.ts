@@ -12,6 +12,11 @@ export const isResource = (rest: string): boolean => rest === path || rest === `
 export function resource(visit: PageVisit): void {
   const { config } = visit.kernel;
   visit.response.setHeader('access-control-allow-origin', '*');
+  if (visit.method === 'OPTIONS') {
+    visit.response.setHeader('access-control-allow-methods', 'GET');
+    visit.response.setHeader('access-control-allow-headers', '*');
+    return void visit.response.writeHead(204).end();
+  }
   if (visit.method !== 'GET' && visit.method !== 'HEAD') throw new ApiError('not_found', 'ask with GET');
   const { host } = visit.request.headers;
   const base = alike(config.baseUrl).find((url) => new URL(url).host === host) ?? config.baseUrl;

@@ -47,7 +47,7 @@ export function passkeysOf(visit: PageVisit, elsewhere: (origin: string) => stri
 export async function signIn(visit: PageVisit, parts: FlowParts, uid: string): Promise<void> {
   const { provider } = await parts.identity.open();
   const interaction = await interactionOf(visit, provider, uid);
-  if (!interaction) return visit.html(400, parts.identity.expiredPage(visit.page));
+  if (!interaction) return visit.html(400, parts.identity.expiredPage(visit));
   if (interaction.prompt.name === 'consent') return visit.redirect(`${visit.page.base}/consent/${uid}`);
   if (visit.method !== 'POST') return visit.html(200, await signInHtml(visit, parts, interaction));
   visit.checkOwn();

@@ -11,6 +11,7 @@ import { giveLink } from '../people/links.sql.ts';
 import { endLogins } from '../people/logins.ts';
 import { registerPasskey } from '../people/passkeys.ts';
 import { setPassword } from '../people/passwords.ts';
+import { removeWays } from '../people/ways.ts';
 import type { FlowParts } from './parts.ts';
 import { parsePasskey, passkeysOf } from './sign-in.ts';
 import type { PageVisit } from './visit.ts';
@@ -107,6 +108,8 @@ async function settle(visit: PageVisit, parts: FlowParts, found: Found, form: UR
   let problem: Problems | undefined;
   const codes = await inTransaction(kernel.sql, async (tx) => {
     if (!(await takeOpenLink(kernel, { purpose, token, tx }))) return undefined;
+    // Whoever was in the account may have left a way back in.
+    if (purpose === 'recover' && form.get('only') === 'this') await removeWays(kernel, { accountId, by: bySystem, tx });
     problem = await setUp({ ...kernel, hashing }, tx, {
       accountId,
       email,

@@ -63,6 +63,10 @@ export class PageVisit {
     return this.request.method ?? 'GET';
   }
 
+  get isRead(): boolean {
+    return this.method === 'GET' || this.method === 'HEAD';
+  }
+
   /** The network that guesses are counted for. */
   get network(): string {
     return networkOf(this.address);

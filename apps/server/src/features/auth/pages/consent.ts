@@ -1,6 +1,6 @@
 import { type ScopeGroup, scopeGroups, scopeWords, type Words } from '@svc/words';
 import { foreign, html, type Markup, sentence, short } from './html.ts';
-import { button, form, type PageContext, render, textsOf } from './page.ts';
+import { button, checkbox, form, type PageContext, render, textsOf } from './page.ts';
 
 /** An app as a page names it. */
 export interface ShownClient {
@@ -34,7 +34,7 @@ export function consentPage(page: PageContext, { action, client, email, scopes, 
 ${form(
   { action },
   html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
-<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>
+${scopes.length > 0 && html`<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>`}
 <div class="pair">
 ${button(consent.allow, { name: 'decision', value: 'allow' })}
 ${button(consent.cancel, { kind: 'plain', name: 'decision', value: 'cancel' })}
@@ -43,17 +43,20 @@ ${button(consent.cancel, { kind: 'plain', name: 'decision', value: 'cancel' })}
   });
 }
 
+/** An app of the person's own machine, whose port says nothing. */
+const isHere = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
+
 /** Who an app is, and where answers to it go; with a warning when nobody vouches for it. */
 export const clientFacts = (
   { host, trust }: ShownClient,
-  { trust: words, unknownText, goesTo }: Words['consent'],
+  { trust: words, unknownText, goesTo, here }: Words['consent'],
 ): Markup =>
   html`${
     trust === 'unknown'
       ? html`<p class="warning box"><strong>${words.unknown}.</strong> ${unknownText}</p>`
       : html`<p class="trust">${words[trust]}</p>`
   }
-${host !== undefined && html`<p class="fact">${goesTo} <strong>${foreign(host)}</strong></p>`}`;
+${host !== undefined && html`<p class="fact">${goesTo} <strong>${isHere.test(host) ? here : foreign(host)}</strong></p>`}`;
 
 /** A group of scopes with a box each; nothing when none is asked for. */
 function checkboxes({ locale }: PageContext, group: ScopeGroup, heading: string, scopes: readonly string[]): Markup {
@@ -63,10 +66,7 @@ function checkboxes({ locale }: PageContext, group: ScopeGroup, heading: string,
   if (own.length === 0) return html``;
   return html`<fieldset>
 <legend>${heading}</legend>
-${own.map(
-  ({ scope, id, text }) =>
-    html`<label class="check" for="${id}"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><span>${text}</span></label>\n`,
-)}</fieldset>`;
+${own.map(({ scope, id, text }) => html`${checkbox({ id, name: 'scope', value: scope, text })}\n`)}</fieldset>`;
 }
 
 /** Scopes in words, as a list without boxes. */

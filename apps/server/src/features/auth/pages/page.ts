@@ -84,6 +84,20 @@ const hiddenFields = (fields: Readonly<Record<string, string>>): Markup =>
     ([name, value]) => html`<input type="hidden" name="${exactly(name)}" value="${exactly(value)}">\n`,
   )}`;
 
+/** A box that is ticked at first. */
+export const checkbox = ({
+  id,
+  name,
+  value,
+  text,
+}: {
+  id: string;
+  name: string;
+  value: string;
+  text: string;
+}): Markup =>
+  html`<label class="check" for="${id}"><input type="checkbox" id="${id}" name="${name}" value="${value}" checked><span>${text}</span></label>`;
+
 interface Field {
   name: string;
   label: string;

@@ -2,6 +2,7 @@ import { address, exactly, html } from './html.ts';
 import {
   alert,
   button,
+  checkbox,
   divider,
   elsewhere,
   field,
@@ -122,11 +123,15 @@ ${
 }
 ${isHere && passkey}
 ${newPassword(texts, fields.password, found.password)}
+${purpose === 'recover' && html`${onlyThis(welcome.onlyThis)}<p class="hint">${welcome.onlyThisHint}</p>`}
 ${button(welcome.button)}`,
 )}
 ${typeof passkeys === 'object' && elsewhere(welcome.elsewhere, passkeys.at)}`,
   });
 }
+
+/** Whether what let the person in before counts no more. */
+const onlyThis = (text: string) => checkbox({ id: 'only', name: 'only', value: 'this', text });
 
 const newPassword = ({ fields, problems }: ReturnType<typeof textsOf>, label: string, problem?: PasswordFault) =>
   field({
@@ -182,6 +187,7 @@ ${form(
   html`${field({ name: 'email', label: fields.email, type: 'email', autocomplete: 'username', value: email, ofForm: isOfForm, required: true })}
 ${field({ name: 'code', label: fields.recoveryCode, autocomplete: 'off', code: 'letters', maxlength: 40, ofForm: isOfForm, required: true })}
 ${newPassword(texts, fields.newPassword, isOfForm ? undefined : problem)}
+${onlyThis(recover.onlyThis)}
 ${button(recover.button)}
 ${
   mail
