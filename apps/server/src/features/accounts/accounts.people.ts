@@ -85,7 +85,10 @@ export async function inviteAccount(
 
 /** The refusal of an address that another account has. */
 const emailTaken = (email: string): ApiError =>
-  new ApiError('email_taken', `another account has the address ${email}; use another one`);
+  new ApiError(
+    'email_taken',
+    `another account has the address ${email}; use another one, or make its person a link: svc accounts link --email ${email}`,
+  );
 
 /** Why the last operator stays, and what to do. */
 export const lastOperatorText =

@@ -33,7 +33,10 @@ const texts: TextsOf = {
     body: `${host === null ? 'An app' : `An app at ${host}`} was let in. Disconnect it if you did not do this.`,
   }),
   'password.changed': () => ({ title: 'Your password was changed', body: `It counts from now on. ${notYou}` }),
-  'passkey.added': ({ name }) => ({ title: 'A passkey was added', body: `${name}. ${notYou}` }),
+  'passkey.added': ({ name }) => ({
+    title: 'A passkey was added',
+    body: `${name}. If this was not you, remove it, then sign out everywhere and set a new password.`,
+  }),
 };
 
 const textOf = (notice: Notice): { title: string; body: string } =>

@@ -192,6 +192,9 @@ async function configurationOf(parts: ProviderParts, library: Library): Promise<
     },
     loadExistingGrant: (ctx) => loadGrant(parts, ctx),
     renderError: pages.error,
+    // A page of an app asks from where its answers go.
+    clientBasedCORS: (_ctx, origin, client) =>
+      (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin && origin !== 'null'),
     features: featuresOf(parts, library),
     // What the library fetches is named by strangers: metadata documents of clients.
     fetch: (url: unknown) => pages.fetch(String(url)),
