@@ -69,15 +69,15 @@ describe('what is on its way when an account is closed to others', () => {
     assert.equal(await ways(), 0);
   });
 
-  test('a suspended person is told so by the hub, and may sign out', async () => {
+  test('a suspended person is told so by the hub, and asked who they are by the provider', async () => {
     const { browser, id } = await person(t, `${base}/auth`);
     await browser.follow(`${base}/hub/login/start`);
     await t.gateway.kernel.sql`update accounts.accounts set suspended_at = now() where id = ${id}`;
     await t.gateway.kernel.gateways.announce(credentialsChanged, { accountId: id });
     const { status, body } = await browser.open(`${base}/hub/`);
     assert.deepEqual([status, /This account is suspended/.test(body)], [403, true]);
-    const end = await browser.send(`${base}/hub/`, { current: 'end' });
-    assert.equal(end.status, 403);
+    const again = await browser.follow(`${base}/hub/login/start`);
+    assert.deepEqual([again.status, /\/sign-in\//.test(again.url)], [200, true], again.body);
   });
 
   test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {

@@ -54,6 +54,8 @@ async function handOver(
   try {
     await open({ request: request.raw, response, rest: restOf(request, prefix), traceId, address, kernel });
   } catch (error) {
+    // Whoever went away in the middle of a body needs no answer, and no line each.
+    if (request.raw.destroyed && !request.raw.complete) return reply;
     kernel.log.error({ err: error, trace: traceId }, 'a request outside of the contract failed');
     if (response.headersSent) response.destroy();
     else response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end('unexpected fault; try again\n');

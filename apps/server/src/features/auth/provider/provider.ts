@@ -275,7 +275,10 @@ export const scopesAsked = (params: { scope?: unknown }): string[] =>
     .split(' ')
     .filter((scope) => (scopeNames as readonly string[]).includes(scope));
 
-/** The library's own prompts, and one more: strong scopes want a fresh proof of who consents. */
+/**
+ * The library's own prompts, and two more: strong scopes want a fresh proof of who consents, and whose account may not sign in
+ * any more is asked who they are.
+ */
 function policyOf({ interactionPolicy }: Library) {
   const policy = interactionPolicy.base();
   const fresh = new interactionPolicy.Check(
@@ -290,7 +293,15 @@ function policyOf({ interactionPolicy }: Library) {
       return oidc.session.past(freshSeconds);
     },
   );
-  policy.get('login')?.checks.add(fresh);
+  const gone = new interactionPolicy.Check(
+    'account_gone',
+    'this account may not sign in',
+    'login_required',
+    ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
+  );
+  const { checks } = policy.get('login') ?? {};
+  checks?.add(fresh);
+  checks?.add(gone);
   return policy;
 }
 
