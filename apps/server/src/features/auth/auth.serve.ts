@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { dropBody } from '../../kernel/http/leftover.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { consent } from './flows/consent.ts';
@@ -61,7 +62,7 @@ export class AuthServer {
       if (!(error instanceof ApiError) || response.headersSent) throw error;
       this.#refuse(visit, error);
     }
-    if (!request.complete) request.resume();
+    dropBody(this.#parts.kernel.clock, request);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { homePage, messagePage, nameOfBrowser, redirectPage, PageVisit, headersOf } from '../auth/index.ts';
 import { bySystem, type Who } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import { dropBody } from '../../kernel/http/leftover.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import type { RawRoute } from '../../kernel/feature.ts';
@@ -37,7 +38,7 @@ export async function serveHub(parts: HubParts, exchange: Exchange): Promise<voi
     if (!(error instanceof ApiError) || response.headersSent) throw error;
     visit.json(error.status, error.envelope(), error.headers ?? {});
   }
-  if (!request.complete) request.resume();
+  dropBody(kernel.clock, request);
 }
 
 async function route(visit: PageVisit, parts: HubParts): Promise<void> {

@@ -25,3 +25,24 @@ test('a code that a stranger brings back to the hub is counted for the stranger,
     ['127.0.0.7'],
   );
 });
+
+test('a body without an end, which nobody asked for, is cut off', async () => {
+  await using t = await openPlatform();
+  const piece = Buffer.alloc(1_048_576);
+  for (const path of ['/auth/link', '/auth/jwks', '/hub/']) {
+    const sent = request({
+      host: '127.0.0.1',
+      port: t.port,
+      path,
+      method: 'POST',
+      headers: { host: `localhost:${t.port}` },
+    });
+    sent.on('error', () => {}).on('response', (answer: IncomingMessage) => answer.resume().on('error', () => {}));
+    // Its error comes first.
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    sent.once('close', resolve);
+    const write = (): void => void (sent.destroyed || sent.write(piece, () => setImmediate(write)));
+    write();
+    await closed;
+  }
+});

@@ -51,7 +51,7 @@ export class Refusals {
     const { raw } = reply.request;
     if (raw.complete || !hasBody(raw)) return reply.send(text);
     const patience = reply.request.routeOptions.config?.patience ?? usual;
-    const rest = this.#readPast(raw, patience);
+    const rest = readPast(this.#clock, raw, patience);
     const isLong = Number(raw.headers['content-length'] ?? 0) > patience.bytes;
     // A client that was not asked for its body may send it or not: what comes next on the connection has no meaning.
     if (!isLong && !waiting.has(raw) && reply.getHeader('connection') !== 'close') {
@@ -61,22 +61,27 @@ export class Refusals {
     reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(text) });
     return reply.send(Readable.from(first(text, rest)));
   }
+}
 
-  /** Resolves when the body has ended, true, or its client was waited for long enough, false. */
-  #readPast(raw: IncomingMessage, { bytes, ms }: Patience): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    let length = 0;
-    const cancel = this.#clock.after(ms, () => resolve(false));
-    raw.unpipe();
-    raw.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > bytes) resolve(false);
-    });
-    raw.once('end', () => resolve(true)).once('close', () => resolve(true));
-    raw.once('error', () => resolve(true));
-    raw.resume();
-    return promise.finally(cancel);
-  }
+/** Resolves when the body has ended, true, or its client was waited for long enough, false. */
+function readPast(clock: Clock, raw: IncomingMessage, { bytes, ms }: Patience): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let length = 0;
+  const cancel = clock.after(ms, () => resolve(false));
+  raw.unpipe();
+  raw.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > bytes) resolve(false);
+  });
+  raw.once('end', () => resolve(true)).once('close', () => resolve(true));
+  raw.once('error', () => resolve(true));
+  raw.resume();
+  return promise.finally(cancel);
+}
+
+/** Reads past the rest of a body that a raw route has no use for; a client that goes on and on is cut off. */
+export function dropBody(clock: Clock, raw: IncomingMessage): void {
+  if (!raw.complete) void readPast(clock, raw, usual).then((isWhole) => isWhole || raw.destroy());
 }
 
 async function* first(text: string, rest: Promise<unknown>): AsyncGenerator<string> {
