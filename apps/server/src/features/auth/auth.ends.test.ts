@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bySystem } from '../../kernel/records/audit.ts';
-import { signIn } from '../me/me.testing.ts';
+import { headersOf, signIn } from '../me/me.testing.ts';
+import { http } from '../../testing.ts';
 import { invited, openPlatform, password, person, type Platform, PlayedBrowser } from './auth.testing.ts';
 import { credentialsChanged } from '../../kernel/mount/access.ts';
 import { createLink } from './people/links.ts';
@@ -78,6 +79,22 @@ describe('what is on its way when an account is closed to others', () => {
     assert.deepEqual([status, /This account is suspended/.test(body)], [403, true]);
     const again = await browser.follow(`${base}/hub/login/start`);
     assert.deepEqual([again.status, /\/sign-in\//.test(again.url)], [200, true], again.body);
+  });
+
+  test('who signs out at the provider is signed out of the hub too; who stays is not', async () => {
+    const { browser } = await person(t, `${base}/auth`);
+    await browser.follow(`${base}/hub/login/start`);
+    const token = browser.cookies.get('__Host-svc_login')?.value ?? '';
+    const statusOf = async () => (await http(base, '/v1/me', { headers: headersOf(token) })).status;
+    const confirm = async (fields: Record<string, string>) => {
+      const { body } = await browser.open(`${base}/auth/logout`);
+      const xsrf = /name="xsrf" value="([^"]+)"/.exec(body)?.[1] ?? '';
+      return browser.send(`${base}/auth/logout/confirm`, { xsrf, ...fields });
+    };
+    await confirm({});
+    assert.equal(await statusOf(), 200);
+    await confirm({ logout: 'yes' });
+    assert.equal(await statusOf(), 401);
   });
 
   test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {

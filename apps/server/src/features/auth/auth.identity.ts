@@ -4,6 +4,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { Strangers } from '../../kernel/mount/strangers.ts';
 import { notify } from '../notifications/index.ts';
 import type { Connections } from '../connections/index.ts';
+import { cookieOf, loginCookie } from '../../kernel/mount/browsers.ts';
+import { endLogin } from './people/logins.ts';
+import { findLogin } from './people/logins.sql.ts';
+import { hashOfSecret } from './people/secrets.ts';
 import { linkUrl } from './auth.links.ts';
 import { noticeOf, type Notice } from './auth.notices.ts';
 import { providerPages } from './flows/device.ts';
@@ -50,6 +54,7 @@ export class Identity {
       connections: this.#connections,
       account: (id) => this.account(id),
       pages: providerPages(this.#kernel),
+      signedOut: (cookies) => this.#endLoginOf(cookies),
     }).catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
@@ -133,6 +138,18 @@ export class Identity {
     if (id === undefined) return this.endSessions(this.#kernel.sql, accountId);
     await this.#endSession(id);
     visit.setCookie(sessionCookie, null, { maxAge: 0, sameSite: 'Lax' });
+  }
+
+  async #endLoginOf(cookies: string | undefined): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    const hash = hashOfSecret(cookieOf(cookies, loginCookie) ?? '');
+    const row = hash && (await findLogin(sql, clock, hash));
+    if (row)
+      await endLogin(this.#kernel, {
+        accountId: row.account_id,
+        loginId: row.id,
+        by: { kind: 'login', loginId: row.id },
+      });
   }
 
   async #endSession(id: string | undefined): Promise<void> {

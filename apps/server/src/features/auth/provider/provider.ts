@@ -27,6 +27,8 @@ interface ProviderParts {
   /** The account, if it may sign in. */
   account: (id: string) => Promise<ProviderAccount | undefined>;
   pages: ProviderPages;
+  /** A browser signed out here: what else it is signed in with ends too. */
+  signedOut: (cookies: string | undefined) => Promise<void>;
 }
 
 /** Seconds. */
@@ -77,6 +79,7 @@ export async function openProvider(parts: ProviderParts): Promise<{ provider: Pr
   nameTokens(provider);
   secureCookies(provider);
   leadPeople(provider, kernel.config);
+  followSignOut(provider, parts.signedOut);
   provider.on('server_error', (_context, err) => kernel.log.error({ err }, 'the identity provider failed'));
   return { provider, library };
 }
@@ -107,6 +110,16 @@ function leadPeople(provider: Provider, { authUrl }: Pick<Kernel['config'], 'aut
       const url = body[name];
       if (typeof url === 'string' && url.startsWith(`${authUrl}/`)) body[name] = wanted + url.slice(authUrl.length);
     }
+  });
+}
+
+/** A person who is told that they are signed out is: the hub's login ends with the provider's session, before the answer. */
+function followSignOut(provider: Provider, signedOut: ProviderParts['signedOut']): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const set = [ctx.response.get('set-cookie') ?? []].flat();
+    const isOut = ctx.path === '/logout/confirm' && set.some((line) => line.startsWith('__Host-svc_session=;'));
+    if (isOut) await signedOut(ctx.get('cookie'));
   });
 }
 
