@@ -146,7 +146,8 @@ export class AuthServer {
       request.url = path;
     }
     Object.assign(request, { [ofRequest]: known });
-    if (method === 'POST') deviceCodes.check(address);
+    // A device that asks for a code guesses none.
+    if (method === 'POST' && path !== '/device/authorize') deviceCodes.check(address);
   }
 
   #refuse(visit: PageVisit, error: ApiError): void {

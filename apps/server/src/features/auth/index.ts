@@ -28,7 +28,7 @@ export { hasPassword, removePassword, setPassword } from './people/passwords.ts'
 export { confirmPhone, createPhoneLink, phoneState } from './people/phones.ts';
 export { type Proofs, proveAgain } from './people/proofs.ts';
 export { hubClient } from './provider/clients.ts';
-export { accessTokenPrefix } from './provider/provider.ts';
+export { accessTokenPrefix } from './provider/library.ts';
 export { alike } from './provider/urls.ts';
 
 /** The feature without a running platform. */

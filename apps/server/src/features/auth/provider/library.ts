@@ -1,0 +1,67 @@
+import type { default as Provider, KoaContextWithOIDC } from 'oidc-provider';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import type { ProviderPages } from './pages.ts';
+import { forPeople } from './urls.ts';
+
+/** Tells an access token from a key of ours, to a person, to a scanner, and to what passes headers on. */
+export const accessTokenPrefix = 'svc_at_';
+
+/** Addresses in the library's answers that a person opens. */
+const opened = ['authorization_endpoint', 'end_session_endpoint', 'verification_uri', 'verification_uri_complete'];
+
+/** Has a person open the page at which passkeys work, and where they are signed in already. */
+export function leadPeople(provider: Provider, { authUrl }: Pick<Kernel['config'], 'authUrl'>): void {
+  const wanted = forPeople(authUrl);
+  provider.use(async (ctx, next) => {
+    await next();
+    if (wanted === authUrl || typeof ctx.body !== 'object' || ctx.body === null) return;
+    const body = ctx.body as Record<string, unknown>;
+    for (const name of opened) {
+      const url = body[name];
+      if (typeof url === 'string' && url.startsWith(`${authUrl}/`)) body[name] = wanted + url.slice(authUrl.length);
+    }
+  });
+}
+
+/** A person who is told that they are signed out is: the hub's login ends with the provider's session, before the answer. */
+export function followSignOut(provider: Provider, signedOut: (cookies: string | undefined) => Promise<void>): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const set = [ctx.response.get('set-cookie') ?? []].flat();
+    const isOut = ctx.path === '/logout/confirm' && set.some((line) => line.startsWith('__Host-svc_session=;'));
+    if (isOut) await signedOut(ctx.get('cookie'));
+  });
+}
+
+/** On this machine alone browsers take secure cookies without TLS; the library would not send them. */
+export function secureCookies(provider: Provider): void {
+  const koa = provider as unknown as { createContext(...given: unknown[]): { cookies: { secure: boolean } } };
+  const create = koa.createContext.bind(koa);
+  koa.createContext = (...given) => {
+    const context = create(...given);
+    context.cookies.secure = true;
+    return context;
+  };
+}
+
+/** The library answers plain text where it has no route for a method. */
+export function sayNotFound(provider: Provider, pages: ProviderPages): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status !== 404 || (ctx.body ?? undefined) !== undefined) return;
+    ctx.status = 404;
+    const failure = { error: 'not_found', error_description: `there is no ${ctx.method} at this address` };
+    await pages.error(ctx as unknown as KoaContextWithOIDC, failure);
+  });
+}
+
+/** Begins the text of each access token with what it is. */
+export function nameTokens(provider: Provider): void {
+  const { prototype } = provider.AccessToken as unknown as {
+    prototype: { generateTokenId: (this: object) => string };
+  };
+  const { generateTokenId } = prototype;
+  prototype.generateTokenId = function named() {
+    return accessTokenPrefix + generateTokenId.call(this);
+  };
+}
