@@ -72,6 +72,18 @@ describe('strangers and apps', () => {
     assert.deepEqual(statuses, [401, 429]);
   });
 
+  test('who type wrong codes of devices keep no device of the same network from asking for one', async () => {
+    const { browser } = await person(t, `${base}/auth`);
+    const { body: page } = await browser.open(`${base}/auth/device`);
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const statuses: number[] = [];
+    for (let i = 0; i < 12; i++)
+      statuses.push((await browser.send(`${base}/auth/device`, { xsrf, user_code: 'BBBB-BBBB' })).status);
+    assert.equal(statuses.at(-1), 429);
+    const body = new URLSearchParams({ client_id: 'svc-cli', scope: 'openid' });
+    assert.equal((await fetch(`${base}/auth/device/authorize`, { method: 'POST', body })).status, 200);
+  });
+
   test('leave no rows for a month by opening pages, and not without end', async () => {
     const { sql } = t.gateway.kernel;
     const statuses: number[] = [];

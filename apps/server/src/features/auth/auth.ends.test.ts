@@ -77,6 +77,7 @@ describe('what is on its way when an account is closed to others', () => {
     await t.gateway.kernel.gateways.announce(credentialsChanged, { accountId: id });
     const { status, body } = await browser.open(`${base}/hub/`);
     assert.deepEqual([status, /This account is suspended/.test(body)], [403, true]);
+    assert.equal((await browser.send(`${base}/hub/`, { others: 'end' })).status, 403);
     const again = await browser.follow(`${base}/hub/login/start`);
     assert.deepEqual([again.status, /\/sign-in\//.test(again.url)], [200, true], again.body);
   });

@@ -117,16 +117,20 @@ export class Identity {
     return id !== undefined && (await provider.Session.find(id)) !== undefined;
   }
 
-  /** Whether this browser is signed in now with this session of an account that may sign in. */
-  async isSignedIn(
+  /**
+   * Whether this browser is signed in now with this session of an account that may sign in, and how many seconds ago the person
+   * proved who they are; undefined: it is not.
+   */
+  async provedAgo(
     visit: PageVisit,
     { accountId, sessionId }: { accountId: string; sessionId: string | undefined },
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     const id = visit.cookie(sessionCookie);
     const { provider } = await this.open();
     const session = id === undefined ? undefined : await provider.Session.find(id);
-    if (session?.uid !== sessionId || session?.accountId !== accountId) return false;
-    return (await this.account(accountId)) !== undefined;
+    if (!session || session.uid !== sessionId || session.accountId !== accountId) return undefined;
+    if ((await this.account(accountId)) === undefined) return undefined;
+    return this.#kernel.clock.now() / 1000 - (session.loginTs ?? 0);
   }
 
   /**

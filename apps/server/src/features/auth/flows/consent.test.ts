@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { changeStanding } from '../../accounts/accounts.people.ts';
+import { Connections } from '../../connections/index.ts';
+import { Identity } from '../auth.identity.ts';
 import { openPlatform, person, type Platform } from '../auth.testing.ts';
 
 describe('a consent page that stayed open', () => {
@@ -14,7 +16,7 @@ describe('a consent page that stayed open', () => {
   });
   after(() => t[Symbol.asyncDispose]());
 
-  async function opened() {
+  async function opened(scope = 'usage:read') {
     const account = await person(t, auth);
     const id = randomUUID();
     const { sql } = t.gateway.kernel;
@@ -23,14 +25,14 @@ describe('a consent page that stayed open', () => {
       client_id: id,
       redirect_uri: 'https://app.test/cb',
       response_type: 'code',
-      scope: 'openid usage:read',
+      scope: `openid ${scope}`,
       resource: `http://localhost:${t.port}`,
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
       code_challenge_method: 'S256',
     });
     const { url } = await account.browser.follow(`${auth}/authorize?${query.toString()}`);
     assert.match(url, /\/consent\//);
-    const allow = async () => (await account.browser.send(url, { scope: 'usage:read', decision: 'allow' })).status;
+    const allow = async () => (await account.browser.send(url, { scope, decision: 'allow' })).status;
     const connections = async () =>
       (await sql`select 1 from connections.connections where account_id = ${account.id}`).length;
     return { ...account, allow, connections };
@@ -46,6 +48,22 @@ describe('a consent page that stayed open', () => {
     const { browser, allow, connections } = await opened();
     await person(t, auth, browser);
     assert.deepEqual([await allow(), await connections()], [400, 0]);
+  });
+
+  test('lets no app have strong scopes when the proof of who consents is over ten minutes old', async () => {
+    const { kernel } = t.gateway;
+    for (const [scope, status] of [
+      ['hosts', 400],
+      ['usage:read', 200],
+    ] as const) {
+      const { browser, allow } = await opened(scope);
+      const { provider } = await new Identity(kernel, new Connections(kernel)).open();
+      const session = await provider.Session.find(browser.cookies.get('__Host-svc_session')?.value ?? '');
+      assert.ok(session);
+      session.loginTs = (session.loginTs ?? 0) - 700;
+      await session.persist();
+      assert.equal(await allow(), status, scope);
+    }
   });
 
   test('lets the app in else', async () => {

@@ -3,8 +3,8 @@ import { consentPage } from '../pages/consent.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { keyDaysOf } from '../../connections/index.ts';
 import { findClient } from '../provider/clients.sql.ts';
-import { isOfMcp, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
-import { openIdScopes, scopesAsked } from '../provider/provider.ts';
+import { isOfMcp, isStrong, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
+import { freshSeconds, openIdScopes, scopesAsked } from '../provider/provider.ts';
 import { isLoopback, resourceOf } from '../provider/urls.ts';
 import { lasting } from '@svc/words';
 import type { FlowParts } from './parts.ts';
@@ -23,9 +23,9 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
   const interaction = await interactionOf(visit, provider, uid);
   const accountId = interaction?.session?.accountId;
   const sessionId = interaction?.session?.uid;
-  const isSame = accountId !== undefined && (await parts.identity.isSignedIn(visit, { accountId, sessionId }));
+  const ago = accountId && (await parts.identity.provedAgo(visit, { accountId, sessionId }));
   // They may have signed out, or somebody else in, while the page was open; or the account was suspended.
-  if (!interaction || !isSame) return visit.html(400, parts.identity.expiredPage(visit));
+  if (!interaction || !accountId || typeof ago !== 'number') return visit.html(400, parts.identity.expiredPage(visit));
   const client = await clientOf(
     parts,
     String(interaction.params['client_id']),
@@ -40,6 +40,9 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
   visit.checkOwn();
   const form = await visit.form();
   const isAllowed = form.get('decision') === 'allow';
+  // The page may have been open since the proof for up to an hour.
+  if (isAllowed && ago > freshSeconds && form.getAll('scope').some(isStrong))
+    return visit.html(400, parts.identity.expiredPage(visit));
   await finish(
     visit,
     interaction,

@@ -46,7 +46,7 @@ const life = {
 /** Of a browser that nobody is signed in with, such as one that opened the page of a device. */
 const nobodysSeconds = 3_600;
 /** A proof of who somebody is counts so long where it must be fresh. */
-const freshSeconds = 600;
+export const freshSeconds = 600;
 
 /** Scopes of OpenID. */
 export const openIdScopes = ['openid', 'email', 'profile', 'offline_access'];
