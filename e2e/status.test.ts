@@ -49,6 +49,9 @@ describe('which platform runs', () => {
       environment(platform.dataDir),
     );
     assert.equal(new URL(JSON.parse(stdout).url).port, String(platform.port));
+    const { stdout: looked } = await run(['doctor', '--json'], environment(platform.dataDir));
+    const { found } = JSON.parse(looked).checks.find(({ name }: { name: string }) => name === 'sign-in');
+    assert.ok(found.includes(`:${platform.port}/auth`), found);
     await platform.end();
   });
 

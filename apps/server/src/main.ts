@@ -133,7 +133,7 @@ program
   .command('doctor')
   .description('what this machine lacks, and what to do')
   .action(async () => {
-    const checks = await doctor(config(), createLog('silent'));
+    const checks = await doctor(config(addressOfRunning), createLog('silent'));
     print(
       json()
         ? { ok: checks.every((check) => check.ok), checks }
