@@ -20,6 +20,8 @@ export interface FollowOptions {
   topics?: readonly Change['topic'][];
   /** The cursor of what was taken last, as `Following.cursor` says it; without it the first item is `missed`. */
   after?: string | undefined;
+  /** Hears that changes come as they happen, and that the connection was lost: what is shown may be old until the next one. */
+  onState?: (isLive: boolean) => void;
 }
 
 /** The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone. */
@@ -43,14 +45,16 @@ export class Following implements AsyncIterable<Change | Missed> {
   readonly #client: Client;
   readonly #topics: string | undefined;
   readonly #signal: AbortSignal | undefined;
+  readonly #onState: (isLive: boolean) => void;
   #cursor: string | undefined;
   #failures = 0;
 
-  constructor(client: Client, { topics, after }: FollowOptions, signal: AbortSignal | undefined) {
+  constructor(client: Client, { topics, after, onState }: FollowOptions, signal: AbortSignal | undefined) {
     this.#client = client;
     this.#topics = topics?.join(',');
     this.#signal = signal;
     this.#cursor = after;
+    this.#onState = onState ?? (() => {});
   }
 
   /** Everything before it was yielded: the `after` with which another program goes on. */
@@ -72,6 +76,7 @@ export class Following implements AsyncIterable<Change | Missed> {
         }
       } finally {
         connection.close();
+        this.#onState(false);
       }
       this.#failures += 1;
       if (!connection.isStale) await sleep(Math.max(askedMs, pauseOf(this.#failures)), this.#signal, true);
@@ -98,6 +103,7 @@ export class Following implements AsyncIterable<Change | Missed> {
         this.#failures = 0;
         const isNew = this.#cursor === undefined;
         this.#cursor = frame.data.cursor;
+        this.#onState(true);
         if (isNew || frame.data.missed) yield { missed: true, cursor: frame.data.cursor };
       } else if (frame.event === 'change') {
         this.#cursor = frame.data.cursor;

@@ -34,7 +34,8 @@ export interface Settings {
 
 /** Fills in what the environment says; a browser has none. */
 export function settingsOf(options: ClientOptions): Settings {
-  const env: Record<string, string | undefined> = globalThis.process?.env ?? {};
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  const env = process?.env ?? {};
   const apiKey = options.apiKey ?? env['SVC_API_KEY'];
   const { device } = options;
   const baseUrl = (options.baseUrl ?? (env['SVC_BASE_URL'] || 'http://127.0.0.1:8787')).replace(/\/+$/, '');
