@@ -25,6 +25,7 @@ import { mcpFeature } from './features/mcp/feature.ts';
 import type { McpParts } from './features/mcp/mcp.tools.ts';
 import { Inference } from './features/inference/index.ts';
 import type { KeyLookup } from './features/keys/index.ts';
+import { overviewFeature } from './features/overview/feature.ts';
 import { projectsFeature } from './features/projects/feature.ts';
 import { Prompts } from './features/prompts/index.ts';
 import { pagesFeature } from './features/pages/feature.ts';
@@ -110,6 +111,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     ...ofEnvironments.all,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
     eventsFeature(() => features),
+    overviewFeature(() => features),
   ];
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }

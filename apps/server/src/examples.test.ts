@@ -283,6 +283,14 @@ const preparations: Record<string, Preparation> = {
       await scene.id('prompt');
     },
   },
+  'overview.get': {
+    async before(scene) {
+      await scene.id('run');
+      await ping(scene, '0');
+      await ping(scene, 'fail');
+    },
+  },
+  'overview.find': { before: (scene) => scene.id('heartbeat') },
   'sessions.stream': { whenOpen: (scene) => scene.id('control') },
   'prompts.stream': { whenOpen: (scene) => scene.id('prompt') },
   'schedules.stream': { whenOpen: (scene) => createSchedule(scene) },

@@ -14,6 +14,7 @@ import { meErrors, meRoutes } from './me.ts';
 import { notificationErrors, notifications } from './notifications.ts';
 import { environmentErrors } from './environments.shapes.ts';
 import { environments } from './environments.ts';
+import { overview } from './overview.ts';
 import { projectErrors, projects } from './projects.ts';
 import type { Route } from './route.ts';
 import { sandboxErrors } from './sandboxes.shapes.ts';
@@ -101,6 +102,7 @@ export const contract = {
   me: meRoutes,
   accounts,
   events,
+  overview,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events' | 'relay', Record<string, Route<ErrorCode>>>;
 export type Contract = typeof contract;
 
@@ -138,6 +140,7 @@ export { defaultKeyName, key, scope } from './keys.ts';
 export { login, me, passkey } from './me.ts';
 export { notification } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
+export { overviewItem, overviewParts } from './overview.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
 export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export { project } from './projects.ts';

@@ -30,6 +30,7 @@ export const scopedFeatures = [
   'connections',
   'me',
   'accounts',
+  'overview',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];
 

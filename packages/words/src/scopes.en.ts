@@ -70,4 +70,6 @@ export const enScopes = {
   'me:read': 'Nothing: your account and how you sign in are for you alone',
   accounts: 'Invite people, suspend them and sign them out, where you are the operator',
   'accounts:read': 'See the people of this server, where you are the operator',
+  overview: 'See what needs you, of what else is allowed here',
+  'overview:read': 'See what needs you, of what else is allowed here',
 };

@@ -72,4 +72,6 @@ export const roScopes: typeof enScopes = {
   'me:read': 'Nimic: contul și felul în care vă conectați sunt numai ale dumneavoastră',
   accounts: 'Să invite, să suspende și să deconecteze persoane, dacă sunteți operator',
   'accounts:read': 'Să vadă persoanele de pe acest server, dacă sunteți operator',
+  overview: 'Să vadă ce are nevoie de dumneavoastră, din ce este permis aici',
+  'overview:read': 'Să vadă ce are nevoie de dumneavoastră, din ce este permis aici',
 };

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Route, RouteParsed, RouteResult } from '@svc/contract';
+import type { overviewItem, Route, RouteParsed, RouteResult } from '@svc/contract';
+import type { z } from 'zod';
 import type { Actor } from './base/actor.ts';
 import type { Context } from './http/context.ts';
 import type { Commands } from './commands.ts';
+import type { Db } from './db/db.ts';
+import type { Instant } from './db/instant.ts';
 import type { AccountData } from './deletion.ts';
 import type { Kernel } from './kernel.ts';
 import type { Machine } from './machine.ts';
@@ -104,6 +107,38 @@ export interface RawRoute {
   readonly open: (exchange: RawExchange) => Promise<void>;
 }
 
+/** What a feature says of an account on the first page. */
+export interface Summary {
+  /** By group: a group of the overview's `counts`. */
+  readonly counts: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** What needs a person, 50 at most, worst first. */
+  readonly attention?: readonly z.input<typeof overviewItem>[];
+  /** Further parts of the overview that are this feature's. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** A record that was found by its name. */
+interface FoundRecord {
+  kind: string;
+  id: string;
+  title: string;
+  detail?: string;
+  /** Path of its page below `{hub_url}`. */
+  href: string;
+}
+
+/** A feature's part of the first page, for those who may call `rights`. Both read in one statement, or two. */
+export interface OverviewPart {
+  readonly rights: Route;
+  readonly summary: (db: Db, accountId: string, now: Instant) => Promise<Summary>;
+  /** Records whose name holds `pattern` of LIKE, those that match `prefix` first; `most` of them. */
+  readonly find?: (
+    db: Db,
+    accountId: string,
+    wanted: { pattern: string; prefix: string; most: number },
+  ) => Promise<FoundRecord[]>;
+}
+
 /** A feature as `app.ts` lists it: its operations by verb and its work outside requests. */
 export interface Feature extends Manifest {
   readonly operations: Readonly<Record<string, Operation>>;
@@ -116,6 +151,8 @@ export interface Feature extends Manifest {
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
   readonly jobs?: readonly JobDefinition[];
+  /** Its part of the first page. */
+  readonly overview?: OverviewPart;
   /** Its changes are a topic of the feed, of its name; a key needs the rights of this route to be told of them. */
   readonly topic?: Route;
   /**

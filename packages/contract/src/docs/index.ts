@@ -24,6 +24,7 @@ import { embeddingsDocs } from './embeddings.ts';
 import { environmentsDocs } from './environments.ts';
 import { modelsDocs } from './models.ts';
 import { projectsDocs } from './projects.ts';
+import { overviewDocs } from './overview.ts';
 import { promptsDocs } from './prompts.ts';
 import { receiptDocs } from './receipt.ts';
 import { mcpDocs } from './mcp.ts';
@@ -71,6 +72,7 @@ export const docs = {
   me: meDocs,
   accounts: accountsDocs,
   events: eventsDocs,
+  overview: overviewDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };
 
 /** The docs of one operation; throws for one that is not of the contract. */

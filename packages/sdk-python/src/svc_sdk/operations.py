@@ -1304,6 +1304,18 @@ class Events(Feature):
         return self._transport.events("GET", "/v1/events/stream", query={"after": after, "topics": topics}, options=options)
 
 
+class Overview(Feature):
+    """Operations of `overview`."""
+
+    def get(self, *, options: Optional[CallOptions] = None) -> types.OverviewGetAnswer:
+        """What needs a person, worst first, with what mends it; counts, what runs next and what ran last."""
+        return self._transport.json("GET", "/v1/overview", options=options)
+
+    def find(self, *, q: str, kinds: Optional[str] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.OverviewFindAnswer:
+        """Records whose name has a text, those that begin with it first."""
+        return self._transport.json("GET", "/v1/overview/find", query={"q": q, "kinds": kinds, "limit": limit}, options=options)
+
+
 class Operations:
     """Every operation of the API, by feature."""
 
@@ -1341,3 +1353,4 @@ class Operations:
         self.me = Me(transport)
         self.accounts = Accounts(transport)
         self.events = Events(transport)
+        self.overview = Overview(transport)

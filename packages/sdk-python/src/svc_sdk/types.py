@@ -20,6 +20,8 @@ Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"log
 
 ActKey = TypedDict("ActKey", {"id": "str", "name": "NotRequired[str]", "prefix": "NotRequired[str]"})
 
+Action = TypedDict("Action", {"id": "Literal[\"approve\", \"skip\", \"cancel\", \"rerun\", \"pause\", \"resume\", \"read\", \"archive\", \"open\"]", "method": "Literal[\"GET\", \"POST\", \"PATCH\"]", "path": "str", "body": "NotRequired[Dict[str, Any]]", "reauth": "NotRequired[bool]"})
+
 Acts = TypedDict("Acts", {"acts": "List[Act]", "next_cursor": "NotRequired[str]"})
 
 AnthropicMessage = TypedDict("AnthropicMessage", {"id": "str", "type": "str", "role": "str", "model": "str", "content": "List[AnthropicMessageContentItem]", "stop_reason": "Union[str, None]"})
@@ -201,6 +203,8 @@ NewSessionEvent = TypedDict("NewSessionEvent", {"type": "Literal[\"turn_start\",
 Notification = TypedDict("Notification", {"id": "str", "type": "str", "title": "str", "body": "str", "url": "NotRequired[str]", "web_url": "NotRequired[str]", "severity": "Literal[\"info\", \"warning\", \"critical\"]", "data": "NotRequired[Dict[str, Any]]", "created_at": "str", "read_at": "NotRequired[str]", "archived_at": "NotRequired[str]"})
 
 OneShot = TypedDict("OneShot", {"cmd": "NotRequired[Union[List[str], None]]", "shell": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[Literal[\"python\", \"bash\"], None]]", "code": "NotRequired[Union[str, None]]", "env": "NotRequired[Union[Dict[str, str], None]]", "cwd": "NotRequired[Union[str, None]]", "timeout_seconds": "NotRequired[Union[int, None]]", "stdin": "NotRequired[Union[str, None]]", "inputs": "NotRequired[Union[List[CommandInputsItem], None]]", "backend": "NotRequired[Union[Literal[\"v1\", \"v2\"], None]]", "template": "NotRequired[Union[Literal[\"svc-base\", \"office-acte\", \"desktop\"], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]"})
+
+OverviewItem = TypedDict("OverviewItem", {"id": "str", "kind": "Literal[\"heartbeat_down\", \"heartbeat_late\", \"run_approval\", \"run_failed\", \"transcript_failed\", \"environment_failed\", \"prompt_due\", \"notification_critical\", \"schedules_paused\"]", "severity": "Literal[\"critical\", \"warning\", \"info\"]", "title": "str", "detail": "NotRequired[str]", "since": "str", "href": "str", "actions": "List[Action]"})
 
 Passkey = TypedDict("Passkey", {"id": "str", "name": "str", "created_at": "str", "last_used_at": "NotRequired[str]", "backed_up": "bool"})
 
@@ -886,9 +890,39 @@ AccountsSignOutAnswer = TypedDict("AccountsSignOutAnswer", {"ended": "int"})
 
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
+OverviewGetAnswer = TypedDict("OverviewGetAnswer", {"at": "str", "status": "Literal[\"ok\", \"attention\", \"down\"]", "counts": "OverviewGetAnswerCounts", "attention": "List[OverviewItem]", "next": "List[OverviewGetAnswerNextItem]", "recent": "List[OverviewGetAnswerRecentItem]", "paused": "NotRequired[OverviewGetAnswerPaused]", "unavailable": "List[Literal[\"heartbeats\", \"scheduler\", \"schedules\", \"hosts\", \"sandboxes\", \"notifications\", \"transcripts\", \"environments\", \"prompts\"]]"})
+
+OverviewGetAnswerCounts = TypedDict("OverviewGetAnswerCounts", {"heartbeats": "NotRequired[OverviewGetAnswerCountsHeartbeats]", "runs": "NotRequired[OverviewGetAnswerCountsRuns]", "machines": "NotRequired[OverviewGetAnswerCountsMachines]", "sandboxes": "NotRequired[OverviewGetAnswerCountsSandboxes]", "notifications": "NotRequired[OverviewGetAnswerCountsNotifications]", "transcripts": "NotRequired[OverviewGetAnswerCountsTranscripts]", "environments": "NotRequired[OverviewGetAnswerCountsEnvironments]", "prompts": "NotRequired[OverviewGetAnswerCountsPrompts]"})
+
+OverviewGetAnswerCountsHeartbeats = TypedDict("OverviewGetAnswerCountsHeartbeats", {"up": "int", "late": "int", "down": "int", "paused": "int", "new": "int"})
+
+OverviewGetAnswerCountsRuns = TypedDict("OverviewGetAnswerCountsRuns", {"awaiting_approval": "int", "running": "int", "failed_24h": "int"})
+
+OverviewGetAnswerCountsMachines = TypedDict("OverviewGetAnswerCountsMachines", {"online": "int", "away": "int"})
+
+OverviewGetAnswerCountsSandboxes = TypedDict("OverviewGetAnswerCountsSandboxes", {"running": "int", "paused": "int"})
+
+OverviewGetAnswerCountsNotifications = TypedDict("OverviewGetAnswerCountsNotifications", {"unread": "int"})
+
+OverviewGetAnswerCountsTranscripts = TypedDict("OverviewGetAnswerCountsTranscripts", {"processing": "int", "failed": "int"})
+
+OverviewGetAnswerCountsEnvironments = TypedDict("OverviewGetAnswerCountsEnvironments", {"running": "int", "failed": "int"})
+
+OverviewGetAnswerCountsPrompts = TypedDict("OverviewGetAnswerCountsPrompts", {"due": "int"})
+
+OverviewGetAnswerNextItem = TypedDict("OverviewGetAnswerNextItem", {"schedule_id": "str", "name": "str", "at": "str"})
+
+OverviewGetAnswerRecentItem = TypedDict("OverviewGetAnswerRecentItem", {"id": "str", "schedule_id": "str", "name": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "at": "str"})
+
+OverviewGetAnswerPaused = TypedDict("OverviewGetAnswerPaused", {"until": "NotRequired[str]"})
+
+OverviewFindAnswer = TypedDict("OverviewFindAnswer", {"results": "List[OverviewFindAnswerResultsItem]"})
+
+OverviewFindAnswerResultsItem = TypedDict("OverviewFindAnswerResultsItem", {"kind": "Literal[\"heartbeat\", \"schedule\", \"machine\", \"sandbox\", \"prompt\", \"session\", \"transcript\", \"environment\"]", "id": "str", "title": "str", "detail": "NotRequired[str]", "href": "str"})
+
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read", "overview", "overview:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

@@ -3,8 +3,9 @@ import type { Feature } from '../../kernel/feature.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { type DeviceHooks, remove } from './remove.ts';
+import { devicesOverview } from './devices.summary.ts';
 
 /** Devices of an account, registered by use. */
 export function devicesFeature(hooks: DeviceHooks): Feature {
-  return { ...devicesManifest, operations: { list, get, remove: remove(hooks) } };
+  return { ...devicesManifest, operations: { list, get, remove: remove(hooks) }, overview: devicesOverview };
 }

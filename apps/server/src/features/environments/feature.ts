@@ -31,6 +31,7 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 import { update } from './update.ts';
 import { updateMember } from './updateMember.ts';
+import { environmentsOverview } from './environments.summary.ts';
 
 /** Time is counted, and what may not go on is stopped. */
 const meterEveryMs = 60_000;
@@ -48,6 +49,7 @@ export function environmentsFeature(
 ): Feature {
   return {
     ...environmentsManifest,
+    overview: environmentsOverview,
     operations: {
       list,
       create: create(environments, providers),

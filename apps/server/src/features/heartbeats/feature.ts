@@ -26,6 +26,7 @@ import { signal } from './signal.ts';
 import { signalSlug } from './signalSlug.ts';
 import { stream } from './stream.ts';
 import { update } from './update.ts';
+import { heartbeatsOverview } from './heartbeats.summary.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
@@ -56,6 +57,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       signal: signal(batches),
       signalSlug: signalSlug(batches),
     },
+    overview: heartbeatsOverview,
     topic: contract.heartbeats.list,
     start(_kernel, { works }) {
       if (works) ticker.start();

@@ -23,6 +23,7 @@ import { update } from './update.ts';
 import { updateWebhook } from './updateWebhook.ts';
 import { vapidKey } from './vapidKey.ts';
 import { webhookDeliveries } from './webhookDeliveries.ts';
+import { notificationsOverview } from './notifications.summary.ts';
 
 /** The inbox of an account, and its ways to a person: streams, browsers, webhooks, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
@@ -50,6 +51,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       webhookDeliveries,
     },
     jobs: [sweepNotifications],
+    overview: notificationsOverview,
     topic: contract.notifications.list,
     async start(_kernel, { works }) {
       if (works) outbox.start();

@@ -17,6 +17,7 @@ import { stream } from './stream.ts';
 import { update } from './update.ts';
 import { verify } from './verify.ts';
 import { verifyAll } from './verifyAll.ts';
+import { promptsOverview } from './prompts.summary.ts';
 
 /** Prompts for a later chat. */
 export function promptsFeature(
@@ -41,6 +42,7 @@ export function promptsFeature(
       match: match(prompts),
       verify: verify(parts),
     },
+    overview: promptsOverview,
     topic: contract.prompts.list,
     async start(_kernel, { works }) {
       await kernel.bus.subscribe(armedTopic, () => ticker.wake());

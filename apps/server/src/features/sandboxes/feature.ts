@@ -27,6 +27,7 @@ import { snapshot } from './snapshot.ts';
 import { stream } from './stream.ts';
 import { update } from './update.ts';
 import { writeFile } from './writeFile.ts';
+import { sandboxesOverview } from './sandboxes.summary.ts';
 
 const sweptAtOnce = 10_000;
 /** How long a shutdown waits for commands; then they are ended, and their callers told. */
@@ -46,6 +47,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder
     ...sandboxesManifest,
     headers: sandboxHeaders(kernel),
     gate: checkEnabled,
+    overview: sandboxesOverview,
     topic: contract.sandboxes.list,
     operations: {
       list: list(nodes),

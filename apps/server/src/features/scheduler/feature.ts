@@ -23,6 +23,7 @@ import { sweepRuns, trimRuns } from './scheduler.sql.ts';
 import { sweepSpecs } from './work/specs.sql.ts';
 import { Ticker } from './tickers/ticker.ts';
 import { updateHost } from './updateHost.ts';
+import { schedulerOverview } from './scheduler.summary.ts';
 
 const sweep: JobDefinition = {
   name: 'scheduler.sweep',
@@ -73,6 +74,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       fire: fire(parts),
     },
     jobs: [sweep, trim, storeLogs],
+    overview: schedulerOverview,
     topic: contract.scheduler.runs,
     async start(_kernel, { works }) {
       await parts.changes.start();

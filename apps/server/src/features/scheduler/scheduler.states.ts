@@ -4,7 +4,7 @@ import { statesOf } from '../../kernel/machine.ts';
 export type RunState = (typeof names)[number];
 
 /** The states of a run (document 2, Runs); `scheduler.moves.ts` has the moves between them. */
-export const runStates = statesOf<RunState, 'active' | 'waiting' | 'unasked'>({
+export const runStates = statesOf<RunState, 'active' | 'waiting' | 'unasked' | 'broken'>({
   pending: {
     means: 'it is due, or will be, and no host has it',
     left: 'a host or the cloud that claims it; a person; its key; after 24 h the clock',
@@ -21,9 +21,9 @@ export const runStates = statesOf<RunState, 'active' | 'waiting' | 'unasked'>({
     in: ['active', 'unasked'],
   },
   succeeded: { means: 'its last attempt went well', left: null },
-  failed: { means: 'its last attempt failed, or was lost', left: null },
-  timed_out: { means: 'its last attempt took longer than it may', left: null },
+  failed: { means: 'its last attempt failed, or was lost', left: null, in: ['broken'] },
+  timed_out: { means: 'its last attempt took longer than it may', left: null, in: ['broken'] },
   skipped: { means: 'it was never to run: another run, a later slot or a person stood before it', left: null },
   cancelled: { means: 'a person or its schedule ended it', left: null },
-  expired: { means: 'no host took it in time', left: null },
+  expired: { means: 'no host took it in time', left: null, in: ['broken'] },
 });

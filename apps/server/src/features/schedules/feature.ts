@@ -17,12 +17,14 @@ import { stream } from './stream.ts';
 import { templates } from './templates.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
+import { schedulesOverview } from './schedules.summary.ts';
 /** Schedules: what is to run, when and where. */
 export function schedulesFeature(parts: Parts): Feature {
   const { scheduler } = parts;
   return {
     ...schedulesManifest,
     jobs: [sealClearHeaders],
+    overview: schedulesOverview,
     topic: contract.schedules.list,
     async start(kernel, { works }) {
       const ending = new AbortController();

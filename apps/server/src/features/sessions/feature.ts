@@ -19,6 +19,7 @@ import { takeLease } from './takeLease.ts';
 import { transcript } from './transcript.ts';
 import { update } from './update.ts';
 import { withdrawControl } from './withdrawControl.ts';
+import { sessionsOverview } from './sessions.summary.ts';
 
 /** Sessions that the devices of an account share; `listener` is told of their turns and controls. */
 export function sessionsFeature(kernel: Kernel, sessions: Sessions, listener: SessionListener): Feature {
@@ -42,6 +43,7 @@ export function sessionsFeature(kernel: Kernel, sessions: Sessions, listener: Se
       ackControl: ackControl(sessions, listener),
       transcript: transcript(sessions),
     },
+    overview: sessionsOverview,
     topic: contract.sessions.list,
     async start(_kernel, { works }) {
       await sessions.streams.start(() => teller.wake());

@@ -51,6 +51,7 @@ import { updateUtterance } from './updateUtterance.ts';
 import { usage } from './usage.ts';
 import { vocabulary } from './vocabulary.ts';
 import { words } from './words.ts';
+import { transcriptsOverview } from './transcripts.summary.ts';
 
 /** The features and parts that transcripts stand on. */
 interface TranscriptParts {
@@ -124,6 +125,7 @@ export function transcriptsFeature(kernel: Kernel, parts: TranscriptParts): Feat
     gate: checkTranscripts,
     operations: operationsOf({ ...parts, pool, settling, frames }),
     raw: [sharePage(kernel, pool)],
+    overview: transcriptsOverview,
     topic: contract.transcripts.list,
     jobs: [purgeAudio],
     async start(_kernel, { works }) {

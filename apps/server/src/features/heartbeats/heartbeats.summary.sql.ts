@@ -1,0 +1,36 @@
+import { namedStatement } from '../../kernel/db/named.ts';
+import { statement } from '../../kernel/db/statement.ts';
+
+/** By when a success is expected, as `expectedOf` of the rules says it. */
+const expected = `coalesce(expected_at,
+  greatest(coalesce(last_success_at, '-infinity'::timestamptz), armed_at) + period_s * interval '1 second')`;
+
+/** Monitors of an account by status, at an instant. */
+export const countMonitors = statement<{ status: string; late: number; n: number }>(`
+  select status, count(*)::int as n,
+    (count(*) filter (where status = 'up' and ${expected} <= $2::timestamptz))::int as late
+  from heartbeats.monitors where account_id = $1 group by status`);
+
+/** A monitor that needs a person. */
+interface TroubledRow {
+  id: string;
+  name: string;
+  is_down: boolean;
+  since: string;
+}
+
+/** Monitors that are down or late at an instant, those that are down first, the newest trouble first. */
+export const listTroubled = statement<TroubledRow>(`
+  select id, name, (status = 'down') as is_down,
+    case when status = 'up' then ${expected}
+      when last_ping_at > coalesce(last_success_at, '-infinity') then last_ping_at
+      else ${expected} + grace_s * interval '1 second' end as since
+  from (
+    (select * from heartbeats.monitors where account_id = $1 and status = 'down' limit 500)
+    union all
+    (select * from heartbeats.monitors where account_id = $1 and status = 'up' and ${expected} <= $2::timestamptz limit 500)
+  ) m
+  order by is_down desc, since desc limit $3`);
+
+/** Monitors by a part of their name. */
+export const findMonitors = namedStatement('heartbeats.monitors', 'name');
