@@ -8,6 +8,7 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const steps: [string, string[]][] = [
   [bin('biome'), ['format', '.']],
   [bin('tsc'), ['-p', '.']],
+  [bin('tsc'), ['-p', 'apps/hub']],
   [bin('oxlint'), ['--type-aware', '.']],
 ];
 let failed = false;

@@ -42,6 +42,7 @@ export const entries: ReadonlySet<string> = new Set(
 export function readSources(): Source[] {
   const patterns = [
     'apps/**/*.ts',
+    'apps/**/*.tsx',
     'packages/**/*.ts',
     'bench/*.ts',
     'e2e/*.ts',

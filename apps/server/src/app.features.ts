@@ -120,7 +120,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
 const peopleFeatures = (kernel: Kernel, auth: ReturnType<typeof authFeature>, connections: Connections): Feature[] => [
   auth,
   connectionsFeature(connections),
-  hubFeature({ kernel, connections, ...auth }),
+  hubFeature({ kernel, ...auth }),
   meFeature({ ...auth, deletion: accountDeletion }),
   accountsFeature(auth.signIns),
 ];

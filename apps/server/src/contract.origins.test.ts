@@ -156,7 +156,7 @@ describe('the cookie of a signed-in person', () => {
   test('does nothing at the pages of the hub for another site', async () => {
     const before = await traces();
     for (const [method, path, status] of [
-      ['POST', '/hub/', 403],
+      ['POST', '/hub/', 404],
       ['DELETE', '/hub/login', 401],
       ['GET', '/hub/login', 401],
       ['POST', '/hub/login/start', 403],

@@ -75,9 +75,11 @@ describe('what is on its way when an account is closed to others', () => {
     await browser.follow(`${base}/hub/login/start`);
     await t.gateway.kernel.sql`update accounts.accounts set suspended_at = now() where id = ${id}`;
     await t.gateway.kernel.gateways.announce(credentialsChanged, { accountId: id });
-    const { status, body } = await browser.open(`${base}/hub/`);
-    assert.deepEqual([status, /This account is suspended/.test(body)], [403, true]);
-    assert.equal((await browser.send(`${base}/hub/`, { others: 'end' })).status, 403);
+    const token = browser.cookies.get('__Host-svc_login')?.value ?? '';
+    for (const path of ['/v1/me', '/hub/login']) {
+      const { status, body } = await http(base, path, { headers: headersOf(token) });
+      assert.deepEqual([status, body.error.code], [403, 'account_suspended'], path);
+    }
     const again = await browser.follow(`${base}/hub/login/start`);
     assert.deepEqual([again.status, /\/sign-in\//.test(again.url)], [200, true], again.body);
   });

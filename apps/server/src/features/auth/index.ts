@@ -8,7 +8,7 @@ export type { Identity } from './auth.identity.ts';
 export { createSetupLink, linkUrl } from './auth.links.ts';
 export type { AuthServer } from './auth.serve.ts';
 export { headersOf, PageVisit, takesSignIns } from './flows/visit.ts';
-export { homePage } from './pages/home.ts';
+export { html } from './pages/html.ts';
 export { messagePage, redirectPage } from './pages/notes.ts';
 export { nameOfBrowser } from './people/browsers.ts';
 export { countRecoveryCodes, makeRecoveryCodes } from './people/codes.ts';

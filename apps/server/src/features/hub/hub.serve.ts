@@ -1,4 +1,4 @@
-import { homePage, messagePage, nameOfBrowser, redirectPage, PageVisit, headersOf } from '../auth/index.ts';
+import { headersOf, messagePage, nameOfBrowser, PageVisit, redirectPage } from '../auth/index.ts';
 import { bySystem, type Who } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { dropBody } from '../../kernel/http/leftover.ts';
@@ -7,10 +7,10 @@ import type { Actor } from '../../kernel/base/actor.ts';
 import type { RawRoute } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { loginCookie, loginOf, ownOrigins } from '../../kernel/mount/browsers.ts';
-import { type Connections, listConnections } from '../connections/index.ts';
-import { createLogin, endLogin, endLogins, type Identity, listLogins } from '../auth/index.ts';
-import { findEmail } from '../accounts/index.ts';
+import { createLogin, endLogin, type Identity, listLogins } from '../auth/index.ts';
+import type { HubAssets } from './hub.assets.ts';
 import { flowSeconds, type HubClient } from './hub.login.ts';
+import type { HubPages } from './hub.pages.ts';
 import { wordsOf } from '@svc/words';
 
 type Exchange = Parameters<RawRoute['open']>[0];
@@ -20,11 +20,14 @@ export interface HubParts {
   kernel: Kernel;
   client: HubClient;
   identity: Identity;
-  connections: Connections;
+  assets: HubAssets;
+  pages: HubPages;
   authenticateLogin: (text: string) => Actor | undefined | Promise<Actor | undefined>;
 }
 
 const flowCookie = '__Host-svc_flow';
+/** Whose data the browser may keep; no secret. Pages read it. */
+const accountCookie = '__Host-svc_account';
 const loginSeconds = 90 * 86_400;
 
 /** Answers everything below `{hub_url}`. */
@@ -47,9 +50,9 @@ async function route(visit: PageVisit, parts: HubParts): Promise<void> {
   if (path === '/callback' && isRead) return callback(visit, parts);
   if (path === '/login' && isRead) return visit.json(200, whoIs(await caller(visit, parts)));
   if (path === '/login' && method === 'DELETE') return signOut(visit, parts, await caller(visit, parts));
-  if (path === '/' && isRead) return home(visit, parts);
-  if (path === '/' && method === 'POST') return act(visit, parts);
-  throw new ApiError('not_found', 'there is nothing at this address');
+  if (!isRead) throw new ApiError('not_found', 'there is nothing at this address');
+  if (path.startsWith('/assets/')) return parts.assets.send(visit, path.slice('/assets/'.length));
+  return parts.pages.send(visit);
 }
 
 const whoIs = ({ accountId, credentialId, authTime }: Actor) => ({
@@ -117,6 +120,7 @@ async function callback(visit: PageVisit, parts: HubParts): Promise<void> {
     return made;
   });
   visit.setCookie(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' });
+  visit.setCookie(accountCookie, accountId, { maxAge: loginSeconds, sameSite: 'Strict', isReadable: true });
   // Not a redirect: a Strict cookie does not go along with one that another site began.
   visit.html(200, redirectPage(page, { to: `${hub}${found.returnTo}` }));
 }
@@ -133,65 +137,6 @@ async function signOut(visit: PageVisit, { kernel, identity }: HubParts, actor: 
   await endLogin(kernel, { accountId, loginId: credentialId, by });
   await identity.endSessionOf(visit, accountId);
   visit.setCookie(loginCookie, null, { maxAge: 0, sameSite: 'Strict' });
+  visit.setCookie(accountCookie, null, { maxAge: 0, sameSite: 'Strict' });
   visit.json(200, { deleted: true });
-}
-
-/** What a signed-in person sees; others are sent to sign in. */
-async function home(visit: PageVisit, parts: HubParts): Promise<void> {
-  const { kernel, client } = parts;
-  const hub = client.hubAt(visit.request.headers.host ?? '');
-  const actor = await loginHere(visit, parts);
-  if (!actor) return visit.redirect(`${hub}/login/start`);
-  if (actor.suspended) {
-    const { suspendedTitle: title, suspendedText: text } = wordsOf(visit.page.locale).message;
-    return visit.html(403, messagePage(visit.page, { title, text }));
-  }
-  const { accountId, credentialId } = actor;
-  const [email, logins, connections] = await Promise.all([
-    findEmail(kernel.sql, accountId),
-    listLogins(kernel.sql, kernel.clock, accountId),
-    listConnections(kernel.sql, accountId, { limit: 200 }),
-  ]);
-  const page = homePage(visit.page, {
-    email: email ?? '',
-    logins: logins.map(({ id, name, last_seen_at: seen }) => ({
-      id,
-      name,
-      lastSeen: new Date(seen),
-      current: id === credentialId,
-    })),
-    connections: connections.map(({ id, name, host, scopes }) => ({
-      id,
-      name,
-      scopes,
-      ...(host !== null && { host }),
-    })),
-    action: `${new URL(hub).pathname}/`,
-  });
-  visit.html(200, page);
-}
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** The buttons of that page. */
-async function act(visit: PageVisit, parts: HubParts): Promise<void> {
-  const { kernel, connections, client } = parts;
-  visit.checkOwn();
-  const actor = await caller(visit, parts);
-  const { accountId, credentialId } = actor;
-  const by: Who = { kind: 'login', loginId: credentialId, address: visit.address };
-  const form = await visit.form();
-  const [app, login] = [form.get('disconnect') ?? '', form.get('end') ?? ''];
-  if (uuid.test(app)) await connections.end(accountId, app, by);
-  const isOthers = form.get('others') === 'end';
-  if (uuid.test(login)) await endLogin(kernel, { accountId, loginId: login, by });
-  if (isOthers) await endLogins(kernel, { accountId, except: credentialId, by });
-  // One of the provider's sessions may be that of the browser that was signed out.
-  if (isOthers || uuid.test(login)) await parts.identity.endSessions(kernel.sql, accountId);
-  if (form.get('current') === 'end') {
-    await endLogin(kernel, { accountId, loginId: credentialId, by });
-    await parts.identity.endSessionOf(visit, accountId);
-    visit.setCookie(loginCookie, null, { maxAge: 0, sameSite: 'Strict' });
-  }
-  visit.html(200, redirectPage(visit.page, { to: `${client.hubAt(visit.request.headers.host ?? '')}/` }));
 }

@@ -85,9 +85,9 @@ export class PageVisit {
   setCookie(
     name: string,
     value: string | null,
-    { maxAge, sameSite }: { maxAge: number; sameSite: 'Lax' | 'Strict' },
+    { maxAge, sameSite, isReadable }: { maxAge: number; sameSite: 'Lax' | 'Strict'; isReadable?: boolean },
   ): void {
-    const text = `${name}=${value ?? ''}; Path=/; Max-Age=${value === null ? 0 : maxAge}; HttpOnly; Secure; SameSite=${sameSite}`;
+    const text = `${name}=${value ?? ''}; Path=/; Max-Age=${value === null ? 0 : maxAge};${isReadable ? '' : ' HttpOnly;'} Secure; SameSite=${sameSite}`;
     this.response.appendHeader('set-cookie', text);
   }
 

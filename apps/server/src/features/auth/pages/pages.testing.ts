@@ -1,7 +1,6 @@
 import { lasting } from '@svc/words';
 import { type ShownClient, consentPage } from './consent.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from './device.ts';
-import { homePage } from './home.ts';
 import { errorPage, messagePage, redirectPage, signedOutPage, signOutPage } from './notes.ts';
 import type { PageContext, PasskeyPlace } from './page.ts';
 import { phonePage } from './phone.ts';
@@ -124,24 +123,5 @@ function pagesToDecide(page: PageContext, sample: Sample): Record<string, string
     message: messagePage(page, { title: name, text: sample.text, href, linkText: name }),
     error: errorPage(page, { error: value, description: sample.text, status: 400 }),
     redirect: redirectPage(page, { to: sample.to }),
-    home: homePage(page, {
-      email,
-      action,
-      hidden: { xsrf: value },
-      logins: [
-        { id: value, name: 'Firefox · Linux', lastSeen: new Date('2026-03-04T05:06:07Z'), current: true },
-        { id: value, name, lastSeen: new Date('2026-03-02T15:06:07Z'), current: false },
-      ],
-      connections: [
-        { id: value, name, host, scopes: sample.scopes },
-        { id: value, name: 'svc-cli', scopes: ['*'] },
-      ],
-    }),
-    'home.empty': homePage(page, {
-      email,
-      action,
-      connections: [],
-      logins: [{ id: value, lastSeen: new Date('2026-03-04T05:06:07Z'), current: true }],
-    }),
   };
 }

@@ -1,0 +1,61 @@
+import { createClient, isSvcError, type SvcError } from '@svc/sdk';
+import { learnTime } from './clock.ts';
+
+const meta = (name: string): string => document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+
+/** Path of the hub without a slash at its end, such as `/hub`. */
+export const hubPath = meta('svc-hub');
+/** The address by which others reach the API. */
+export const apiUrl = meta('svc-api');
+
+/** Hears that this browser is signed out, at each refusal. */
+const onSignedOut = new Set<() => void>();
+
+/** Calls `hear` at each answer that says that this browser is signed out; answers how to stop. */
+export function whenSignedOut(hear: () => void): () => void {
+  onSignedOut.add(hear);
+  return () => onSignedOut.delete(hear);
+}
+
+/** The API as the signed-in person: the browser adds the cookie, and our header says that a page of ours asks. */
+export const api = createClient({
+  baseUrl: '',
+  retries: 1,
+  onWarning: () => {},
+  async fetch(url, init) {
+    const headers = new Headers(init?.headers);
+    headers.set('x-svc-hub', '1');
+    const answer = await fetch(url, { ...init, headers, credentials: 'same-origin' });
+    learnTime(answer);
+    if (answer.status === 401) for (const hear of onSignedOut) hear();
+    return answer;
+  },
+});
+
+/** The failure that the API answered; undefined for any other fault. */
+export const failureOf = (error: unknown): SvcError | undefined => (isSvcError(error) ? error : undefined);
+
+/** Whether the gateway was not reached: nothing is known of what it would have said. */
+export function isUnreached(error: unknown): boolean {
+  const failure = failureOf(error);
+  return failure !== undefined && (failure.code === 'connection_error' || failure.code === 'timeout');
+}
+
+/** Sends the browser to sign in, and back to the page that it shows. */
+export async function signIn(): Promise<void> {
+  const here = location.pathname.slice(hubPath.length) + location.search;
+  const answer = await fetch(`${hubPath}/login/start`, {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ return_to: here === '' ? '/' : here }),
+  });
+  if (!answer.ok) throw new Error(`signing in cannot begin (${answer.status})`);
+  const { redirect_to: to } = (await answer.json()) as { redirect_to: string };
+  location.assign(to);
+}
+
+/** Ends the login of this browser. */
+export async function signOut(): Promise<void> {
+  await fetch(`${hubPath}/login`, { method: 'DELETE', credentials: 'same-origin' });
+}

@@ -1,0 +1,159 @@
+import { type Change, follow, type Missed } from '@svc/sdk';
+import { api, failureOf } from './client.ts';
+import type { Store } from './store.ts';
+
+/** What a tab hears: a change, that everything is to be read anew, or whether changes come. */
+type Word =
+  | { kind: 'change'; change: Change }
+  | { kind: 'missed' }
+  | { kind: 'state'; isLive: boolean; at: number }
+  | { kind: 'hello' }
+  | { kind: 'seen' }
+  | { kind: 'signed-out' };
+
+/** Tells pages what happens. */
+interface LiveListener {
+  onChange(change: Change): void;
+  /** What is shown has to be read anew. */
+  onMissed(): void;
+  /** `at`: until when what is shown was true. */
+  onState(isLive: boolean, at: number): void;
+  /** Another tab signed out. */
+  onSignedOut(): void;
+}
+
+/** Tells the other tabs that this browser is signed out. */
+export function tellSignedOut(): void {
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage({ kind: 'signed-out' } satisfies Word);
+  channel.close();
+}
+
+const channelName = 'svc-live';
+const lockName = 'svc-live';
+const cursorName = 'cursor';
+/** With no tab in view for so long the connection ends; it goes on after its cursor when one is. */
+const hiddenMs = 5 * 60_000;
+const seenEveryMs = 60_000;
+
+/**
+ * One event stream for all tabs of the browser: the tab that holds the lock reads it and shares what comes. HTTP/1.1 has six
+ * connections for an origin, and ten tabs would use them up.
+ */
+export class Live {
+  readonly #channel = new BroadcastChannel(channelName);
+  readonly #listener: LiveListener;
+  readonly #store: Store;
+  readonly #end = new AbortController();
+  #isLeader = false;
+  #isLive = false;
+  #at = Date.now();
+  #seenAt = Date.now();
+  #wake: (() => void) | undefined;
+  #rest: AbortController | undefined;
+
+  constructor(store: Store, listener: LiveListener) {
+    this.#store = store;
+    this.#listener = listener;
+    this.#channel.addEventListener('message', ({ data }) => this.#hear(data as Word));
+    this.#channel.postMessage({ kind: 'hello' } satisfies Word);
+    document.addEventListener('visibilitychange', this.#look);
+    const timer = setInterval(this.#look, seenEveryMs);
+    this.#end.signal.addEventListener('abort', () => {
+      document.removeEventListener('visibilitychange', this.#look);
+      clearInterval(timer);
+      this.#wake?.();
+      this.#channel.close();
+    });
+    void this.#lead();
+  }
+
+  /** Leaves the stream; another tab takes it. */
+  close(): void {
+    this.#end.abort();
+  }
+
+  readonly #look = (): void => {
+    if (document.visibilityState === 'visible') {
+      this.#seenAt = Date.now();
+      this.#channel.postMessage({ kind: 'seen' } satisfies Word);
+      this.#wake?.();
+    } else if (Date.now() - this.#seenAt > hiddenMs) this.#rest?.abort();
+  };
+
+  #hear(word: Word): void {
+    if (word.kind === 'change') this.#listener.onChange(word.change);
+    else if (word.kind === 'missed') this.#listener.onMissed();
+    else if (word.kind === 'state') this.#listener.onState(word.isLive, word.at);
+    else if (word.kind === 'signed-out') this.#listener.onSignedOut();
+    else if (word.kind === 'seen') {
+      this.#seenAt = Date.now();
+      this.#wake?.();
+    } else if (this.#isLeader) this.#say({ kind: 'state', isLive: this.#isLive, at: this.#at });
+  }
+
+  /** To this tab and all others. */
+  #say(word: Word): void {
+    if (this.#end.signal.aborted) return;
+    this.#channel.postMessage(word);
+    if (word.kind !== 'hello') this.#hear(word);
+  }
+
+  async #lead(): Promise<void> {
+    if (!navigator.locks) return await this.#read();
+    try {
+      await navigator.locks.request(lockName, { signal: this.#end.signal }, () => this.#read());
+    } catch {
+      // Signed out.
+    }
+  }
+
+  async #read(): Promise<void> {
+    this.#isLeader = true;
+    while (!this.#end.signal.aborted) {
+      this.#rest = new AbortController();
+      const signal = AbortSignal.any([this.#end.signal, this.#rest.signal]);
+      try {
+        await this.#follow(signal);
+      } catch (error) {
+        if (failureOf(error)?.status === 401) return;
+        this.#setState(false);
+        await this.#pause(signal.aborted ? undefined : 15_000);
+      }
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const after = await this.#store.read(cursorName);
+    const changes = follow(
+      api,
+      { ...(after !== undefined && { after }), onState: (isLive) => this.#setState(isLive) },
+      { signal },
+    );
+    for await (const item of changes) {
+      this.#at = Date.now();
+      this.#say(isMissed(item) ? { kind: 'missed' } : { kind: 'change', change: item });
+      void this.#store.write(cursorName, item.cursor);
+    }
+  }
+
+  #setState(isLive: boolean): void {
+    if (this.#isLive || isLive) this.#at = Date.now();
+    this.#isLive = isLive;
+    this.#say({ kind: 'state', isLive, at: this.#at });
+  }
+
+  /** Until a tab is in view, or `mostMs` are over. */
+  #pause(mostMs: number | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = mostMs === undefined ? undefined : setTimeout(resolve, mostMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+const isMissed = (item: Change | Missed): item is Missed => item.missed === true;

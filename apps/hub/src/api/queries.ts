@@ -1,0 +1,154 @@
+import { QueryClient, type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
+import type { Change } from '@svc/sdk';
+import { isUnreached } from './client.ts';
+import type { Store } from './store.ts';
+
+/** A record that has an id, as every list of the API has them. */
+interface Row {
+  id: string;
+}
+interface Page {
+  rows: Row[];
+  next?: string | undefined;
+}
+interface Pages {
+  pages: Page[];
+  pageParams: unknown[];
+}
+
+/** What is read of a page that was opened a moment ago is not read again. */
+const freshMs = 5_000;
+
+/** The answers that this tab holds; each that comes from the API is kept in `store` too. */
+export function createQueries(store: Store): QueryClient {
+  const client = new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: freshMs,
+        gcTime: 30 * 60_000,
+        networkMode: 'always',
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: true,
+        retry: (failures, error) => failures < 2 && isUnreached(error) && navigator.onLine,
+      },
+    },
+  });
+  client.getQueryCache().subscribe(({ type, query }) => {
+    if (type !== 'updated' || query.state.status !== 'success' || query.meta?.['kept'] === false) return;
+    const { data, dataUpdatedAt: at } = query.state;
+    const row = { key: JSON.stringify(query.queryKey), data, at };
+    if (at > (keptAt.get(row.key) ?? 0)) {
+      keptAt.set(row.key, at);
+      void store.keep(row);
+    }
+  });
+  return client;
+}
+const keptAt = new Map<string, number>();
+
+/** Puts what the browser kept in front of what will be read. */
+export async function restore(client: QueryClient, store: Store): Promise<void> {
+  for (const { key, data, at } of await store.load()) {
+    keptAt.set(key, at);
+    client.setQueryData(JSON.parse(key) as QueryKey, data, { updatedAt: at });
+  }
+}
+
+/** What a page knows of an answer. */
+export interface Answer<T> {
+  data: T | undefined;
+  /** Why the newest try failed; `data` may be older. */
+  error: unknown;
+  isLoading: boolean;
+  /** When `data` was true, in milliseconds since the epoch. */
+  at: number;
+  again: () => void;
+}
+
+/** One answer of the API. `key` begins with the feature. */
+export function useAnswer<T>(
+  key: QueryKey,
+  ask: () => Promise<T>,
+  options: { enabled?: boolean; everyMs?: number; kept?: boolean } = {},
+): Answer<T> {
+  const found = useQuery<T>({
+    queryKey: key,
+    queryFn: ask,
+    enabled: options.enabled ?? true,
+    meta: { kept: options.kept ?? true },
+    ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
+  });
+  return {
+    data: found.data,
+    error: found.error ?? undefined,
+    isLoading: found.isLoading,
+    at: found.dataUpdatedAt,
+    again: () => void found.refetch(),
+  };
+}
+
+/** A list of the API, page after page. */
+export interface ListAnswer<T> extends Answer<T[]> {
+  hasMore: boolean;
+  more: () => void;
+  isLoadingMore: boolean;
+}
+
+/** A list of the API; `ask` answers one page. `key` begins with the feature, so that its changes find it. */
+export function useRows<T>(
+  key: QueryKey,
+  ask: (cursor: string | undefined) => Promise<{ rows: T[]; next?: string | undefined }>,
+): ListAnswer<T> {
+  const found = useInfiniteQuery({
+    queryKey: [...key, 'rows'],
+    queryFn: async ({ pageParam }) => ask(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next,
+  });
+  return {
+    data: found.data?.pages.flatMap(({ rows }) => rows),
+    error: found.error ?? undefined,
+    isLoading: found.isLoading,
+    at: found.dataUpdatedAt,
+    again: () => void found.refetch(),
+    hasMore: found.hasNextPage,
+    more: () => void (found.isFetchingNextPage || found.fetchNextPage()),
+    isLoadingMore: found.isFetchingNextPage,
+  };
+}
+
+/**
+ * Puts a change into every answer that shows its record, without a request where the change brings the record. A list that is
+ * filtered or sorted by the server is read anew when something new comes: where it stands there only the server knows.
+ */
+export function applyChange(client: QueryClient, { topic, op, id, record }: Change): void {
+  for (const query of client.getQueryCache().findAll({ queryKey: [topic] })) {
+    const { queryKey: key } = query;
+    const before: unknown = query.state.data;
+    if (key.at(-1) === 'rows' && before !== undefined) {
+      const after = changedPages(before as Pages, { op, id, record });
+      if (after === undefined) void client.invalidateQueries({ queryKey: key });
+      else if (after !== before) client.setQueryData(key, after);
+    } else if (key[1] !== id || op === 'deleted' || record === undefined || key.length > 2) {
+      if (key[1] === id) void client.invalidateQueries({ queryKey: key });
+    } else if (before !== undefined && typeof before === 'object') {
+      client.setQueryData(key, { ...before, ...record });
+    }
+  }
+}
+
+/** The pages with the change in them; undefined: only the server knows. */
+function changedPages(
+  all: Pages,
+  { op, id, record }: { op: Change['op']; id: string; record: Change['record'] },
+): Pages | undefined {
+  const holder = all.pages.find(({ rows }) => rows.some((row) => row.id === id));
+  if (op === 'deleted') return holder ? mapRows(all, holder, (rows) => rows.filter((row) => row.id !== id)) : all;
+  if (!holder || record === undefined) return undefined;
+  return mapRows(all, holder, (rows) => rows.map((row) => (row.id === id ? { ...row, ...record } : row)));
+}
+
+const mapRows = (all: Pages, holder: Page, change: (rows: Row[]) => Row[]): Pages => ({
+  ...all,
+  pages: all.pages.map((page) => (page === holder ? { ...page, rows: change(page.rows) } : page)),
+});

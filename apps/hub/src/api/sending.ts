@@ -1,0 +1,56 @@
+import { indexedDbStorage, openOutbox, type Outbox, type OutboxInput, type OutboxOperation } from '@svc/sdk';
+import { api, isUnreached } from './client.ts';
+
+/** What became of a write that was stored because there was no network. */
+type Sent = { state: 'sent'; operation: string } | { state: 'refused'; operation: string; error: unknown };
+
+/** Writes that are kept on this device until there is a network; each goes once. */
+export class Sending {
+  #outbox: Outbox | undefined;
+  #name = 'svc-hub-outbox';
+  readonly #onSent: (sent: Sent) => void;
+
+  constructor(onSent: (sent: Sent) => void) {
+    this.#onSent = onSent;
+  }
+
+  /** Opens what an earlier visit of this account left, and sends it. */
+  resume(accountId: string): void {
+    this.#name = `svc-hub-outbox-${accountId}`;
+    this.#open();
+  }
+
+  #open(): Outbox {
+    return (this.#outbox ??= openOutbox(api, indexedDbStorage(this.#name), {
+      onChange: (change) => {
+        const { operation } = change.entry;
+        if (change.state === 'sent') this.#onSent({ state: 'sent', operation });
+        if (change.state === 'refused') this.#onSent({ state: 'refused', operation, error: change.error });
+      },
+    }));
+  }
+
+  /** Makes a write now, or stores it when the gateway is out of reach; answers which. */
+  async send<O extends OutboxOperation>(operation: O, input: OutboxInput<O>): Promise<'sent' | 'stored'> {
+    if (navigator.onLine) {
+      try {
+        const [feature, verb] = operation.split('.') as [string, string];
+        const call = (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[
+          feature
+        ]?.[verb];
+        await call?.(input);
+        return 'sent';
+      } catch (error) {
+        if (!isUnreached(error)) throw error;
+      }
+    }
+    await this.#open().put(operation, input);
+    return 'stored';
+  }
+
+  /** Forgets what waits: the person signed out. */
+  async clear(): Promise<void> {
+    const outbox = this.#open();
+    for (const { id } of await outbox.list()) await outbox.dismiss(id);
+  }
+}

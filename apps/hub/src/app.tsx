@@ -1,0 +1,202 @@
+import { type QueryClient, QueryClientProvider } from '@tanstack/preact-query';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Route, Router, Switch } from 'wouter-preact';
+import { failureOf, hubPath, isUnreached, signIn, whenSignedOut } from './api/client.ts';
+import { type Connection, ConnectionProvider } from './api/connection.ts';
+import { Live } from './api/live.ts';
+import { useMe } from './api/me.ts';
+import { applyChange, useAnswer } from './api/queries.ts';
+import type { Store } from './api/store.ts';
+import { readOverview } from './pages/now/overview.ts';
+import { Now } from './pages/now/Now.tsx';
+import { pages } from './routes.ts';
+import { Shell } from './shell/Shell.tsx';
+import { ActsProvider, useActs } from './ui/acts.tsx';
+import { Button, ButtonLink } from './ui/Button.tsx';
+import { Dialog } from './ui/Dialog.tsx';
+import { lazy } from './ui/lazy.tsx';
+import { Page } from './ui/Page.tsx';
+import { Failed } from './ui/State.tsx';
+import { keepLocale, type Locale, loadWords, useWords, type Words, WordsProvider } from './words/words.tsx';
+
+const overviewEveryMs = 1_000;
+const routes = pages.map(({ path, load }) => ({ path, Page: lazy(load) }));
+
+/** The whole hub. */
+export function App({
+  client,
+  store,
+  first,
+}: {
+  client: QueryClient;
+  store: Store;
+  first: { locale: Locale; words: Words };
+}) {
+  return (
+    <QueryClientProvider client={client}>
+      <Language first={first}>
+        <Online client={client} store={store} />
+      </Language>
+    </QueryClientProvider>
+  );
+}
+
+/** The person's language once it is known, and their zone. */
+function Language({
+  first,
+  children,
+}: {
+  first: { locale: Locale; words: Words };
+  children: preact.ComponentChildren;
+}) {
+  const [spoken, setSpoken] = useState(first);
+  const { data: me } = useMe();
+  const wanted = me?.account.locale ?? first.locale;
+  useEffect(() => {
+    document.documentElement.lang = spoken.locale;
+    if (wanted === spoken.locale) return;
+    keepLocale(wanted);
+    void loadWords(wanted).then((words) => setSpoken({ locale: wanted, words }));
+  }, [wanted, spoken]);
+  const value = useMemo(() => ({ ...spoken, tz: me?.account.tz }), [spoken, me?.account.tz]);
+  return <WordsProvider value={value}>{children}</WordsProvider>;
+}
+
+/** The live connection of this tab, and the pages. */
+function Online({ client, store }: { client: QueryClient; store: Store }) {
+  const isSignedIn = useMe().data !== undefined;
+  const [connection, setConnection] = useState<Connection>({
+    isLive: true,
+    isOnline: navigator.onLine,
+    at: Date.now(),
+  });
+  useEffect(() => {
+    const tell = (): void => setConnection((before) => ({ ...before, isOnline: navigator.onLine }));
+    addEventListener('online', tell);
+    addEventListener('offline', tell);
+    return () => {
+      removeEventListener('online', tell);
+      removeEventListener('offline', tell);
+    };
+  }, []);
+  useEffect(() => {
+    if (!isSignedIn) return undefined;
+    let isAsked = false;
+    const renewOverview = (): void => {
+      if (isAsked) return;
+      isAsked = true;
+      setTimeout(() => {
+        isAsked = false;
+        void client.invalidateQueries({ queryKey: ['overview'] });
+      }, overviewEveryMs);
+    };
+    const live = new Live(store, {
+      onChange(change) {
+        applyChange(client, change);
+        renewOverview();
+      },
+      onMissed: () => void client.invalidateQueries(),
+      onState: (isLive, at) => setConnection((before) => ({ ...before, isLive, at })),
+      onSignedOut: () => location.assign(`${hubPath}/`),
+    });
+    return () => live.close();
+  }, [client, store, isSignedIn]);
+  return (
+    <ConnectionProvider value={connection}>
+      <ActsProvider>
+        <Pages store={store} />
+      </ActsProvider>
+    </ConnectionProvider>
+  );
+}
+
+function Pages({ store }: { store: Store }) {
+  const me = useMe();
+  const acts = useActs();
+  const { data: overview } = useAnswer(['overview'], readOverview, { enabled: me.data !== undefined });
+  useEffect(() => whenSignedOut(() => void store.clear()), [store]);
+  useEffect(() => {
+    if (me.data) acts.resume(me.data.account.id);
+  }, [me.data?.account.id]);
+  const status = failureOf(me.error)?.status;
+  if (me.data === undefined && status !== 401) {
+    if (failureOf(me.error)?.code === 'account_suspended') return <Suspended />;
+    if (me.error !== undefined) return <FirstFailure error={me.error} again={me.again} />;
+  }
+  return (
+    <Router base={hubPath}>
+      <Shell me={me.data} unread={overview?.counts.notifications?.unread ?? 0}>
+        <Switch>
+          <Route path="/">
+            <Now />
+          </Route>
+          {routes.map(({ path, Page: Shown }) => (
+            <Route path={path} key={path}>
+              {({ id = '' }: { id?: string }) => <Shown id={id} key={id} />}
+            </Route>
+          ))}
+          <Route>
+            <NotFound />
+          </Route>
+        </Switch>
+      </Shell>
+      <SignedOut isFirst={me.data === undefined} />
+    </Router>
+  );
+}
+
+/** A browser that is signed out goes to sign in at once when it opens a page, and is asked in the middle of one. */
+function SignedOut({ isFirst }: { isFirst: boolean }) {
+  const words = useWords();
+  const acts = useActs();
+  const [isOut, setOut] = useState(false);
+  const go = (): Promise<void> => signIn().catch((error: unknown) => acts.say(String(error), { isProblem: true }));
+  useEffect(() => whenSignedOut(() => setOut(true)), []);
+  useEffect(() => {
+    if (isOut && isFirst) void go();
+  }, [isOut, isFirst]);
+  if (!isOut || isFirst) return null;
+  return (
+    <Dialog title={words.states.signedOut} onClose={() => setOut(false)}>
+      <div class="stack">
+        <p>{words.states.signedOutText}</p>
+        <Button look="primary" onPress={go}>
+          {words.signIn}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Suspended() {
+  const words = useWords();
+  return (
+    <main class="alone">
+      <Page title={words.states.suspended}>
+        <p>{words.states.suspendedText}</p>
+      </Page>
+    </main>
+  );
+}
+
+const FirstFailure = ({ error, again }: { error: unknown; again: () => void }) => {
+  const words = useWords();
+  return (
+    <main class="alone">
+      <Page title={isUnreached(error) ? words.errors.unreached : words.brand}>
+        <Failed error={error} again={again} />
+      </Page>
+    </main>
+  );
+};
+
+function NotFound() {
+  const words = useWords();
+  return (
+    <Page title={words.states.notFoundTitle} lead={words.states.notFound}>
+      <ButtonLink to="/" look="primary">
+        {words.states.toNow}
+      </ButtonLink>
+    </Page>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { api } from '../../api/client.ts';
+import { useRows } from '../../api/queries.ts';
+import { useActs } from '../../ui/acts.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { CurlButton } from '../../ui/Copy.tsx';
+import { Dialog } from '../../ui/Dialog.tsx';
+import { Rows } from '../../ui/List.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { Scopes } from '../../ui/Scopes.tsx';
+import { Empty } from '../../ui/State.tsx';
+import { Time } from '../../ui/Time.tsx';
+import { useWords } from '../../words/words.tsx';
+
+type Connection = Awaited<ReturnType<typeof api.connections.list>>['connections'][number];
+
+/** Apps that the person let in, and how they are sent away. */
+export function ConnectedApps() {
+  const words = useWords();
+  const answer = useRows<Connection>(['connections', 'list'], async (cursor) => {
+    const query = { limit: 100, ...(cursor !== undefined && { cursor }) };
+    const { connections, next_cursor: next } = await api.connections.list({ query });
+    return { rows: connections, next };
+  });
+  return (
+    <Page title={words.connections.title} lead={words.connections.lead}>
+      <Rows
+        answer={answer}
+        label={words.connections.title}
+        row={(one) => <ConnectionRow item={one} />}
+        empty={<Empty>{words.connections.empty}</Empty>}
+      />
+      <div class="foot">
+        <CurlButton path="/v1/connections" />
+      </div>
+    </Page>
+  );
+}
+
+function ConnectionRow({ item }: { item: Connection }) {
+  const words = useWords();
+  const text = words.connections;
+  const acts = useActs();
+  const [isOpen, setOpen] = useState(false);
+  const { id, name, trust, host, scopes, last_used_at: used } = item;
+  const disconnect = async (): Promise<void> => {
+    const gone = await acts.run(async () => api.connections.disconnect({ params: { id } }), {
+      done: text.disconnected,
+      stale: ['connections', 'keys'],
+    });
+    if (gone) setOpen(false);
+  };
+  return (
+    <div class="row padded">
+      <span class="row-main">
+        <span class="row-title">
+          <bdi>{name}</bdi>
+        </span>
+        <span class="row-detail">
+          {text.trusts[trust]}
+          {host !== undefined && (
+            <>
+              {' · '}
+              <bdi>{host}</bdi>
+            </>
+          )}
+          {' · '}
+          {words.keys.lastUsed} {used === undefined ? words.never : <Time at={used} />}
+        </span>
+        <Scopes scopes={scopes} />
+      </span>
+      <Button look="danger" onPress={() => setOpen(true)}>
+        {text.disconnect}
+      </Button>
+      {isOpen && (
+        <Dialog title={text.disconnect} onClose={() => setOpen(false)}>
+          <div class="stack">
+            <p>{text.disconnectText(name)}</p>
+            <Button look="danger" onPress={disconnect}>
+              {text.disconnect}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { api } from '../../api/client.ts';
+import { fieldProblems } from '../../api/errors.ts';
+import { useAnswer } from '../../api/queries.ts';
+import { useActs } from '../../ui/acts.tsx';
+import { Bars } from '../../ui/Bars.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { CurlButton } from '../../ui/Copy.tsx';
+import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
+import { Dialog } from '../../ui/Dialog.tsx';
+import { Menu } from '../../ui/Menu.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { Answered } from '../../ui/State.tsx';
+import { Status } from '../../ui/Status.tsx';
+import { duration } from '../../ui/time.rules.ts';
+import { Clock, Time } from '../../ui/Time.tsx';
+import { useWords } from '../../words/words.tsx';
+import { bodyOf, MonitorForm } from './MonitorForm.tsx';
+import { type MonitorRecord, statusTone } from './monitors.ts';
+import { MonitorLog } from './MonitorLog.tsx';
+import { PingLines } from './NewMonitor.tsx';
+
+const hourMs = 3_600_000;
+const stale = ['heartbeats', 'overview'];
+
+/** One monitor with its log. */
+export function Monitor({ id }: { id: string }) {
+  const words = useWords();
+  const answer = useAnswer(['heartbeats', id], async () => api.heartbeats.get({ params: { id } }));
+  return (
+    <Page
+      title={answer.data?.name ?? words.monitors.title}
+      back={{ to: '/heartbeats', label: words.monitors.title }}
+      acts={answer.data && <MonitorActs monitor={answer.data} />}
+    >
+      <Answered answer={answer}>{(monitor) => <Facts monitor={monitor} />}</Answered>
+      <MonitorLog id={id} />
+      <div class="foot">
+        <CurlButton path={`/v1/heartbeats/${id}`} />
+      </div>
+    </Page>
+  );
+}
+
+function Facts({ monitor }: { monitor: MonitorRecord }) {
+  const words = useWords();
+  const text = words.monitors;
+  const { status, last_ping_at: last, cron, period_s: period, grace_s: grace } = monitor;
+  const { expected_at: expected, down_since: since, paused_until: until, tags, days } = monitor;
+  return (
+    <div class="stack">
+      <p class="facts">
+        <Status tone={statusTone[status]}>{text.statuses[status]}</Status>
+        <span>
+          {cron ?? text.every(duration(period * 1_000))}, {text.grace(duration(grace * 1_000))}
+        </span>
+        {tags?.map((tag) => (
+          <span class="tag" key={tag}>
+            {tag}
+          </span>
+        ))}
+      </p>
+      {days !== undefined && <Bars days={days} />}
+      <dl class="pairs">
+        <dt>{text.lastPing}</dt>
+        <dd>{last === undefined ? text.noPing : <Time at={last} />}</dd>
+        {since !== undefined && (
+          <>
+            <dt>{text.downSince}</dt>
+            <dd>
+              <Time at={since} />
+            </dd>
+          </>
+        )}
+        {expected !== undefined && (
+          <>
+            <dt>{text.expected}</dt>
+            <dd>
+              <Clock at={expected} />
+            </dd>
+          </>
+        )}
+        {until !== undefined && (
+          <>
+            <dt>{text.pausedUntil}</dt>
+            <dd>
+              <Clock at={until} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function MonitorActs({ monitor }: { monitor: MonitorRecord }) {
+  const words = useWords();
+  const acts = useActs();
+  const [, go] = useLocation();
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete'>();
+  const text = words.monitors;
+  const { id, name, status } = monitor;
+  const params = { id };
+  const pause = (until?: Date): Promise<unknown> =>
+    acts.send(
+      'heartbeats.update',
+      { params, body: { paused: true, ...(until && { paused_until: until.toISOString() }) } },
+      text.paused,
+      stale,
+    );
+  const close = (): void => setOpen(undefined);
+  return (
+    <>
+      {status === 'paused' && (
+        <Button
+          look="primary"
+          icon="play"
+          onPress={() => acts.send('heartbeats.update', { params, body: { paused: false } }, text.resumed, stale)}
+        >
+          {words.actions.resume}
+        </Button>
+      )}
+      <Menu
+        label={words.moreActs}
+        items={[
+          ...(status === 'paused'
+            ? []
+            : [
+                { label: text.pauseFor.hour, act: () => pause(new Date(Date.now() + hourMs)) },
+                { label: text.pauseFor.day, act: () => pause(new Date(Date.now() + 24 * hourMs)) },
+                { label: text.pauseFor.ever, act: () => pause() },
+              ]),
+          { label: text.edit, act: () => setOpen('edit') },
+          { label: text.rotate, act: () => setOpen('rotate') },
+          { label: text.delete, act: () => setOpen('delete'), isDanger: true },
+        ]}
+      />
+      {open === 'edit' && <Edit monitor={monitor} onClose={close} />}
+      {open === 'rotate' && <Rotate id={id} onClose={close} />}
+      {open === 'delete' && (
+        <DeleteDialog
+          name={name}
+          text={text.deleteText(name)}
+          onClose={close}
+          onDelete={async () => {
+            const gone = await acts.run(async () => api.heartbeats.remove({ params }), { done: text.deleted, stale });
+            if (gone !== undefined) go('/heartbeats');
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Edit({ monitor, onClose }: { monitor: MonitorRecord; onClose: () => void }) {
+  const words = useWords();
+  const acts = useActs();
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const [draft, setDraft] = useState({
+    name: monitor.name,
+    period: String(monitor.period_s),
+    cron: monitor.cron ?? '',
+    grace: String(monitor.grace_s),
+    tags: monitor.tags?.join(', ') ?? '',
+  });
+  const save = async (): Promise<void> => {
+    const saved = await acts.run(
+      async () => {
+        try {
+          return await api.heartbeats.update({ params: { id: monitor.id }, body: bodyOf(draft) });
+        } catch (error) {
+          setProblems(fieldProblems(error));
+          throw error;
+        }
+      },
+      { stale },
+    );
+    if (saved) onClose();
+  };
+  return (
+    <Dialog title={words.monitors.edit} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <MonitorForm draft={draft} onDraft={setDraft} problems={problems} />
+        <Button look="primary" type="submit">
+          {words.save}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+function Rotate({ id, onClose }: { id: string; onClose: () => void }) {
+  const words = useWords();
+  const acts = useActs();
+  const [url, setUrl] = useState<string>();
+  const rotate = async (): Promise<void> => {
+    const made = await acts.run(async () => api.heartbeats.rotate({ params: { id } }), { stale });
+    if (made) setUrl(made.ping_url);
+  };
+  return (
+    <Dialog title={words.monitors.rotate} onClose={onClose} wide>
+      {url === undefined ? (
+        <div class="stack">
+          <p>{words.monitors.rotateText}</p>
+          <Button look="primary" onPress={rotate}>
+            {words.monitors.rotate}
+          </Button>
+        </div>
+      ) : (
+        <PingLines url={url} />
+      )}
+    </Dialog>
+  );
+}

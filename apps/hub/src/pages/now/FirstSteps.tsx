@@ -1,0 +1,40 @@
+import { ButtonLink } from '../../ui/Button.tsx';
+import { Section } from '../../ui/Page.tsx';
+import { useWords } from '../../words/words.tsx';
+import type { Overview } from './overview.ts';
+
+/** What a new account does first; each step goes when it is done. */
+export function FirstSteps({ overview: { counts } }: { overview: Overview }) {
+  const words = useWords();
+  const text = words.now;
+  const { heartbeats, machines } = counts;
+  const hasMonitor = !heartbeats || Object.values(heartbeats).some((count) => count > 0);
+  const hasMachine = !machines || machines.online + machines.away > 0;
+  if (hasMonitor && hasMachine) return null;
+  return (
+    <Section title={text.firstSteps}>
+      <ol class="steps">
+        {!hasMonitor && (
+          <li>
+            <div>
+              <h3>{text.stepMonitor}</h3>
+              <p class="hint">{text.stepMonitorText}</p>
+            </div>
+            <ButtonLink to="/heartbeats/new" look="primary">
+              {words.monitors.new}
+            </ButtonLink>
+          </li>
+        )}
+        {!hasMachine && (
+          <li>
+            <div>
+              <h3>{text.stepMachine}</h3>
+              <p class="hint">{text.stepMachineText}</p>
+            </div>
+            <ButtonLink to="/machines">{words.machines.invite}</ButtonLink>
+          </li>
+        )}
+      </ol>
+    </Section>
+  );
+}

@@ -1,0 +1,243 @@
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { api } from '../../api/client.ts';
+import { useAnswer } from '../../api/queries.ts';
+import { ActionButtons } from '../../ui/ActionButtons.tsx';
+import { useActs } from '../../ui/acts.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { CurlButton } from '../../ui/Copy.tsx';
+import { Icon, type IconName } from '../../ui/icons.tsx';
+import { Menu } from '../../ui/Menu.tsx';
+import { Page, Section } from '../../ui/Page.tsx';
+import { RunState } from '../../ui/RunState.tsx';
+import { Answered } from '../../ui/State.tsx';
+import { Clock, Time } from '../../ui/Time.tsx';
+import { useWords } from '../../words/words.tsx';
+import { FirstSteps } from './FirstSteps.tsx';
+import { type Item, type Overview, readOverview } from './overview.ts';
+
+const hourMs = 3_600_000;
+const manyItems = 50;
+
+/** What needs a person, and the buttons that mend it. */
+export function Now() {
+  const words = useWords();
+  const answer = useAnswer(['overview'], readOverview);
+  return (
+    <Page title={words.now.title} acts={answer.data && <PauseMenu overview={answer.data} />}>
+      <Answered answer={answer} rows={6}>
+        {(overview) => (
+          <>
+            <Tiles overview={overview} />
+            <Attention overview={overview} />
+            <FirstSteps overview={overview} />
+            <div class="columns">
+              <Next overview={overview} />
+              <Recent overview={overview} />
+            </div>
+            <div class="foot">
+              <CurlButton path="/v1/overview" />
+            </div>
+          </>
+        )}
+      </Answered>
+    </Page>
+  );
+}
+
+/** Stops every schedule for a while, or lets them go on. */
+function PauseMenu({ overview }: { overview: Overview }) {
+  const words = useWords();
+  const acts = useActs();
+  const stale = ['overview', 'schedules'];
+  const text = words.schedules;
+  if (overview.paused)
+    return (
+      <Button icon="play" onPress={() => acts.send('schedules.resume', { body: {} }, text.allResumed, stale)}>
+        {words.now.resumeAll}
+      </Button>
+    );
+  const pause = (until?: Date): unknown =>
+    acts.run(
+      async () =>
+        api.schedules.pause({ body: { resume_policy: 'skip', ...(until && { until: until.toISOString() }) } }),
+      { done: text.allPaused, stale },
+    );
+  return (
+    <Menu
+      label={words.now.pauseAll}
+      icon="pause"
+      items={[
+        { label: text.pauseAllFor.hour, act: () => pause(new Date(Date.now() + hourMs)) },
+        { label: text.pauseAllFor.day, act: () => pause(tomorrow()) },
+        { label: text.pauseAllFor.ever, act: () => pause() },
+      ]}
+    />
+  );
+}
+
+/** Six in the morning of the next day, where this device is. */
+function tomorrow(): Date {
+  const day = new Date();
+  day.setDate(day.getDate() + 1);
+  day.setHours(6, 0, 0, 0);
+  return day;
+}
+
+function Tiles({ overview: { counts } }: { overview: Overview }) {
+  const words = useWords();
+  const text = words.now;
+  const { heartbeats, runs, machines, sandboxes, notifications } = counts;
+  const tiles: [IconName, string, string, string, boolean][] = [];
+  if (heartbeats) {
+    const bad = heartbeats.down + heartbeats.late;
+    tiles.push(['monitors', text.tiles.heartbeats, text.ofMonitors(heartbeats.up, bad), '/heartbeats', bad > 0]);
+  }
+  if (runs)
+    tiles.push([
+      'schedules',
+      text.tiles.runs,
+      text.ofRuns(runs.running, runs.failed_24h),
+      '/schedules',
+      runs.failed_24h > 0,
+    ]);
+  if (machines)
+    tiles.push(['machines', text.tiles.machines, text.ofMachines(machines.online, machines.away), '/machines', false]);
+  if (sandboxes)
+    tiles.push([
+      'sandboxes',
+      text.tiles.sandboxes,
+      text.ofSandboxes(sandboxes.running, sandboxes.paused),
+      '/sandboxes',
+      false,
+    ]);
+  if (notifications)
+    tiles.push([
+      'alerts',
+      text.tiles.notifications,
+      String(notifications.unread),
+      '/notifications',
+      notifications.unread > 0,
+    ]);
+  return (
+    <ul class="tiles">
+      {tiles.map(([icon, label, value, to, isBad]) => (
+        <li key={to}>
+          <Link href={to} class={isBad ? 'tile marked' : 'tile'}>
+            <Icon name={icon} />
+            <span class="tile-label">{label}</span>
+            <span class="tile-value">{value}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Attention({ overview: { attention, unavailable } }: { overview: Overview }) {
+  const words = useWords();
+  const [isAll, setAll] = useState(false);
+  const first = 8;
+  const shown = isAll ? attention : attention.slice(0, first);
+  return (
+    <section class="section" aria-labelledby="needs-you">
+      <h2 id="needs-you" class={attention.length === 0 ? 'unseen' : undefined}>
+        {words.now.attention}
+      </h2>
+      {unavailable.length > 0 && <p class="box note">{words.now.unavailable(unavailable.join(', '))}</p>}
+      {attention.length === 0 && (
+        <p class="well">
+          <Icon name="check" />
+          {words.now.allWell}
+        </p>
+      )}
+      <ul class="cards">
+        {shown.map((item) => (
+          <li key={`${item.kind}-${item.id}`}>
+            <ItemCard item={item} />
+          </li>
+        ))}
+      </ul>
+      {shown.length < attention.length && (
+        <Button onPress={() => setAll(true)}>{words.count.items(attention.length - shown.length)}</Button>
+      )}
+      {isAll && attention.length >= manyItems && <p class="hint">{words.now.andMore}</p>}
+    </section>
+  );
+}
+
+const shapes = { critical: 'down', warning: 'warn', info: 'info' } as const;
+
+function ItemCard({ item }: { item: Item }) {
+  const words = useWords();
+  const kind = words.now.kinds[item.kind];
+  const isInstant = item.kind === 'schedules_paused';
+  return (
+    <article class={`card ${item.severity}`}>
+      <Icon name={shapes[item.severity]} />
+      <div class="card-text">
+        <p class="card-kind">
+          {kind} · <Time at={item.since} />
+        </p>
+        {item.title !== '' && (
+          <h3>
+            <Link href={item.href}>{item.title}</Link>
+          </h3>
+        )}
+        {item.detail !== undefined &&
+          (isInstant ? (
+            <p>
+              {words.monitors.pausedUntil} <Clock at={item.detail} />
+            </p>
+          ) : (
+            <p class="card-detail">{item.detail}</p>
+          ))}
+      </div>
+      <div class="card-acts">
+        <ActionButtons
+          actions={item.actions}
+          stale={['overview', 'scheduler', 'heartbeats', 'notifications', 'schedules']}
+        />
+      </div>
+    </article>
+  );
+}
+
+function Next({ overview: { next } }: { overview: Overview }) {
+  const words = useWords();
+  return (
+    <Section title={words.now.next}>
+      {next.length === 0 && <p class="hint">{words.now.nothingNext}</p>}
+      <ul class="rows">
+        {next.map(({ schedule_id: id, name, at }) => (
+          <li key={id}>
+            <Link href={`/schedules/${id}`} class="row-link">
+              <span class="row-main">{name}</span>
+              <Clock at={at} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Recent({ overview: { recent } }: { overview: Overview }) {
+  const words = useWords();
+  return (
+    <Section title={words.now.recent}>
+      {recent.length === 0 && <p class="hint">{words.now.nothingRecent}</p>}
+      <ul class="rows">
+        {recent.map(({ id, name, state, at }) => (
+          <li key={id}>
+            <Link href={`/schedule-runs/${id}`} class="row-link">
+              <span class="row-main">{name}</span>
+              <RunState state={state} />
+              <Time at={at} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

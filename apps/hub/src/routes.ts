@@ -1,0 +1,45 @@
+import type { ComponentType } from 'preact';
+import type { IconName } from './ui/icons.tsx';
+import type { Words } from './words/words.tsx';
+
+/** A page of the hub. */
+interface PageRoute {
+  /** As wouter reads it. */
+  path: string;
+  load: () => Promise<ComponentType<{ id: string }>>;
+}
+
+/** An entry of the menu. */
+export interface NavEntry {
+  name: keyof Words['nav'];
+  to: string;
+  icon: IconName;
+  /** The feature of `GET /v1/me` that has to be on. */
+  feature?: string;
+  /** Who runs the installation sees it. */
+  isForOperator?: boolean;
+  /** Key after `g`. */
+  goKey?: string;
+}
+
+/** Every page: the first one is loaded with the hub, the others when they are opened. */
+export const pages: PageRoute[] = [
+  { path: '/notifications', load: async () => (await import('./pages/notifications/Alerts.tsx')).Alerts },
+  { path: '/notifications/:id', load: async () => (await import('./pages/notifications/Alert.tsx')).Alert },
+  { path: '/heartbeats', load: async () => (await import('./pages/heartbeats/Monitors.tsx')).Monitors },
+  { path: '/heartbeats/new', load: async () => (await import('./pages/heartbeats/NewMonitor.tsx')).NewMonitor },
+  { path: '/heartbeats/:id', load: async () => (await import('./pages/heartbeats/Monitor.tsx')).Monitor },
+  { path: '/keys', load: async () => (await import('./pages/keys/Keys.tsx')).Keys },
+  { path: '/connections', load: async () => (await import('./pages/connections/ConnectedApps.tsx')).ConnectedApps },
+  { path: '/me', load: async () => (await import('./pages/me/Account.tsx')).Account },
+];
+
+/** The menu, in the order of value. On a phone the first four stand in the bar. */
+export const menu: NavEntry[] = [
+  { name: 'now', to: '/', icon: 'now', goKey: 'n' },
+  { name: 'notifications', to: '/notifications', icon: 'alerts', feature: 'notifications', goKey: 'a' },
+  { name: 'heartbeats', to: '/heartbeats', icon: 'monitors', feature: 'heartbeats', goKey: 'm' },
+  { name: 'keys', to: '/keys', icon: 'keys' },
+  { name: 'connections', to: '/connections', icon: 'connections' },
+  { name: 'me', to: '/me', icon: 'account', goKey: 'u' },
+];

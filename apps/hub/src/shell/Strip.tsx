@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useConnection } from '../api/connection.ts';
+import { useLocale, useWords } from '../words/words.tsx';
+
+const patienceMs = 5_000;
+
+/** Says that what is shown may be old: after 5 s without a stream, or without a network. */
+export function Strip() {
+  const words = useWords();
+  const { locale, tz } = useLocale();
+  const { isLive, isOnline, at } = useConnection();
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    if (isLive) return setLong(false);
+    const timer = setTimeout(() => setLong(true), patienceMs);
+    return () => clearTimeout(timer);
+  }, [isLive]);
+  if (isOnline && (isLive || !isLong)) return null;
+  const zone = tz === undefined ? {} : { timeZone: tz };
+  const isToday = new Date(at).toDateString() === new Date().toDateString();
+  const text = new Intl.DateTimeFormat(locale, {
+    ...zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(!isToday && { day: 'numeric', month: 'short' }),
+  }).format(new Date(at));
+  return (
+    <div class="strip" role="status">
+      {isOnline ? words.states.stale(text) : words.states.offline(text)}
+    </div>
+  );
+}

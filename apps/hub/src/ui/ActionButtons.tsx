@@ -1,0 +1,27 @@
+import { type Action, operationOf } from '../api/actions.ts';
+import { useWords } from '../words/words.tsx';
+import { useActs } from './acts.tsx';
+import { Button } from './Button.tsx';
+
+/** Buttons of what needs a person; each goes once, also when it is pressed without a network. */
+export function ActionButtons({ actions, stale }: { actions: readonly Action[]; stale: readonly string[] }) {
+  const words = useWords();
+  const acts = useActs();
+  return (
+    <>
+      {actions.map((action, at) => {
+        const call = operationOf(action);
+        if (!call) return null;
+        return (
+          <Button
+            key={action.id}
+            look={at === 0 ? 'primary' : 'plain'}
+            onPress={() => acts.send(call.operation, call.input, words.actions.done[action.id], stale)}
+          >
+            {words.actions[action.id]}
+          </Button>
+        );
+      })}
+    </>
+  );
+}

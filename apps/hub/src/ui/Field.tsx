@@ -1,0 +1,155 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface Common {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  hint?: ComponentChildren;
+  /** Why the API refused the value. */
+  problem?: string | undefined;
+  required?: boolean;
+}
+
+/** Label, hint and problem around a control, which gets their ids. */
+function Frame({
+  label,
+  hint,
+  problem,
+  children,
+}: {
+  label: string;
+  hint?: ComponentChildren;
+  problem?: string | undefined;
+  children: (id: string, described: string | undefined) => ComponentChildren;
+}) {
+  const id = useId();
+  const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
+    .filter(Boolean)
+    .join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id, described === '' ? undefined : described)}
+      {problem !== undefined && (
+        <p class="problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A line of text, or several with `rows`. */
+export function TextField({
+  rows,
+  type = 'text',
+  autocomplete,
+  placeholder,
+  isCode,
+  list,
+  ...common
+}: Common & {
+  rows?: number;
+  type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'time' | 'datetime-local';
+  autocomplete?: string;
+  placeholder?: string;
+  isCode?: boolean;
+  list?: string[];
+}) {
+  const { label, hint, problem, value, onInput, required } = common;
+  const listId = useId();
+  return (
+    <Frame label={label} hint={hint} problem={problem}>
+      {(id, described) => {
+        const shared = {
+          id,
+          value,
+          required,
+          placeholder,
+          'aria-describedby': described,
+          'aria-invalid': problem !== undefined || undefined,
+          class: isCode ? 'code' : undefined,
+          onInput: (event: Event) => onInput((event.target as HTMLInputElement).value),
+        };
+        if (rows !== undefined) return <textarea {...shared} rows={rows} spellcheck={!isCode} />;
+        return (
+          <>
+            <input
+              {...shared}
+              type={type}
+              autocomplete={autocomplete ?? 'off'}
+              list={list && listId}
+              spellcheck={isCode || type !== 'text' ? false : undefined}
+            />
+            {list && (
+              <datalist id={listId}>
+                {list.map((entry) => (
+                  <option value={entry} key={entry} />
+                ))}
+              </datalist>
+            )}
+          </>
+        );
+      }}
+    </Frame>
+  );
+}
+
+/** One of a few. */
+export const SelectField = ({
+  options,
+  ...common
+}: Common & { options: readonly (readonly [value: string, label: string])[] }) => (
+  <Frame label={common.label} hint={common.hint} problem={common.problem}>
+    {(id, described) => (
+      <select
+        id={id}
+        value={common.value}
+        aria-describedby={described}
+        aria-invalid={common.problem !== undefined || undefined}
+        onChange={(event) => common.onInput((event.target as HTMLSelectElement).value)}
+      >
+        {options.map(([value, label]) => (
+          <option value={value} key={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    )}
+  </Frame>
+);
+
+/** Yes or no. */
+export function CheckField({
+  label,
+  checked,
+  onChange,
+  hint,
+}: {
+  label: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  hint?: string;
+}) {
+  const id = useId();
+  return (
+    <label class="check" for={id}>
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange((event.target as HTMLInputElement).checked)}
+      />
+      <span>
+        {label}
+        {hint !== undefined && <span class="hint"> {hint}</span>}
+      </span>
+    </label>
+  );
+}

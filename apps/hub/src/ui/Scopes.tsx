@@ -1,0 +1,18 @@
+import { scopeWords } from '@svc/words';
+import { useLocale, useWords } from '../words/words.tsx';
+
+/** What a key or an app may do, in words. */
+export function Scopes({ scopes }: { scopes: readonly string[] }) {
+  const words = useWords();
+  const { locale } = useLocale();
+  return (
+    <details class="scopes">
+      <summary>{words.keys.may(scopes.length)}</summary>
+      <ul>
+        {scopes.map((scope) => (
+          <li key={scope}>{scopeWords(scope, locale).text}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,183 @@
+import { useQueryClient } from '@tanstack/preact-query';
+import type { OutboxInput, OutboxOperation } from '@svc/sdk';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useMemo, useRef, useState } from 'preact/hooks';
+import { failureOf } from '../api/client.ts';
+import { problemOf } from '../api/errors.ts';
+import { Sending } from '../api/sending.ts';
+import { useWords, type Words } from '../words/words.tsx';
+import { Button } from './Button.tsx';
+import { Reauth } from './Reauth.tsx';
+
+interface Toast {
+  id: number;
+  text: string;
+  isProblem: boolean;
+  undo?: () => unknown;
+}
+
+/** What buttons do with the API, and how the page tells of it. */
+export interface Acts {
+  /** Says something in the corner, and to screen readers. */
+  say(text: string, options?: { isProblem?: boolean; undo?: () => unknown }): void;
+  /**
+   * Runs a write; asks the person for a fresh proof where the API wants one, says a failure, and reads `stale` anew.
+   * Undefined when it failed.
+   */
+  run<T>(work: () => Promise<T>, options?: { done?: string; stale?: readonly string[] }): Promise<T | undefined>;
+  /** A reversible write: shown by `show` at once, with Undo for six seconds, taken back with the reason when it fails. */
+  flip(change: {
+    show: () => () => void;
+    work: () => Promise<unknown>;
+    back?: () => Promise<unknown>;
+    done: string;
+  }): Promise<void>;
+  /** A write that is stored when there is no network, and goes once when there is. */
+  send<O extends OutboxOperation>(
+    operation: O,
+    input: OutboxInput<O>,
+    done: string,
+    stale?: readonly string[],
+  ): Promise<boolean>;
+  /** Forgets what waits to be sent. */
+  forget(): Promise<void>;
+  /** Sends what an earlier visit of this account stored. */
+  resume(accountId: string): void;
+}
+
+const Context = createContext<Acts | undefined>(undefined);
+const toastMs = 6_000;
+const mostToasts = 4;
+
+/** Gives acts to all that stands inside. */
+export function ActsProvider({ children }: { children: ComponentChildren }) {
+  const words = useWords();
+  const said = useRef(words);
+  said.current = words;
+  const client = useQueryClient();
+  const [toasts, setToasts] = useState<Toast[]>([]);
+  const [proof, setProof] = useState<((isGiven: boolean) => void) | undefined>();
+  const drop = (id: number): void => setToasts((all) => all.filter((toast) => toast.id !== id));
+  const acts = useMemo(() => {
+    let last = 0;
+    const say: Acts['say'] = (text, { isProblem = false, undo } = {}) => {
+      last += 1;
+      const id = last;
+      setToasts((all) => [...all, { id, text, isProblem, ...(undo && { undo }) }].slice(-mostToasts));
+      setTimeout(() => drop(id), isProblem ? 2 * toastMs : toastMs);
+    };
+    const askProof = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        setProof(() => (isGiven: boolean) => {
+          setProof(undefined);
+          resolve(isGiven);
+        });
+      });
+    const stale = (topics: readonly string[] = []): void => {
+      for (const topic of topics) void client.invalidateQueries({ queryKey: [topic] });
+    };
+    return makeActs({ say, askProof, stale, words: () => said.current });
+  }, [client]);
+  return (
+    <Context.Provider value={acts}>
+      {children}
+      {proof && <Reauth onEnd={proof} />}
+      <div class="toasts" role="status" aria-live="polite">
+        {toasts.map(({ id, text, isProblem, undo }) => (
+          <div class={isProblem ? 'toast bad' : 'toast'} key={id}>
+            <span>{text}</span>
+            {undo && (
+              <Button
+                look="quiet"
+                onPress={() => {
+                  drop(id);
+                  return undo();
+                }}
+              >
+                {words.undo}
+              </Button>
+            )}
+            <Button look="quiet" icon="close" isIconOnly onPress={() => drop(id)}>
+              {words.close}
+            </Button>
+          </div>
+        ))}
+      </div>
+    </Context.Provider>
+  );
+}
+
+/** Runs a write; once more after a fresh proof where the API wants one. */
+const provenBy =
+  (askProof: () => Promise<boolean>) =>
+  async <T,>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (failureOf(error)?.code !== 'reauth_required' || !(await askProof())) throw error;
+      return await work();
+    }
+  };
+
+function makeActs(given: {
+  say: Acts['say'];
+  askProof: () => Promise<boolean>;
+  stale: (topics?: readonly string[]) => void;
+  words: () => Words;
+}): Acts {
+  const { say, askProof, stale, words } = given;
+  const sending = new Sending((sent) => {
+    stale(['notifications', 'scheduler', 'overview', 'prompts', 'sessions']);
+    if (sent.state === 'sent') say(words().outbox.sent);
+    else say(words().outbox.refused(problemOf(sent.error, words()).text), { isProblem: true });
+  });
+  const proven = provenBy(askProof);
+  const fail = (error: unknown): void => say(problemOf(error, words()).text, { isProblem: true });
+  return {
+    say,
+    async run(work, { done, stale: topics } = {}) {
+      try {
+        const result = await proven(work);
+        if (done !== undefined) say(done);
+        return result;
+      } catch (error) {
+        fail(error);
+        return undefined;
+      } finally {
+        stale(topics);
+      }
+    },
+    async flip({ show, work, back, done }) {
+      const hide = show();
+      try {
+        await proven(work);
+        const undo = back && (() => back().catch(fail));
+        say(done, undo ? { undo } : {});
+      } catch (error) {
+        hide();
+        fail(error);
+      }
+    },
+    async send(operation, input, done, topics) {
+      try {
+        const state = await proven(async () => sending.send(operation, input));
+        say(state === 'sent' ? done : words().outbox.stored);
+        return true;
+      } catch (error) {
+        fail(error);
+        return false;
+      } finally {
+        stale(topics);
+      }
+    },
+    forget: async () => sending.clear(),
+    resume: (accountId) => sending.resume(accountId),
+  };
+}
+
+/** What buttons do. Throws outside of `ActsProvider`. */
+export function useActs(): Acts {
+  const acts = useContext(Context);
+  if (!acts) throw new Error('no acts here');
+  return acts;
+}

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildFile, type HubBuild, hashOfSources, hubFolder } from '@svc/hub/sources';
+import type { Kernel } from '../../kernel/kernel.ts';
+
+/** A hub that can be served: its files lie in `folder`. */
+export interface BuiltHub extends HubBuild {
+  readonly folder: string;
+}
+/** How far the hub is. */
+type Progress = { built: BuiltHub } | { failure: string };
+
+const program = fileURLToPath(import.meta.resolve('@svc/hub/build'));
+const buildMs = 120_000;
+/** After the start: what builds must not be in the way of what starts. */
+const patienceMs = 1_500;
+
+/** The hub of these sources: built once, by a process of its own, when no build of them is there. */
+export class HubFiles {
+  readonly #kernel: Kernel;
+  #progress: Promise<Progress> | undefined;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  /** Begins a moment later, unless somebody asks before; answers how to leave it. */
+  begin(): () => void {
+    return this.#kernel.clock.after(patienceMs, () => void this.find());
+  }
+
+  /** The build, or why there is none. A failure is tried again when it is asked for once more. */
+  async find(): Promise<Progress> {
+    this.#progress ??= this.#make();
+    const progress = await this.#progress;
+    if ('failure' in progress) this.#progress = undefined;
+    return progress;
+  }
+
+  /** The same, or undefined when it takes longer than `mostMs`. */
+  async within(mostMs: number): Promise<Progress | undefined> {
+    const late = Promise.withResolvers<undefined>();
+    const cancel = this.#kernel.clock.after(mostMs, () => late.resolve(undefined));
+    try {
+      return await Promise.race([this.find(), late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** A file of an earlier build, for tabs that were opened with it. `name` has a hash in it, so it is of one content. */
+  async findOld(name: string): Promise<string | undefined> {
+    const folder = await this.#folder();
+    const builds = await readdir(folder).catch(() => []);
+    for (const build of builds.filter((one) => /^[0-9a-f]{16}$/.test(one))) {
+      const path = join(folder, build, name);
+      if (await stat(path).catch(() => undefined)) return path;
+    }
+    return undefined;
+  }
+
+  async #make(): Promise<Progress> {
+    try {
+      const [hash, folder] = [await hashOfSources(), await this.#folder()];
+      const found = (await readBuild(join(folder, hash))) ?? (await this.#build(folder, hash));
+      return { built: found };
+    } catch (error) {
+      const failure = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+      this.#kernel.log.warn({ err: error }, 'the hub was not built');
+      return { failure };
+    }
+  }
+
+  async #build(folder: string, hash: string): Promise<BuiltHub> {
+    await mkdir(folder, { recursive: true });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    execFile(process.execPath, [program, folder], { timeout: buildMs }, (error, _stdout, stderr) =>
+      error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
+    );
+    await promise;
+    const built = await readBuild(join(folder, hash));
+    if (!built) throw new Error('the sources changed while the hub was built; ask again');
+    return built;
+  }
+
+  /** Beside the sources, or in the data dir where these are not ours to write to. */
+  async #folder(): Promise<string> {
+    const beside = join(hubFolder, 'dist');
+    const place = (await stat(beside).catch(() => undefined)) ? beside : hubFolder;
+    const isOurs = await access(place, constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isOurs) return beside;
+    const hash = await hashOfSources();
+    return (await readBuild(join(beside, hash))) ? beside : join(this.#kernel.dataDir, 'hub');
+  }
+}
+
+async function readBuild(folder: string): Promise<BuiltHub | undefined> {
+  const text = await readFile(join(folder, buildFile), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : { ...(JSON.parse(text) as HubBuild), folder };
+}
