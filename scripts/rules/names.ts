@@ -126,6 +126,7 @@ const otherUrls: Readonly<Record<string, string>> = {
   'scheduler.cancel': 'runs are the work of the scheduler',
   'scheduler.runs': 'runs are the work of the scheduler',
   'scheduler.getRun': 'runs are the work of the scheduler',
+  'scheduler.rerun': 'runs are the work of the scheduler',
   'scheduler.log': 'runs are the work of the scheduler',
   'scheduler.appendLog': 'runs are the work of the scheduler',
   'scheduler.fire': 'an event starts runs',

@@ -306,6 +306,9 @@ const preparations: Record<string, Preparation> = {
   },
   'tools.search': { before: (scene) => scene.call('POST', '/v1/tools/fetch', { url: web?.url('/about') }) },
   'scheduler.claim': { before: async (scene) => runNow(scene, await scene.id('schedule')) },
+  'scheduler.rerun': {
+    before: async (scene) => scene.call('POST', `/v1/schedule-runs/${await scene.id('run')}/cancel`),
+  },
   'scheduler.reportNative': {
     before: async (scene) => scene.set('schedule', await createSchedule(scene, { native: true })),
   },

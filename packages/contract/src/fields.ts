@@ -61,6 +61,13 @@ export const limit = (most: number, fallback: number) =>
     .default(fallback)
     .describe(`1 to ${most}, default ${fallback}`) as unknown as z.ZodDefault<z.ZodType<number, number>>;
 
+/** Some of a list's values in one parameter of a query, separated by commas; blanks and repeats are dropped. */
+export const commaList = <const T extends readonly [string, ...string[]]>(values: T) =>
+  text(500)
+    .transform((value) => [...new Set(value.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
+    .pipe(z.array(z.enum(values)).min(1))
+    .describe(`Comma-separated: ${values.join(', ')}`) as unknown as z.ZodType<T[number][], string>;
+
 /** A field of a change: `null` sets it back to what a creation that leaves it out gives. */
 export const resettable = <S extends z.ZodType>(field: S) => field.nullable().optional();
 

@@ -181,7 +181,7 @@ export {
   templateNames,
   templates,
 } from './sandboxes.shapes.ts';
-export { hostKinds, run, runStates, schedulerHost, waitReasons } from './scheduler.shapes.ts';
+export { attemptStates, hostKinds, run, runDetail, runStates, schedulerHost, waitReasons } from './scheduler.shapes.ts';
 export {
   agentSpec,
   chainSpec,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dateTime, limit, nextCursor, numberCursor, text, uuid } from './fields.ts';
+import { kinds } from './schedules.shapes.ts';
 
 /** States of a run; the last six are final (design: schedules, Runs). */
 export const runStates = [
@@ -57,6 +58,48 @@ export const run = z
     created_at: dateTime,
   })
   .meta({ id: 'Run' });
+
+/** How an attempt of a run stands, or ended. */
+export const attemptStates = [
+  'running',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'cancelled',
+  'lost',
+  'handed_back',
+  'refused',
+] as const;
+
+/** One run with its work and its attempts (additive). */
+export const runDetail = run
+  .extend({
+    name: z.string().describe('Of its schedule when the run was made or last changed'),
+    kind: z.enum(kinds),
+    spec: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Of a run that is not over; header values are hidden. A run that is over keeps none'),
+    command_hash: z.string().optional().describe('Of a shell command'),
+    timeout_s: z.int(),
+    attempts: z
+      .array(
+        z.object({
+          attempt: z.int().min(1),
+          device_id: uuid.optional().describe('The host; absent in the cloud'),
+          state: z
+            .enum(attemptStates)
+            .describe(
+              '`lost`: its lease ran out. `handed_back`: the host gave it back. `refused`: it is not approved on the host',
+            ),
+          started_at: dateTime,
+          finished_at: dateTime.optional(),
+          error: z.string().optional(),
+        }),
+      )
+      .describe('The last 10, oldest first'),
+  })
+  .meta({ id: 'RunDetail' });
 
 /** Query of a list of runs: newest first, 50 without a `limit`. */
 export const runPage = {

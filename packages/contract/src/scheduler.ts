@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, instant, nextCursor, page, resettable, text, uuid } from './fields.ts';
+import { commaList, dateTime, instant, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { bytes, bytesOrEvents, json, route } from './route.ts';
-import { hostKinds, hostTags, run, runList, runPage, runStates, schedulerHost } from './scheduler.shapes.ts';
+import { hostKinds, hostTags, run, runDetail, runList, runPage, runStates, schedulerHost } from './scheduler.shapes.ts';
 
 const byId = z.object({ id: uuid });
 const optionalDevice = z.object({ 'x-svc-device': uuid.optional() });
@@ -140,8 +140,11 @@ export const scheduler = {
     auth: 'key',
     query: z.object({
       ...runPage,
-      state: z.enum(runStates).optional(),
+      state: commaList(runStates).optional(),
       schedule_id: uuid.optional().describe('Runs of one schedule, a deleted one too (additive)'),
+      device_id: uuid.optional().describe('Runs whose `device_id` this is: the host that had them last (additive)'),
+      from: instant.optional().describe('Created at this instant or later (additive)'),
+      to: instant.optional().describe('Created before this instant (additive)'),
     }),
     answers: json(runList),
   }),
@@ -151,7 +154,19 @@ export const scheduler = {
     summary: 'One run (additive)',
     auth: 'key',
     params: byId,
-    answers: json(run),
+    answers: json(runDetail),
+  }),
+  // Not in the documents.
+  rerun: route({
+    method: 'POST',
+    path: '/v1/schedule-runs/{id}/rerun',
+    summary: 'Run the schedule of a run that is over again, now, as `POST /v1/schedules/{id}/run` does',
+    auth: 'key',
+    idempotent: true,
+    scopes: ['schedules'],
+    params: byId,
+    answers: json(z.object({ queued: z.boolean(), run_id: uuid.optional() }), 202),
+    errors: ['task_not_confirmable'],
   }),
   log: route({
     method: 'GET',

@@ -118,19 +118,42 @@ export const schedulerDocs = {
   runs: {
     description:
       'Runs of all schedules, deleted ones included, for 90 days. `state` narrows the list, for instance to ' +
-      '`awaiting_approval`: what waits for a person, and `schedule_id` to one schedule. `next_cursor` asks for the next page.',
-    example: { query: { state: 'running', limit: 20 }, response: { runs: [running] } },
+      '`awaiting_approval`: what waits for a person; `from` and `to` go by `created_at`, and all filters hold together. ' +
+      '`next_cursor` asks for the next page.',
+    example: {
+      query: { state: 'running,awaiting_approval', from: '2026-11-02T00:00:00Z', limit: 20 },
+      response: { runs: [running] },
+    },
   },
   getRun: {
     description:
       'The record that alerts and lists refer to, also of a deleted schedule, for 90 days. `waiting_for` tells of a pending ' +
-      'one why nothing has started it yet.',
-    example: { params: { id: samples.run }, response: running },
+      'one why nothing has started it yet, and `attempts` how each start of it went.',
+    example: {
+      params: { id: samples.run },
+      response: {
+        ...running,
+        name: 'Backup of the site',
+        kind: 'shell',
+        spec: { command: 'tar -czf /backup/www.tar.gz .', cwd: '/srv/www', shell: 'sh' },
+        command_hash: '8f6f36eb20ccd4453abb850cc68601d3363493bda460e8d3d2928c751000958c',
+        timeout_s: 3600,
+        attempts: [{ attempt: 1, device_id: samples.host, state: 'running', started_at: '2026-11-02T09:00:01.000Z' }],
+      },
+    },
+  },
+  rerun: {
+    description:
+      'It takes what the schedule says now, and needs the same rights; `queued` is false when a pause, a skipped day, a ' +
+      'limit or an overlap forbids it. 409 `task_not_confirmable` means that the run is not over, and 404 that the run or ' +
+      'its schedule is gone.',
+    example: { params: { id: samples.run }, response: { queued: true, run_id: samples.waitingRun } },
   },
   log: {
     description:
-      'All attempts one after the other, in UTF-8, the first 10 MiB, for 30 days. Events begin with what is there from ' +
-      '`from` on and end with `end`; after a break ask for what follows the last byte that came.',
+      'All attempts one after the other, in UTF-8, the first 10 MiB, for 30 days; the header `x-svc-log-bytes` says how ' +
+      'many bytes are kept. Events begin with what is there from `from` on and end with `end`; after a break ask for what ' +
+      'follows the last byte that came.',
     example: {
       params: { id: samples.run },
       query: { from: 0 },

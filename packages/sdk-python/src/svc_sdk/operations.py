@@ -423,17 +423,21 @@ class Scheduler(Feature):
         """Cancel a run that is not over; its host is told on the next heartbeat."""
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/cancel", idempotent=True, options=options)
 
-    def runs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[Literal["pending", "awaiting_approval", "running", "succeeded", "failed", "timed_out", "skipped", "cancelled", "expired"]] = None, schedule_id: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerRunsAnswer:
+    def runs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[str] = None, schedule_id: Optional[str] = None, device_id: Optional[str] = None, from_: Optional[str] = None, to: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerRunsAnswer:
         """The account's runs, newest first."""
-        return self._transport.json("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id}, options=options)
+        return self._transport.json("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id, "device_id": device_id, "from": from_, "to": to}, options=options)
 
-    def runs_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[Literal["pending", "awaiting_approval", "running", "succeeded", "failed", "timed_out", "skipped", "cancelled", "expired"]] = None, schedule_id: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Run]:
+    def runs_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, state: Optional[str] = None, schedule_id: Optional[str] = None, device_id: Optional[str] = None, from_: Optional[str] = None, to: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Run]:
         """The account's runs, newest first. Every item, page after page."""
-        return self._transport.pages("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id}, items="runs", options=options)
+        return self._transport.pages("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id, "device_id": device_id, "from": from_, "to": to}, items="runs", options=options)
 
-    def get_run(self, id: str, *, options: Optional[CallOptions] = None) -> types.Run:
+    def get_run(self, id: str, *, options: Optional[CallOptions] = None) -> types.RunDetail:
         """One run (additive)."""
         return self._transport.json("GET", f"/v1/schedule-runs/{quote(id, safe='')}", options=options)
+
+    def rerun(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerRerunAnswer:
+        """Run the schedule of a run that is over again, now, as `POST /v1/schedules/{id}/run` does."""
+        return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/rerun", idempotent=True, options=options)
 
     def log(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)."""

@@ -264,6 +264,10 @@ RotatedWebhook = TypedDict("RotatedWebhook", {"id": "str", "name": "str", "url":
 
 Run = TypedDict("Run", {"id": "str", "schedule_id": "str", "scheduled_for": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "attempt": "int", "device_id": "NotRequired[str]", "started_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "exit_code": "NotRequired[int]", "cost_micro_usd": "int", "log_tail": "NotRequired[str]", "session_id": "NotRequired[str]", "error": "NotRequired[str]", "waiting_for": "NotRequired[Literal[\"account_paused\", \"back_off\", \"earlier_run\", \"cloud\", \"starting\", \"no_host\", \"tags\", \"host_paused\", \"not_approved\", \"host_busy\"]]", "created_at": "str"})
 
+RunDetail = TypedDict("RunDetail", {"id": "str", "schedule_id": "str", "scheduled_for": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "attempt": "int", "device_id": "NotRequired[str]", "started_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "exit_code": "NotRequired[int]", "cost_micro_usd": "int", "log_tail": "NotRequired[str]", "session_id": "NotRequired[str]", "error": "NotRequired[str]", "waiting_for": "NotRequired[Literal[\"account_paused\", \"back_off\", \"earlier_run\", \"cloud\", \"starting\", \"no_host\", \"tags\", \"host_paused\", \"not_approved\", \"host_busy\"]]", "created_at": "str", "name": "str", "kind": "Literal[\"agent\", \"shell\", \"http\", \"chain\", \"phone_action\"]", "spec": "NotRequired[Dict[str, Any]]", "command_hash": "NotRequired[str]", "timeout_s": "int", "attempts": "List[RunDetailAttemptsItem]"})
+
+RunDetailAttemptsItem = TypedDict("RunDetailAttemptsItem", {"attempt": "int", "device_id": "NotRequired[str]", "state": "Literal[\"running\", \"succeeded\", \"failed\", \"timed_out\", \"cancelled\", \"lost\", \"handed_back\", \"refused\"]", "started_at": "str", "finished_at": "NotRequired[str]", "error": "NotRequired[str]"})
+
 RunResult = TypedDict("RunResult", {"exit_code": "Union[int, None]", "stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "timed_out": "bool", "duration_ms": "int", "receipt": "Receipt", "artifacts": "List[Artifact]"})
 
 Sandbox = TypedDict("Sandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "NotRequired[bool]", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]"})
@@ -531,6 +535,8 @@ SchedulerDecideAnswer = TypedDict("SchedulerDecideAnswer", {"run": "Run"})
 SchedulerCancelAnswer = TypedDict("SchedulerCancelAnswer", {"run": "Run"})
 
 SchedulerRunsAnswer = TypedDict("SchedulerRunsAnswer", {"runs": "List[Run]", "next_cursor": "NotRequired[str]"})
+
+SchedulerRerunAnswer = TypedDict("SchedulerRerunAnswer", {"queued": "bool", "run_id": "NotRequired[str]"})
 
 SchedulerAppendLogAnswer = TypedDict("SchedulerAppendLogAnswer", {"bytes": "int", "full": "bool"})
 

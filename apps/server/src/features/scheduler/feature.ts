@@ -15,6 +15,7 @@ import { removeHost } from './removeHost.ts';
 import { storeLogs, sweepLogs } from './logs/store.ts';
 import { log } from './log.ts';
 import { reportNative } from './reportNative.ts';
+import { rerun } from './rerun.ts';
 import { result } from './result.ts';
 import { runs } from './runs.ts';
 import { sweepHosts } from './claims/hosts.sql.ts';
@@ -49,7 +50,8 @@ const trim: JobDefinition = {
 };
 
 /** Runs and hosts: turns due schedules into runs, leases them to hosts, ends them. */
-export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends): Feature {
+export function schedulerFeature(scheduler: Scheduler, backends: CloudBackends): Feature {
+  const { parts } = scheduler;
   const claims = new Claims(parts, backends.rights);
   const cloud = new CloudRunner(parts, backends);
   const inBackground = { ...parts, kernel: { ...parts.kernel, sql: parts.kernel.background } };
@@ -64,6 +66,7 @@ export function schedulerFeature({ parts }: Scheduler, backends: CloudBackends):
       cancel: cancel(parts),
       runs,
       getRun,
+      rerun: rerun(scheduler, backends.rights),
       log: log(parts),
       appendLog: appendLog(parts),
       hosts,

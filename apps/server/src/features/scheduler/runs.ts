@@ -19,8 +19,8 @@ import type { RunRow } from './scheduler.sql.ts';
 type View = z.input<typeof run>;
 
 export const runs = operation(contract.scheduler.runs, async ({ kernel, actor }, { query }) => {
-  const { limit, state, schedule_id: scheduleId, cursor: before } = query;
-  return pageOfRuns(kernel, actor.accountId, { limit, state, scheduleId, before });
+  const { limit, state: states, schedule_id: scheduleId, device_id: deviceId, from, to, cursor: before } = query;
+  return pageOfRuns(kernel, actor.accountId, { limit, states, scheduleId, deviceId, from, to, before });
 });
 
 /** A page of runs as they are answered. */

@@ -3,6 +3,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, plus } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
+import { noteAttempt } from './attempts/attempts.ts';
 import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
 import type { Changes } from './scheduler.changes.ts';
 import {
@@ -152,7 +153,7 @@ export async function moveLocked(
     const change = step(run, now);
     if (!change) continue;
     moved.push(await changeRun(db, run, change));
-    await noteStart(db, run, moved.at(-1) as RunRow);
+    await Promise.all([noteStart(db, run, moved.at(-1) as RunRow), noteAttempt(db, run, moved.at(-1) as RunRow, now)]);
   }
   await tellRuns(parts, db, 'updated', moved);
   return moved;

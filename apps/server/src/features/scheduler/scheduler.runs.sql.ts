@@ -1,4 +1,6 @@
 import type { Db } from '../../kernel/db/db.ts';
+import { fragmentOf } from '../../kernel/db/statement.ts';
+import { listText } from '../../kernel/machine.ts';
 import { runColumns, type RunRow } from './scheduler.sql.ts';
 import { type RunState, runStates } from './scheduler.states.ts';
 
@@ -10,19 +12,45 @@ export interface RunFilter {
   limit: number;
   before?: string | undefined;
   scheduleId?: string | undefined;
-  state?: RunState | undefined;
+  states?: readonly RunState[] | undefined;
+  /** The host that had them last. */
+  deviceId?: string | undefined;
+  /** Created at this instant or later. */
+  from?: string | undefined;
+  /** Created before this instant. */
+  to?: string | undefined;
 }
 
 /** Runs of an account, newest first: one more than asked for, when there is one. */
 export async function listRuns(db: Db, accountId: string, filter: RunFilter): Promise<ListedRun[]> {
-  const { limit, before, scheduleId, state } = filter;
+  const { limit, before, scheduleId, states, deviceId, from, to } = filter;
+  const end = db`order by r.ordinal desc limit ${limit + 1}`;
+  const isMeant = db`
+    r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
+      ${deviceId === undefined ? db`` : db`and r.pool = 'host' and ${lastDevice(db)} = ${deviceId}::text`}
+      ${from === undefined ? db`` : db`and r.created_at >= ${from}::timestamptz`}
+      ${to === undefined ? db`` : db`and r.created_at < ${to}::timestamptz`}
+      ${before === undefined ? db`` : db`and r.ordinal < ${before}::text::bigint`}`;
+  if (states === undefined) {
+    return db<ListedRun[]>`
+      select ${runColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r where ${isMeant} ${end}`;
+  }
+  // Each state has a part of its own: an index has the newest of one, and no index has those of several in order.
+  const parts = states.map(
+    (state) => db`(select r.id from scheduler.runs r where ${isMeant} and r.state in ${oneState(state)(db)} ${end})`,
+  );
   return db<ListedRun[]>`
     select ${runColumns(db)}, r.ordinal::text as ordinal from scheduler.runs r
-    where r.account_id = ${accountId} ${scheduleId === undefined ? db`` : db`and r.schedule_id = ${scheduleId}`}
-      ${state === undefined ? db`` : db`and r.state = ${state}`}
-      ${before === undefined ? db`` : db`and r.ordinal < ${before}::text::bigint`}
-    order by r.ordinal desc limit ${limit + 1}`;
+    where r.id in (${parts.reduce((all, part) => db`${all} union all ${part}`)}) ${end}`;
 }
+
+/** As text: a plan that does not know the state cannot use the partial indexes. */
+const oneState = (state: RunState) => fragmentOf(listText([state]));
+
+/** The host that had a run of hosts last; null: none. As the index `runs_of_device` has it. */
+export const lastDevice = fragmentOf(
+  "coalesce(r.holder_id::text, split_part(r.answers[array_upper(r.answers, 1)], ':', 2))",
+);
 
 /** A machine that is there, as far as it matters to what waits. */
 export interface OnlineHost {

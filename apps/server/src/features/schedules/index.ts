@@ -1,8 +1,9 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { schedulesQuota, scheduleBytesQuota, slotsQuota } from './schedules.sql.ts';
 export { deletePause, isPaused, lockEndedPauses, withdrawApprovals } from './schedules.account.sql.ts';
-export { openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
+export { hiddenSpec, openSpec, sealedScheduleHeaders } from './schedules.headers.ts';
 export { keyEnded, Rights } from './schedules.rights.ts';
+export { runByHand } from './run.ts';
 export { defaultZone, effective, isSlot, planTick, skipDaysOf, zoneOf } from './schedules.rules.ts';
 export {
   type Advance,

@@ -10,6 +10,7 @@ import {
   scheduleChange,
   type ScheduleRow,
 } from '../../schedules/index.ts';
+import { noteAttempt } from '../attempts/attempts.ts';
 import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, tellRuns } from '../scheduler.admit.ts';
 import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
@@ -56,7 +57,7 @@ export async function moveOn(
     await rewriteWaiting(db, schedule, copyOf(schedule), now.iso);
     moved = (await lockRun(db, run.id)) as RunRow;
   }
-  await noteStart(db, run, moved);
+  await Promise.all([noteStart(db, run, moved), noteAttempt(db, run, moved, now)]);
   if (runStates.isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
   await tellRuns(parts, db, 'updated', [moved]);
   return moved;
