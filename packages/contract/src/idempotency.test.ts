@@ -22,3 +22,23 @@ test('an answer that is shown once is answered again to a repeat of its key', ()
   );
   assert.deepEqual(lost, []);
 });
+
+test('what a page of the hub sends again after a lost answer does nothing twice', () => {
+  const { scheduler, schedules, prompts, sandboxes } = contract;
+  const resent: Route[] = [
+    scheduler.decide,
+    scheduler.cancel,
+    scheduler.rerun,
+    schedules.pause,
+    schedules.resume,
+    prompts.create,
+    sandboxes.remove,
+    sandboxes.pause,
+    sandboxes.resume,
+    sandboxes.fork,
+  ];
+  assert.deepEqual(
+    resent.filter(({ idempotent }) => idempotent !== true).map(({ path }) => path),
+    [],
+  );
+});

@@ -126,6 +126,7 @@ export const sandboxes = {
     method: 'DELETE',
     path: '/v1/sandboxes/{id}',
     summary: 'Destroy a sandbox with its workspace; a repeat answers the same',
+    idempotent: true,
     params,
     answers: json(sandbox),
   }),

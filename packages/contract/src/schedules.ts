@@ -219,7 +219,7 @@ export const schedules = {
     path: '/v1/schedules/pause',
     summary: 'Create no runs, until resumed or until an instant',
     auth: 'key',
-    notIdempotent: 'it sets a state: a repeat finds it so',
+    idempotent: true,
     takes: json(z.object({ until: instant.optional(), resume_policy: z.enum(['skip', 'backfill']).default('skip') })),
     answers: json(pause),
   }),

@@ -381,7 +381,7 @@ class Schedules(Feature):
 
     def pause(self, body: Optional[types.SchedulesPauseBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesPauseAnswer:
         """Create no runs, until resumed or until an instant."""
-        return self._transport.json("POST", "/v1/schedules/pause", body=body or {}, options=options)
+        return self._transport.json("POST", "/v1/schedules/pause", body=body or {}, idempotent=True, options=options)
 
     def resume(self, body: Optional[types.SchedulesResumeBody] = None, *, options: Optional[CallOptions] = None) -> types.SchedulesResumeAnswer:
         """End the pause; with backfill, one catch-up run for each schedule that missed slots."""
@@ -533,7 +533,7 @@ class Sandboxes(Feature):
 
     def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
         """Destroy a sandbox with its workspace; a repeat answers the same."""
-        return self._transport.json("DELETE", f"/v1/sandboxes/{quote(id, safe='')}", options=options)
+        return self._transport.json("DELETE", f"/v1/sandboxes/{quote(id, safe='')}", idempotent=True, options=options)
 
     def exec(self, id: str, body: Optional[types.Command] = None, *, options: Optional[CallOptions] = None) -> types.ExecResult:
         """Run a command; with `Accept: text/event-stream` its output as it comes."""
