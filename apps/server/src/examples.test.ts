@@ -273,6 +273,7 @@ const preparations: Record<string, Preparation> = {
   'heartbeats.listBadges': { before: (scene) => scene.id('badgeToken') },
   'heartbeats.removeBadge': { before: (scene) => scene.id('badgeToken') },
   'heartbeats.removeAccountBadge': { before: (scene) => scene.call('POST', '/v1/heartbeats/badge') },
+  'heartbeats.log': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
   'heartbeats.pings': { before: (scene) => ping(scene, '0', 'imported 1204 rows') },
   'heartbeats.stream': { whenOpen: (scene) => scene.id('heartbeat') },
   'events.stream': { whenOpen: (scene) => scene.id('prompt') },

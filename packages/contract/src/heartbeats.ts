@@ -1,29 +1,30 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { afterCursor, dateTime, feedCursor, limit, nextCursor, page, ready, resettable, text, uuid } from './fields.ts';
+import {
+  afterCursor,
+  commaList,
+  dateTime,
+  feedCursor,
+  instant,
+  limit,
+  nextCursor,
+  page,
+  ready,
+  resettable,
+  text,
+  uuid,
+} from './fields.ts';
 import { badges } from './heartbeats.badges.ts';
+import {
+  dayCount,
+  heartbeat,
+  monitorLogEntry,
+  monitorStatuses,
+  monitorTag,
+  monitorTags,
+  pingRecord,
+} from './heartbeats.shapes.ts';
 import { anything, events, json, plain, route } from './route.ts';
-
-/** A monitor of a job that runs elsewhere (document 2, Heartbeat monitor). */
-export const heartbeat = z
-  .object({
-    id: uuid,
-    name: z.string(),
-    slug: z.string().optional().describe("Its name under the account's ping key (additive)"),
-    period_s: z
-      .int()
-      .describe('With `cron`: seconds from the next expected success to the one after it, 60 to 2592000'),
-    cron: z.string().nullable().describe('When successes are expected, in `tz`; null: one each `period_s` (additive)'),
-    grace_s: z.int(),
-    tz: z.string().optional(),
-    status: z.enum(['new', 'up', 'late', 'down', 'paused']),
-    last_ping_at: dateTime.optional(),
-    last_start_at: dateTime.optional(),
-    last_exit_code: z.int().optional(),
-    created_at: dateTime,
-    updated_at: dateTime,
-  })
-  .meta({ id: 'Heartbeat' });
 
 const name = text(120).min(1);
 /** Form of a slug (document 3). */
@@ -79,9 +80,20 @@ export const heartbeats = {
   list: route({
     method: 'GET',
     path: '/v1/heartbeats',
-    summary: "The account's monitors, newest first",
+    summary: "The account's monitors, newest first, or by `sort`",
     auth: 'key',
-    query: z.object(page),
+    query: z.object({
+      limit: page.limit,
+      cursor: text(2_000).min(1).optional().describe('`next_cursor` of the page before, with the same `sort`'),
+      q: text(100).optional().describe('Part of the name, in any case (additive)'),
+      status: commaList(monitorStatuses).optional(),
+      tag: monitorTag.optional().describe('Those that have this tag (additive)'),
+      sort: z
+        .enum(['trouble', 'name'])
+        .optional()
+        .describe('`trouble`: down, late, new, up, paused, and by name within each. If unset: newest first (additive)'),
+      days: dayCount,
+    }),
     answers: json(z.object({ heartbeats: z.array(heartbeat), ...nextCursor })),
   }),
   create: route({
@@ -101,6 +113,7 @@ export const heartbeats = {
           grace_s: grace
             .optional()
             .describe('Seconds that it may be late; default 3600, or the period when that is less'),
+          tags: monitorTags.optional().describe('(additive)'),
           tz: timeZone.optional().describe('Of `cron`, default Europe/Bucharest; with `period_s` for display'),
         })
         .superRefine(({ period_s, cron }, context) => {
@@ -135,6 +148,7 @@ export const heartbeats = {
     summary: 'One monitor',
     auth: 'key',
     params: z.object({ id: uuid }),
+    query: z.object({ days: dayCount }),
     answers: json(heartbeat),
   }),
   update: route({
@@ -152,9 +166,17 @@ export const heartbeats = {
           cron: cron.optional().describe('In place of `period_s` from now on'),
           grace_s: resettable(grace),
           tz: resettable(timeZone),
-          paused: z.boolean().optional(),
+          tags: resettable(monitorTags).describe('Replaces them (additive)'),
+          paused: z.boolean().optional().describe('`true`: without an end, unless `paused_until` is given'),
+          paused_until: resettable(instant).describe(
+            'Pauses it now and lets it go on by itself then, at most a year from now; `null`: a pause has no end (additive)',
+          ),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required')
+        .refine(({ paused, paused_until: until }) => paused !== false || until == null, {
+          path: ['paused_until'],
+          message: 'pauses the monitor: leave out paused, or send true',
+        })
         .superRefine(onePeriod),
     ),
     answers: json(heartbeat),
@@ -188,22 +210,18 @@ export const heartbeats = {
     query: z.object({ limit: limit(100, 100) }),
     answers: json(
       z.object({
-        pings: z.array(
-          z
-            .object({
-              kind: z.enum(['success', 'start', 'fail', 'log', 'exit']),
-              at: dateTime,
-              exit_code: z.int().optional(),
-              rid: uuid.optional(),
-              /** First 10,000 bytes, as UTF-8. */
-              body: z.string().optional(),
-              /** How many identical successes this stands for. */
-              count: z.int(),
-            })
-            .meta({ id: 'Ping' }),
-        ),
+        pings: z.array(pingRecord),
       }),
     ),
+  }),
+  log: route({
+    method: 'GET',
+    path: '/v1/heartbeats/{id}/log',
+    summary: 'Pings and changes of status of a monitor, newest first',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    query: z.object({ limit: limit(200, 50), cursor: page.cursor }),
+    answers: json(z.object({ log: z.array(monitorLogEntry), ...nextCursor })),
   }),
   getPingKey: route({
     method: 'GET',

@@ -125,7 +125,8 @@ export {
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { change, topics } from './events.ts';
 export { dateTime, emailShape, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
-export { heartbeat, slugPattern } from './heartbeats.ts';
+export { slugPattern } from './heartbeats.ts';
+export { heartbeat, monitorStatuses, pingRecord } from './heartbeats.shapes.ts';
 export {
   type HostOp,
   type HostOpArgs,

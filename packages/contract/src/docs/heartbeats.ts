@@ -1,9 +1,10 @@
-import type { heartbeat, heartbeats } from '../heartbeats.ts';
+import type { heartbeats } from '../heartbeats.ts';
+import type { heartbeat } from '../heartbeats.shapes.ts';
 import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { samples } from './samples.ts';
 
-const fresh: z.output<typeof heartbeat> = {
+const base: z.output<typeof heartbeat> = {
   id: samples.heartbeat,
   name: 'Nightly import',
   slug: 'nightly-import',
@@ -12,9 +13,11 @@ const fresh: z.output<typeof heartbeat> = {
   grace_s: 3600,
   tz: 'Europe/Bucharest',
   status: 'new',
+  tags: ['imports'],
   created_at: '2026-11-01T10:00:00.000Z',
   updated_at: '2026-11-01T10:00:00.000Z',
 };
+const fresh = { ...base, expected_at: '2026-11-02T10:00:00.000Z' };
 
 const madeBadge = {
   svg_url: `https://svc.example.com/badge/${samples.badgeToken}.svg`,
@@ -27,10 +30,10 @@ export const heartbeatsDocs = {
   list: {
     description:
       '`status` is `new` until the first success, `late` once the period has passed, and `down` once the grace has passed ' +
-      'too. Each outage alerts the account once, and the success after it once more. Without ' +
-      '`limit` the first 1,000 come; `next_cursor` asks for the next page.',
+      'too; each outage alerts the account once, and the success after it once more. All filters hold together. Without ' +
+      '`limit` the first 1,000 come, with `days` 200 at most a page; `next_cursor` asks for the next one.',
     example: {
-      query: { limit: 100 },
+      query: { status: 'up,late,down', tag: 'imports', sort: 'trouble', days: 7, limit: 100 },
       response: {
         heartbeats: [
           {
@@ -39,6 +42,8 @@ export const heartbeatsDocs = {
             last_ping_at: '2026-11-02T01:12:40.000Z',
             last_start_at: '2026-11-02T01:00:00.000Z',
             last_exit_code: 0,
+            expected_at: '2026-11-03T01:12:40.000Z',
+            days: 'nnnnnnu',
           },
         ],
       },
@@ -50,7 +55,14 @@ export const heartbeatsDocs = {
       'within 24 hours. With `cron` in place of `period_s` a success is expected by the next instant it names after the ' +
       'last success, as in a trigger of a schedule. Past the limit of monitors the answer is 429 `quota_exceeded`.',
     example: {
-      body: { name: 'Nightly import', slug: 'nightly-import', period_s: 86400, grace_s: 3600, tz: 'Europe/Bucharest' },
+      body: {
+        name: 'Nightly import',
+        slug: 'nightly-import',
+        period_s: 86400,
+        grace_s: 3600,
+        tz: 'Europe/Bucharest',
+        tags: ['imports'],
+      },
       response: { ...fresh, ping_url: `https://svc.example.com/ping/${samples.pingToken}` },
     },
   },
@@ -68,16 +80,16 @@ export const heartbeatsDocs = {
     description:
       'The record that alerts name in `data.heartbeat_id`, as the list has it. Its `ping_url` is in the answer of its ' +
       'creation only: `POST /v1/heartbeats/{id}/rotate` replaces one that was lost.',
-    example: { params: { id: samples.heartbeat }, response: fresh },
+    example: { params: { id: samples.heartbeat }, query: { days: 3 }, response: { ...fresh, days: 'nnn' } },
   },
   update: {
     description:
       'A new `period_s` counts from the last success, a new `cron` from now; they end each other. A paused monitor alerts nobody; ' +
-      '`paused: false` begins it anew as `new`, and a success ends the pause too.',
+      '`paused: false`, or the instant of `paused_until`, begins it anew as `new`, and a success ends the pause too.',
     example: {
       params: { id: samples.heartbeat },
-      body: { paused: true },
-      response: { ...fresh, status: 'paused' },
+      body: { paused_until: '2026-11-09T08:00:00+02:00' },
+      response: { ...base, status: 'paused', paused_until: '2026-11-09T06:00:00.000Z' },
     },
   },
   remove: {
@@ -110,6 +122,25 @@ export const heartbeatsDocs = {
             rid: samples.rid,
             body: 'imported 1204 rows',
             count: 1,
+          },
+        ],
+      },
+    },
+  },
+  log: {
+    description:
+      'The last 100 pings, and changes of status for 100 days, the last 1,000 of them. A status of `late` is told once it has ' +
+      'ended, with the instant at which it began. What happened before the platform kept changes is not there.',
+    example: {
+      params: { id: samples.heartbeat },
+      query: { limit: 20 },
+      response: {
+        log: [
+          { at: '2026-11-02T01:12:40.000Z', kind: 'flip', from: 'new', to: 'up' },
+          {
+            at: '2026-11-02T01:12:40.000Z',
+            kind: 'ping',
+            ping: { kind: 'exit', at: '2026-11-02T01:12:40.000Z', exit_code: 0, body: 'imported 1204 rows', count: 1 },
           },
         ],
       },

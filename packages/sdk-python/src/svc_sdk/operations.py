@@ -235,13 +235,13 @@ class Notifications(Feature):
 class Heartbeats(Feature):
     """Operations of `heartbeats`."""
 
-    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
-        """The account's monitors, newest first."""
-        return self._transport.json("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, options=options)
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
+        """The account's monitors, newest first, or by `sort`."""
+        return self._transport.json("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor, "q": q, "status": status, "tag": tag, "sort": sort, "days": days}, options=options)
 
-    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
-        """The account's monitors, newest first. Every item, page after page."""
-        return self._transport.pages("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor}, items="heartbeats", options=options)
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
+        """The account's monitors, newest first, or by `sort`. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor, "q": q, "status": status, "tag": tag, "sort": sort, "days": days}, items="heartbeats", options=options)
 
     def create(self, body: types.HeartbeatsCreateBody, *, options: Optional[CallOptions] = None) -> types.CreatedHeartbeat:
         """Create a monitor; its `ping_url` is in this response only."""
@@ -251,9 +251,9 @@ class Heartbeats(Feature):
         """Changes of the account's monitors, live. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/heartbeats/stream", query={"after": after}, options=options)
 
-    def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
+    def get(self, id: str, *, days: Optional[str] = None, options: Optional[CallOptions] = None) -> types.Heartbeat:
         """One monitor."""
-        return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}", options=options)
+        return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}", query={"days": days}, options=options)
 
     def update(self, id: str, body: Optional[types.HeartbeatsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Heartbeat:
         """Rename, change the times of, pause or resume a monitor."""
@@ -270,6 +270,14 @@ class Heartbeats(Feature):
     def pings(self, id: str, *, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsPingsAnswer:
         """The last 100 pings of a monitor, newest first."""
         return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}/pings", query={"limit": limit}, options=options)
+
+    def log(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsLogAnswer:
+        """Pings and changes of status of a monitor, newest first."""
+        return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}/log", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def log_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.HeartbeatLogEntry]:
+        """Pings and changes of status of a monitor, newest first. Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/heartbeats/{quote(id, safe='')}/log", query={"limit": limit, "cursor": cursor}, items="log", options=options)
 
     def get_ping_key(self, *, options: Optional[CallOptions] = None) -> types.HeartbeatsGetPingKeyAnswer:
         """Since when the account has a ping key, without its text."""

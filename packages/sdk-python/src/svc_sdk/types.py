@@ -62,7 +62,7 @@ Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
-CreatedHeartbeat = TypedDict("CreatedHeartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
+CreatedHeartbeat = TypedDict("CreatedHeartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "tags": "List[str]", "expected_at": "NotRequired[str]", "down_since": "NotRequired[str]", "paused_until": "NotRequired[str]", "days": "NotRequired[str]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
 
 CreatedKey = TypedDict("CreatedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
@@ -100,7 +100,9 @@ FetchedPage = TypedDict("FetchedPage", {"url": "str", "final_url": "str", "title
 
 ForkedSandbox = TypedDict("ForkedSandbox", {"id": "str", "restored": "bool", "ready_ms": "float", "error": "NotRequired[str]"})
 
-Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str"})
+Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "tags": "List[str]", "expected_at": "NotRequired[str]", "down_since": "NotRequired[str]", "paused_until": "NotRequired[str]", "days": "NotRequired[str]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str"})
+
+HeartbeatLogEntry = TypedDict("HeartbeatLogEntry", {"at": "str", "kind": "Literal[\"ping\", \"flip\"]", "ping": "NotRequired[Ping]", "from": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]", "to": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]"})
 
 Host = TypedDict("Host", {"device_id": "str", "name": "str", "platform": "str", "os": "str", "hostname": "str", "roots": "List[str]", "since": "int", "last_seen": "int"})
 
@@ -458,15 +460,17 @@ NotificationsWebhookDeliveriesAnswer = TypedDict("NotificationsWebhookDeliveries
 
 HeartbeatsListAnswer = TypedDict("HeartbeatsListAnswer", {"heartbeats": "List[Heartbeat]", "next_cursor": "NotRequired[str]"})
 
-HeartbeatsCreateBody = TypedDict("HeartbeatsCreateBody", {"name": "str", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]"})
+HeartbeatsCreateBody = TypedDict("HeartbeatsCreateBody", {"name": "str", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tags": "NotRequired[Union[List[str], None]]", "tz": "NotRequired[Union[str, None]]"})
 
-HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]", "paused": "NotRequired[Union[bool, None]]"})
+HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "paused": "NotRequired[Union[bool, None]]", "paused_until": "NotRequired[Union[str, None]]"})
 
 HeartbeatsRemoveAnswer = TypedDict("HeartbeatsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
 
 HeartbeatsRotateAnswer = TypedDict("HeartbeatsRotateAnswer", {"ping_url": "str"})
 
 HeartbeatsPingsAnswer = TypedDict("HeartbeatsPingsAnswer", {"pings": "List[Ping]"})
+
+HeartbeatsLogAnswer = TypedDict("HeartbeatsLogAnswer", {"log": "List[HeartbeatLogEntry]", "next_cursor": "NotRequired[str]"})
 
 HeartbeatsGetPingKeyAnswer = TypedDict("HeartbeatsGetPingKeyAnswer", {"created_at": "str"})
 

@@ -11,7 +11,7 @@ import { toRecord } from './heartbeats.view.ts';
 export const create = operation(contract.heartbeats.create, async (context, { body }) => {
   const { clock, actor, kernel } = context;
   const { accountId } = actor;
-  const { cron = null, tz = null, slug = null } = body;
+  const { cron = null, tz = null, slug = null, tags = [] } = body;
   if (cron !== null) checkCron(cron, tz);
   const periodS = cron === null ? (body.period_s as number) : nextOf(cron, tz, clock.now()).periodS;
   const token = newToken();
@@ -22,6 +22,7 @@ export const create = operation(contract.heartbeats.create, async (context, { bo
       accountId,
       name: body.name,
       slug,
+      tags: [...new Set(tags)],
       periodS,
       graceS: body.grace_s ?? defaultGraceS(periodS),
       cron,

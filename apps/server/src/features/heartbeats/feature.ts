@@ -17,7 +17,9 @@ import type { HeartbeatHooks } from './heartbeats.alert.ts';
 import { PingBatches } from './heartbeats.batch.ts';
 import { DeadlineTicker } from './heartbeats.ticker.ts';
 import { get } from './get.ts';
+import { sweep } from './history/keep.ts';
 import { list } from './list.ts';
+import { log } from './log.ts';
 import { ping } from './ping.ts';
 import { pings } from './pings.ts';
 import { remove } from './remove.ts';
@@ -43,6 +45,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       remove,
       rotate,
       pings,
+      log,
       createPingKey,
       badgeJson,
       badgeSvg,
@@ -58,6 +61,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       signalSlug: signalSlug(batches),
     },
     overview: heartbeatsOverview,
+    jobs: [sweep],
     topic: contract.heartbeats.list,
     start(_kernel, { works }) {
       if (works) ticker.start();

@@ -37,8 +37,8 @@ describe('addresses of monitors', () => {
     }
     const after = (await api('GET', `/v1/heartbeats/${id}`)).body;
     assert.deepEqual(
-      { ...after, updated_at: '', last_ping_at: '' },
-      { ...before, updated_at: '', last_ping_at: '' },
+      { ...after, updated_at: '', last_ping_at: '', expected_at: '' },
+      { ...before, updated_at: '', last_ping_at: '', expected_at: '' },
       'the address is in no record',
     );
     assert.equal((await api('GET', `/v1/heartbeats/${id}/pings`)).body.pings.at(-1).kind, 'start');

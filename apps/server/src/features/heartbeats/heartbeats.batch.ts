@@ -6,16 +6,9 @@ import { ownersOf } from './heartbeats.keys.sql.ts';
 import { isTold, monitorChange } from './heartbeats.changes.ts';
 import type { Signal } from './heartbeats.rules.ts';
 import { receive } from './heartbeats.steps.ts';
-import {
-  type Changed,
-  insertPings,
-  lockAddressed,
-  type MonitorRow,
-  type NewPing,
-  saveStates,
-  stateOf,
-  trimPings,
-} from './heartbeats.sql.ts';
+import { insertPings, lockAddressed, type MonitorRow, type NewPing, stateOf, trimPings } from './heartbeats.sql.ts';
+import type { Flip } from './history/flips.ts';
+import { saveSteps, type Stepped } from './history/keep.ts';
 
 /** Whom a ping names: the hash of a monitor's token; or that of a ping key, and a slug. */
 export interface Address {
@@ -97,7 +90,7 @@ export class PingBatches {
     const [any] = byMonitor.keys();
     if (!any) return new Set();
     const results = [...byMonitor].map(([row, arrivals]) => fold(row, arrivals));
-    await saveStates(
+    await saveSteps(
       tx,
       results.map(({ changed }) => changed),
     );
@@ -165,9 +158,11 @@ function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
   let seq = before;
   const pings: NewPing[] = [];
   const happened: Happened[] = [];
+  const flips: Flip[] = [];
   for (const { kind, exitCode, rid, body } of arrivals) {
     const step = receive(state, { kind, exitCode, rid }, now);
     happened.push(...happenedIn(row, state, step));
+    flips.push(...step.flips);
     state = step.state;
     const last = pings.at(-1);
     const repeats = kind === 'success' && last?.kind === 'success' && rid === last.rid && body.equals(last.body);
@@ -175,6 +170,7 @@ function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
     else pings.push({ monitorId: row.id, seq: ++seq, kind, exitCode, rid, body, count: 1 });
   }
   const isNews = pings.some(({ kind }) => kind !== 'log') && isTold(row, state, now);
-  const changed: Changed = { id: row.id, state, pingSeq: seq, ...(isNews && { toldAt: new Date(now).toISOString() }) };
+  const toldAt = isNews ? new Date(now).toISOString() : undefined;
+  const changed: Stepped = { id: row.id, state, pingSeq: seq, flipSeq: row.flip_seq, flips, toldAt };
   return { changed, before, pings, happened, change: isNews ? monitorChange('updated', row, state) : undefined };
 }

@@ -29,6 +29,7 @@ export function naive(
   let lastSuccess: number | undefined;
   let start: number | undefined;
   let owed = false;
+  let end: number | undefined;
   let clock = createdAt;
   const alerts: string[] = [];
   const fall = (): void => {
@@ -40,7 +41,14 @@ export function naive(
   const overdue = (at: number): boolean =>
     at >= expectedAfter(Math.max(since, lastSuccess ?? 0)) + 1000 * graceS ||
     (start !== undefined && at - start >= 1000 * graceS);
+  /** As a look at this instant finds it: a pause that ended goes on from the look, not from its end. */
   const walk = (to: number): void => {
+    if (end !== undefined && end <= to) {
+      if (status === 'paused') [status, start, since] = ['new', undefined, to];
+      end = undefined;
+      clock = to;
+      return;
+    }
     for (; clock < to; clock = Math.min(clock + 1_000, to)) {
       if ((status === 'new' || status === 'up') && overdue(clock)) fall();
     }
@@ -51,18 +59,19 @@ export function naive(
     shown(now: number): string {
       return status === 'up' && lastSuccess !== undefined && now >= expectedAfter(lastSuccess) ? 'late' : status;
     },
-    run(now: number, step: { signal?: string; paused?: boolean }): void {
+    run(now: number, step: { signal?: string; paused?: boolean; pauseS?: number }): void {
       walk(now);
       const { signal, paused } = step;
       if (paused === true && status === 'down') owed = true;
       if (paused === true && status !== 'paused') [status, start] = ['paused', undefined];
+      if (paused !== undefined) end = step.pauseS === undefined ? undefined : now + 1000 * step.pauseS;
       if (paused === false && status === 'paused') [status, start, since] = ['new', undefined, now];
       if (signal === '/start' && (status === 'new' || status === 'up')) start = now;
       if ((signal === '/fail' || signal === '/1') && (status === 'new' || status === 'up')) fall();
       if (signal === '' || signal === '/0') {
         if (status === 'down' || owed) alerts.push('heartbeat.up');
         owed = false;
-        [status, start, lastSuccess] = ['up', undefined, now];
+        [status, start, lastSuccess, end] = ['up', undefined, now, undefined];
       }
     },
   };
@@ -84,6 +93,8 @@ const fresh = (at: number, periodS: number, graceS: number): MonitorState => ({
   startRid: null,
   recoveryOwed: false,
   outage: 0,
+  downSince: null,
+  pausedUntil: null,
 });
 const signalFor = (word: string, rid: string | null = null): Signal => ({
   ...(word === '' ? { kind: 'success' as const, exitCode: null } : (signalOf(word.slice(1)) as Signal)),
@@ -99,6 +110,7 @@ describe('the rules of a monitor', () => {
       },
       { weight: 3, arbitrary: fc.record({ signal: fc.constantFrom('', '/start', '/fail', '/0', '/1', '/log') }) },
       { weight: 1, arbitrary: fc.record({ paused: fc.boolean() }) },
+      { weight: 1, arbitrary: fc.record({ paused: fc.constant(true), pauseS: fc.integer({ min: 1, max: 400 }) }) },
     );
     let steps = 0;
     const seconds = fc.constantFrom(60, 61, 90, 150);
@@ -116,6 +128,7 @@ describe('the rules of a monitor', () => {
           const next = (since: number) => (Math.floor(since / (60_000 * (every ?? 1))) + 1) * 60_000 * (every ?? 1);
           const model = naive(now, periodS, graceS, every === undefined ? undefined : next);
           const told: string[] = [];
+          let shown = 'new';
           for (const one of sequence) {
             steps += 1;
             if ('wait' in one) now += one.wait * 1000;
@@ -123,12 +136,18 @@ describe('the rules of a monitor', () => {
               'signal' in one
                 ? receive(state, signalFor(one.signal), now)
                 : 'paused' in one
-                  ? pause(state, one.paused, now)
+                  ? pause(state, one.paused, now, 'pauseS' in one ? now + 1000 * one.pauseS : null)
                   : expire(state, now);
             state = done.state;
             told.push(...done.transitions.map(({ event }) => event));
             model.run(now, 'signal' in one ? { signal: one.signal } : 'paused' in one ? one : {});
             assert.equal(shownStatus(state, now), model.shown(now));
+            // Each change follows from the one before; of what is late now only the begin is missing.
+            for (const { was, became } of done.flips) {
+              assert.equal(was, shown);
+              shown = became;
+            }
+            assert.equal(shownStatus(state, now) === 'late' ? 'up' : shownStatus(state, now), shown);
             assert.deepEqual(told, model.alerts);
             const deadline = deadlineOf(state);
             assert.equal(deadline === null, state.status === 'down' || state.status === 'paused');

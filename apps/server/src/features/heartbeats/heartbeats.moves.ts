@@ -6,12 +6,19 @@ import { type MonitorStatus, monitorStates } from './heartbeats.states.ts';
 type Row = MonitorState & { readonly state: MonitorStatus };
 type Change = Partial<MonitorState>;
 
+/** When a pause ends by itself; null: never. */
+interface Pause {
+  readonly until: number | null;
+}
+
 const { effect, guard, to } = partsOf<MonitorStatus, Row, Change>();
 
-const fallen = effect<unknown, Row>('an outage more, no recovery owed', ({ outage }) => ({
+const fallen = effect<unknown, Row>('an outage more, down since now, no recovery owed', ({ outage }, _, now) => ({
   outage: outage + 1,
+  downSince: now.ms,
   recoveryOwed: false,
 }));
+const unpaused = effect('no end of a pause', () => ({ pausedUntil: null }));
 const unstarted = effect('no start', () => ({ startedAt: null, startRid: null }));
 const ended = effect<Signal, Row>('last ping, exit code', ({ lastExitCode }, { exitCode }, now) => ({
   lastPingAt: now.ms,
@@ -40,12 +47,14 @@ const moves = {
       effect<Signal, Row>('no start, unless it is that of another run', ({ startRid }, { rid }) =>
         rid === null || startRid === null || rid === startRid ? { startedAt: null, startRid: null } : {},
       ),
+      unpaused,
     ],
   }),
-  pause: to('paused', {
+  pause: to<Pause>('paused', {
     from: ['new', 'up', 'down'],
     effects: [
       unstarted,
+      effect<Pause>('goes on at an instant, if one is given', (_, { until }) => ({ pausedUntil: until })),
       effect<unknown, Row>('its recovery is owed, if it was down', ({ recoveryOwed, state }) => ({
         recoveryOwed: recoveryOwed || state === 'down',
       })),
@@ -53,7 +62,7 @@ const moves = {
   }),
   resume: to('new', {
     from: ['paused'],
-    effects: [unstarted, effect('armed now', (_, __, now) => ({ armedAt: now.ms }))],
+    effects: [unstarted, effect('armed now', (_, __, now) => ({ armedAt: now.ms })), unpaused],
   }),
 };
 

@@ -26,6 +26,10 @@ export interface MonitorState {
   readonly recoveryOwed: boolean;
   /** How often it went down. */
   readonly outage: number;
+  /** When it went down last. */
+  readonly downSince: number | null;
+  /** While it is paused: when it goes on by itself. */
+  readonly pausedUntil: number | null;
 }
 
 /** A job's report. */
@@ -72,8 +76,11 @@ export function deadlineOf(state: MonitorState): number | null {
   return state.startedAt === null ? expected : Math.min(expected, state.startedAt + state.graceS * 1000);
 }
 
+/** A status as people see it. */
+export type ShownStatus = MonitorState['status'] | 'late';
+
 /** Its status as people see it: an `up` whose success is overdue is `late`. */
-export function shownStatus(state: MonitorState, now: number): MonitorState['status'] | 'late' {
+export function shownStatus(state: MonitorState, now: number): ShownStatus {
   return state.status === 'up' && now >= expectedOf(state) ? 'late' : state.status;
 }
 

@@ -42,7 +42,14 @@ export async function provision(kernel: Kernel, keyHash: Buffer, slug: string): 
       throw new ApiError('quota_exceeded', 'this account has as many monitors as it may; delete one', { headers });
     });
     const tokenHash = hashToken(keyring, newToken()) as Buffer;
-    const monitor = await insertMonitor(tx, clock, { accountId, name: slug, slug, ...provisioned, tokenHash });
+    const monitor = await insertMonitor(tx, clock, {
+      accountId,
+      name: slug,
+      slug,
+      tags: [],
+      ...provisioned,
+      tokenHash,
+    });
     await kernel.feed.record(tx, [monitorChange('created', monitor)]);
     return true;
   });

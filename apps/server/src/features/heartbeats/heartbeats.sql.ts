@@ -1,4 +1,3 @@
-import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal, type Times } from './heartbeats.rules.ts';
@@ -31,17 +30,24 @@ export interface MonitorRow {
   updated_at: string;
   /** When its followers were told of it last. */
   told_at: string | null;
+  tags: string[];
+  paused_until: string | null;
+  down_since: string | null;
+  flip_seq: number;
+  /** Nothing is known of its states before this. */
+  known_since: string;
   /** The database's instant of the query, in whole milliseconds as everything here. */
   now: string;
 }
 
 /** Now, in milliseconds: what is stored is compared with what the rules computed. */
-const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
+export const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${nowOf(db, time)})`;
 
-const columns = (db: Db, time: Time) => db`
+/** The columns of a `MonitorRow`. */
+export const columns = (db: Db, time: Time) => db`
   id, account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
   last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at, told_at,
-  ${nowMs(db, time)} as now`;
+  tags, paused_until, down_since, flip_seq, known_since, ${nowMs(db, time)} as now`;
 
 /** A monitor to be made. */
 interface NewMonitor extends Times {
@@ -49,21 +55,23 @@ interface NewMonitor extends Times {
   name: string;
   /** One that no monitor of the account has. */
   slug: string | null;
+  tags: readonly string[];
   tokenHash: Buffer;
 }
 
 /** Creates a monitor that expects its first success from now on. */
 export async function insertMonitor(db: Db, time: Time, monitor: NewMonitor): Promise<MonitorRow> {
-  const { accountId, name, slug, periodS, graceS, cron, tz, tokenHash } = monitor;
+  const { accountId, name, slug, tags, periodS, graceS, cron, tz, tokenHash } = monitor;
   const [clock] = await db<{ now: string }[]>`select ${nowMs(db, time)} as now`;
   const at = (clock as { now: string }).now;
   const first = cron === null ? undefined : nextOf(cron, tz, Date.parse(at));
   const expectedAt = first?.expectedAt ?? Date.parse(at) + periodS * 1000;
   const [row] = await db<MonitorRow[]>`
     insert into heartbeats.monitors
-      (account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, armed_at, deadline, created_at, updated_at)
-    values (${accountId}, ${name}, ${slug}, ${first?.periodS ?? periodS}, ${graceS}, ${cron}, ${tz},
-      ${first ? instantOf(expectedAt) : null}, ${tokenHash}, ${at}, ${instantOf(expectedAt + graceS * 1000)}, ${at}, ${at})
+      (account_id, name, slug, tags, period_s, grace_s, cron, tz, expected_at, token_hash, armed_at, deadline, created_at, updated_at,
+        known_since)
+    values (${accountId}, ${name}, ${slug}, ${[...tags]}::text[], ${first?.periodS ?? periodS}, ${graceS}, ${cron}, ${tz},
+      ${first ? instantOf(expectedAt) : null}, ${tokenHash}, ${at}, ${instantOf(expectedAt + graceS * 1000)}, ${at}, ${at}, ${at})
     returning ${columns(db, time)}`;
   return row as MonitorRow;
 }
@@ -80,18 +88,6 @@ export const heartbeatsQuota: Quota = {
     return row?.n ?? 0;
   },
 };
-
-/** Monitors of an account, newest first. */
-export async function listMonitors(
-  db: Db,
-  time: Time,
-  accountId: string,
-  page: PageQuery,
-): Promise<(MonitorRow & PagedRow)[]> {
-  return db<(MonitorRow & PagedRow)[]>`
-    select ${columns(db, time)}, created_at::text as page_at from heartbeats.monitors
-    where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
-}
 
 /** A monitor of the account. */
 export async function findMonitor(db: Db, time: Time, accountId: string, id: string): Promise<MonitorRow | undefined> {
@@ -136,26 +132,31 @@ export async function lockAddressed(
 /** postgres.js takes an array of bytes for one of its elements. */
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** Monitors whose deadline is reached, or the one with `id` if so, locked; those at work elsewhere are left to it. */
+/** Something is due by now: its deadline, or the end of its pause. */
+const isDue = (db: Db, time: Time) => db`(deadline <= ${nowMs(db, time)} or paused_until <= ${nowMs(db, time)})`;
+
+/** Monitors of which something is due, or the one with `id` if so, locked; those at work elsewhere are left to it. */
 export async function lockDue(db: Db, time: Time, most: number, id: string | null = null): Promise<MonitorRow[]> {
   return db<MonitorRow[]>`
     select ${columns(db, time)} from heartbeats.monitors
-    where deadline <= ${nowMs(db, time)} and (${id}::uuid is null or id = ${id})
-    order by deadline limit ${most} for update skip locked`;
+    where ${isDue(db, time)} and (${id}::uuid is null or id = ${id})
+    order by least(deadline, paused_until) limit ${most} for update skip locked`;
 }
 
-/** Ids of monitors whose deadline is reached. */
+/** Ids of monitors of which something is due. */
 export async function dueIds(db: Db, time: Time, most: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
-    select id from heartbeats.monitors where deadline <= ${nowMs(db, time)} order by deadline limit ${most}`;
+    select id from heartbeats.monitors where ${isDue(db, time)} order by least(deadline, paused_until) limit ${most}`;
   return rows.map(({ id }) => id);
 }
 
-/** Milliseconds until the next deadline; undefined without one. */
-export async function untilDeadline(db: Db, time: Time): Promise<number | undefined> {
+/** Milliseconds until something is due; undefined when nothing will be. */
+export async function untilDue(db: Db, time: Time): Promise<number | undefined> {
   const [row] = await db<{ ms: number | null }[]>`
-    select 1000 * extract(epoch from min(deadline) - ${nowOf(db, time)})::float8 as ms from heartbeats.monitors
-    where deadline is not null`;
+    select 1000 * extract(epoch from least(
+      (select min(deadline) from heartbeats.monitors where deadline is not null),
+      (select min(paused_until) from heartbeats.monitors where paused_until is not null)
+    ) - ${nowOf(db, time)})::float8 as ms`;
   return row?.ms ?? undefined;
 }
 
@@ -178,6 +179,8 @@ export function stateOf(row: MonitorRow): MonitorState {
     startRid: row.start_rid,
     recoveryOwed: row.recovery_owed,
     outage: row.outage,
+    downSince: at(row.down_since),
+    pausedUntil: at(row.paused_until),
   };
 }
 
@@ -186,6 +189,7 @@ export interface Changed {
   id: string;
   state: MonitorState;
   pingSeq: number;
+  flipSeq: number;
   /** When its followers are told of it; undefined: not now. */
   toldAt?: string | undefined;
 }
@@ -193,13 +197,16 @@ export interface Changed {
 /** Stores what the rules made of monitors, with their next deadlines. */
 export async function saveStates(db: Db, changed: readonly Changed[]): Promise<void> {
   const at = instantOf;
-  const rows = changed.map(({ id, state, pingSeq, toldAt = null }) => ({
+  const rows = changed.map(({ id, state, pingSeq, flipSeq, toldAt = null }) => ({
     id,
     told_at: toldAt,
     status: state.status,
     recovery_owed: state.recoveryOwed,
     outage: state.outage,
     ping_seq: pingSeq,
+    flip_seq: flipSeq,
+    down_since: at(state.downSince),
+    paused_until: at(state.pausedUntil),
     armed_at: at(state.armedAt),
     last_success_at: at(state.lastSuccessAt),
     last_ping_at: at(state.lastPingAt),
@@ -216,11 +223,13 @@ export async function saveStates(db: Db, changed: readonly Changed[]): Promise<v
       status = n.status, recovery_owed = n.recovery_owed, outage = n.outage, ping_seq = n.ping_seq,
       armed_at = n.armed_at, last_success_at = n.last_success_at, last_ping_at = n.last_ping_at, last_start_at = n.last_start_at,
       last_exit_code = n.last_exit_code, started_at = n.started_at, start_rid = n.start_rid, deadline = n.deadline,
-      period_s = n.period_s, expected_at = n.expected_at, told_at = coalesce(n.told_at, m.told_at)
+      period_s = n.period_s, expected_at = n.expected_at, told_at = coalesce(n.told_at, m.told_at),
+      flip_seq = n.flip_seq, down_since = n.down_since, paused_until = n.paused_until
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (id uuid, status text, recovery_owed boolean,
       outage int, ping_seq bigint, armed_at timestamptz, last_success_at timestamptz, last_ping_at timestamptz, last_start_at timestamptz,
       last_exit_code int, started_at timestamptz, start_rid uuid, deadline timestamptz,
-      period_s int, expected_at timestamptz, told_at timestamptz)
+      period_s int, expected_at timestamptz, told_at timestamptz, flip_seq bigint, down_since timestamptz,
+      paused_until timestamptz)
     where m.id = n.id`;
 }
 
@@ -229,11 +238,11 @@ export async function updateTerms(
   db: Db,
   time: Time,
   id: string,
-  terms: Omit<Times, 'periodS'> & { name?: string | undefined; slug: string | null },
+  terms: Omit<Times, 'periodS'> & { name?: string | undefined; slug: string | null; tags: readonly string[] },
 ): Promise<MonitorRow> {
   const [row] = await db<MonitorRow[]>`
     update heartbeats.monitors set
-      name = coalesce(${terms.name ?? null}::text, name), slug = ${terms.slug}, grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
+      name = coalesce(${terms.name ?? null}::text, name), slug = ${terms.slug}, tags = ${[...terms.tags]}::text[], grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
       updated_at = ${nowMs(db, time)}
     where id = ${id} returning ${columns(db, time)}`;
   return row as MonitorRow;
@@ -286,7 +295,7 @@ export async function trimPings(db: Db, upTo: readonly { monitorId: string; seq:
 }
 
 /** A ping as it is listed. */
-interface PingRow {
+export interface PingRow {
   kind: Signal['kind'];
   at: string;
   exit_code: number | null;

@@ -14,5 +14,5 @@ export const monitorStates = statesOf<MonitorStatus>({
     means: 'its job failed, or was not heard of in time; people were told',
     left: 'its job, when it succeeds; its owner',
   },
-  paused: { means: 'its owner wants to hear nothing of it', left: 'its owner; a success' },
+  paused: { means: 'its owner wants to hear nothing of it', left: 'its owner; a success; the clock, if it has an end' },
 });

@@ -1,3 +1,4 @@
+import { type Flip, flipsThrough } from './history/flips.ts';
 import { moved } from './heartbeats.moves.ts';
 import { deadlineOf, expectedOf, type MonitorState, type Signal, spanOf } from './heartbeats.rules.ts';
 
@@ -11,14 +12,23 @@ export interface Transition {
 export interface MonitorStep {
   readonly state: MonitorState;
   readonly transitions: readonly Transition[];
+  readonly flips: readonly Flip[];
 }
 
 const down = (reason: string): Transition => ({ event: 'heartbeat.down', reason });
 
-/** Goes down when its deadline is reached. */
+/** Does what is due by now: its pause ends, or it goes down. */
 export function expire(before: MonitorState, now: number): MonitorStep {
-  const state = moved('expire', before, undefined, now);
-  return state ? { state, transitions: [down(whyOverdue(before))] } : { state: before, transitions: [] };
+  const resumed = endPause(before, now);
+  const state = moved('expire', resumed, undefined, now);
+  if (!state) return { state: resumed, transitions: [], flips: flipsThrough(now, before, resumed) };
+  return { state, transitions: [down(whyOverdue(resumed))], flips: flipsThrough(now, before, resumed, state) };
+}
+
+function endPause(state: MonitorState, now: number): MonitorState {
+  if (state.pausedUntil === null || now < state.pausedUntil) return state;
+  // A gateway of the version before ends a pause by a success and leaves the instant behind.
+  return moved('resume', state, undefined, now) ?? { ...state, pausedUntil: null };
 }
 
 function whyOverdue(state: MonitorState): string {
@@ -34,28 +44,40 @@ function whyOverdue(state: MonitorState): string {
  * which gateway looked first.
  */
 export function receive(before: MonitorState, signal: Signal, now: number): MonitorStep {
-  const { state, transitions } = expire(before, now);
+  const due = expire(before, now);
+  const { state, transitions } = take(due.state, signal, now);
+  return {
+    state,
+    transitions: [...due.transitions, ...transitions],
+    flips: [...due.flips, ...flipsThrough(now, due.state, state)],
+  };
+}
+
+function take(state: MonitorState, signal: Signal, now: number): Omit<MonitorStep, 'flips'> {
   const { kind, exitCode } = signal;
-  if (kind === 'log') return { state, transitions };
+  if (kind === 'log') return { state, transitions: [] };
   if (kind === 'start') {
     const waits = state.status === 'new' || state.status === 'up';
     const started = { ...state, lastStartAt: now, ...(waits && { startedAt: now, startRid: signal.rid }) };
-    return { state: started, transitions };
+    return { state: started, transitions: [] };
   }
   if (kind === 'fail' || (kind === 'exit' && exitCode !== 0)) {
     const fallen = moved('fail', state, signal, now);
     const reason = kind === 'fail' ? 'The job failed.' : `The job ended with exit code ${exitCode}.`;
-    if (fallen) return { state: fallen, transitions: [...transitions, down(reason)] };
+    if (fallen) return { state: fallen, transitions: [down(reason)] };
     // Down or paused already: the ping counts, and moves nothing.
-    return { state: { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode }, transitions };
+    return { state: { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode }, transitions: [] };
   }
   const recovered = state.status === 'down' || state.recoveryOwed;
-  const up: readonly Transition[] = recovered ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' }] : [];
-  return { state: moved('succeed', state, signal, now) ?? state, transitions: [...transitions, ...up] };
+  const transitions: readonly Transition[] = recovered ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' }] : [];
+  return { state: moved('succeed', state, signal, now) ?? state, transitions };
 }
 
-/** Pauses it, or has it begin anew; what it is already stays. */
-export function pause(before: MonitorState, paused: boolean, now: number): MonitorStep {
-  const { state, transitions } = expire(before, now);
-  return { state: moved(paused ? 'pause' : 'resume', state, undefined, now) ?? state, transitions };
+/** Pauses it, for good or until an instant (milliseconds), or has it begin anew. One that is paused takes the new end. */
+export function pause(before: MonitorState, paused: boolean, now: number, until: number | null = null): MonitorStep {
+  const due = expire(before, now);
+  const state = paused
+    ? (moved('pause', due.state, { until }, now) ?? { ...due.state, pausedUntil: until })
+    : (moved('resume', due.state, undefined, now) ?? due.state);
+  return { ...due, state, flips: [...due.flips, ...flipsThrough(now, due.state, state)] };
 }

@@ -66,6 +66,8 @@ describe('heartbeats', () => {
       grace_s: 3_600,
       tz: 'Europe/Bucharest',
       status: 'new',
+      tags: [],
+      expected_at: '2026-01-02T00:00:00.000Z',
       updated_at: at,
     });
     assert.match(url, /^https:\/\/svc\.test\/ping\/[A-Za-z0-9_-]{32}$/);

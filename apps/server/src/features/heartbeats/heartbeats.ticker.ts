@@ -4,12 +4,13 @@ import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
 import { monitorChange } from './heartbeats.changes.ts';
 import { expire } from './heartbeats.steps.ts';
-import { dueIds, lockDue, type MonitorRow, saveStates, stateOf, untilDeadline } from './heartbeats.sql.ts';
+import { dueIds, lockDue, type MonitorRow, stateOf, untilDue } from './heartbeats.sql.ts';
+import { saveSteps } from './history/keep.ts';
 
 const lookEveryMs = 1_000;
 const mostAtOnce = 500;
 
-/** Finds monitors whose deadline is reached; every gateway has one, and a monitor is the work of one of them. */
+/** Finds monitors whose deadline is reached, or whose pause ends; every gateway has one, and a monitor is the work of one of them. */
 export class DeadlineTicker {
   readonly #kernel: Kernel;
   readonly #hooks: HeartbeatHooks;
@@ -36,7 +37,7 @@ export class DeadlineTicker {
   async tick(): Promise<number | void> {
     const { sql, clock } = this.#kernel;
     for (;;) {
-      const ms = await untilDeadline(sql, clock);
+      const ms = await untilDue(sql, clock);
       if (ms === undefined) return;
       if (ms > 0) return Math.ceil(ms);
       // Monitors that are due and were not taken are handled elsewhere, or failed.
@@ -68,9 +69,16 @@ export class DeadlineTicker {
       const before = stateOf(row);
       return { row, before, step: expire(before, Date.parse(row.now)) };
     });
-    await saveStates(
+    await saveSteps(
       tx,
-      steps.map(({ row, step }) => ({ id: row.id, state: step.state, pingSeq: row.ping_seq, toldAt: row.now })),
+      steps.map(({ row, step: { state, flips } }) => ({
+        id: row.id,
+        state,
+        flips,
+        pingSeq: row.ping_seq,
+        flipSeq: row.flip_seq,
+        toldAt: row.now,
+      })),
     );
     await this.#kernel.feed.record(
       tx,

@@ -1,12 +1,16 @@
 import type { heartbeat } from '@svc/contract';
 import type { z } from 'zod';
-import { shownStatus } from './heartbeats.rules.ts';
+import { expectedOf, shownStatus } from './heartbeats.rules.ts';
 import { type MonitorRow, stateOf } from './heartbeats.sql.ts';
 
 /** A monitor as the API shows it: what is not set is left out. */
-export function toRecord(row: MonitorRow, state = stateOf(row)): z.input<typeof heartbeat> {
+export function toRecord(row: MonitorRow, state = stateOf(row), days?: string): z.input<typeof heartbeat> {
   const instant = (ms: number | null) => (ms === null ? undefined : new Date(ms).toISOString());
   const [lastPingAt, lastStartAt] = [instant(state.lastPingAt), instant(state.lastStartAt)];
+  const isExpected = state.status === 'new' || state.status === 'up';
+  const expectedAt = instant(isExpected ? expectedOf(state) : null);
+  const downSince = instant(state.status === 'down' ? state.downSince : null);
+  const pausedUntil = instant(state.status === 'paused' ? state.pausedUntil : null);
   return {
     id: row.id,
     name: row.name,
@@ -16,6 +20,11 @@ export function toRecord(row: MonitorRow, state = stateOf(row)): z.input<typeof 
     grace_s: state.graceS,
     ...(state.tz !== null && { tz: state.tz }),
     status: shownStatus(state, Date.parse(row.now)),
+    tags: row.tags,
+    ...(expectedAt !== undefined && { expected_at: expectedAt }),
+    ...(downSince !== undefined && { down_since: downSince }),
+    ...(pausedUntil !== undefined && { paused_until: pausedUntil }),
+    ...(days !== undefined && { days }),
     ...(lastPingAt !== undefined && { last_ping_at: lastPingAt }),
     ...(lastStartAt !== undefined && { last_start_at: lastStartAt }),
     ...(state.lastExitCode !== null && { last_exit_code: state.lastExitCode }),

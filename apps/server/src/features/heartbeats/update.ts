@@ -1,12 +1,14 @@
 import { contract, type RouteParsed } from '@svc/contract';
-import { notFound } from '../../kernel/base/errors.ts';
+import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { monitorChange } from './heartbeats.changes.ts';
 import { type MonitorState, retimed } from './heartbeats.rules.ts';
-import { expire, pause } from './heartbeats.steps.ts';
+import { expire, type MonitorStep, pause } from './heartbeats.steps.ts';
+import { flipsThrough } from './history/flips.ts';
+import { saveSteps } from './history/keep.ts';
 import { claimSlug } from './heartbeats.slugs.ts';
-import { lockMonitor, saveStates, stateOf, updateTerms } from './heartbeats.sql.ts';
+import { lockMonitor, stateOf, updateTerms } from './heartbeats.sql.ts';
 import { checkCron, defaultGraceS } from './heartbeats.times.ts';
 import { toRecord } from './heartbeats.view.ts';
 
@@ -21,14 +23,17 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       if (slug) await claimSlug(tx, actor.accountId, slug, row.id);
       const now = Date.parse(row.now);
       const before = stateOf(row);
-      const step = body.paused === undefined ? expire(before, now) : pause(before, body.paused, now);
+      const step = stepOf(before, body, now);
       const state = withTimes(step.state, body, now);
       const changed = await updateTerms(tx, clock, row.id, {
         ...state,
         name: body.name,
         slug: slug === undefined ? row.slug : slug,
+        tags: body.tags === undefined ? row.tags : [...new Set(body.tags ?? [])],
       });
-      await saveStates(tx, [{ id: row.id, state, pingSeq: row.ping_seq, toldAt: row.now }]);
+      const flips = [...step.flips, ...flipsThrough(now, step.state, state)];
+      const { ping_seq: pingSeq, flip_seq: flipSeq } = row;
+      await saveSteps(tx, [{ id: row.id, state, pingSeq, flipSeq, flips, toldAt: row.now }]);
       await kernel.feed.record(tx, [monitorChange('updated', changed, state)]);
       await announce(kernel, tx, hooks, happenedIn(row, before, step));
       return toRecord(changed, state);
@@ -36,6 +41,24 @@ export const update = (hooks: HeartbeatHooks): Operation =>
   );
 
 type Change = RouteParsed<typeof contract.heartbeats.update>['body'];
+
+/** Pauses it, ends its pause, or changes the end of that; with none of it what is due by now happens. */
+function stepOf(before: MonitorState, { paused, paused_until: until }: Change, now: number): MonitorStep {
+  if (until) return pause(before, true, now, endOf(until, now));
+  if (paused !== undefined) return pause(before, paused, now);
+  const due = expire(before, now);
+  return until === null ? { ...due, state: { ...due.state, pausedUntil: null } } : due;
+}
+
+const longestPauseMs = 366 * 86_400_000;
+
+/** The end of a pause in milliseconds. Throws 400 for one that is over or too far away. */
+function endOf(until: string, now: number): number {
+  const ms = Date.parse(until);
+  if (ms > now && ms <= now + longestPauseMs) return ms;
+  const message = 'must lie in the future, and at most a year from now';
+  throw badRequest(`paused_until: ${message}`, { paused_until: [message] });
+}
 
 /** The state under the times that a change gives; what it does not name stays. */
 function withTimes(state: MonitorState, body: Change, now: number): MonitorState {
