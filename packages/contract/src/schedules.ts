@@ -1,6 +1,18 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { afterCursor, dateTime, feedCursor, instant, nextCursor, page, ready, text, uuid } from './fields.ts';
+import {
+  afterCursor,
+  commaList,
+  dateTime,
+  feedCursor,
+  instant,
+  limit,
+  nextCursor,
+  page,
+  ready,
+  text,
+  uuid,
+} from './fields.ts';
 import { events, json, nothing, route } from './route.ts';
 import { runList, runPage } from './scheduler.shapes.ts';
 import { kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
@@ -113,8 +125,34 @@ export const schedules = {
       "The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run",
     auth: 'key',
     scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
-    query: z.object(page),
+    query: z.object({
+      ...page,
+      q: text(100).optional().describe('Part of the name, in any case (additive)'),
+      kind: commaList(kinds).optional(),
+      enabled: z
+        .enum(['true', 'false'])
+        .transform((value) => value === 'true')
+        .optional(),
+    }),
     answers: json(z.object({ schedules: z.array(schedule), pause, ...nextCursor })),
+  }),
+  // Not in the documents.
+  upcoming: route({
+    method: 'GET',
+    path: '/v1/schedules/upcoming',
+    summary: 'When the timetables of all enabled schedules ask for runs, the next one first',
+    auth: 'key',
+    query: z.object({
+      from: instant.optional().describe('default: now; nothing before now is answered'),
+      to: instant.optional().describe('Before this instant; default 24 h after `from`, at most 7 days after it'),
+      limit: limit(500, 100),
+    }),
+    answers: json(
+      z.object({
+        upcoming: z.array(z.object({ schedule_id: uuid, name: z.string(), at: dateTime })),
+        truncated: z.boolean().describe('There are more, or there may be: ask for a shorter time'),
+      }),
+    ),
   }),
   create: route({
     method: 'POST',

@@ -44,7 +44,26 @@ export const schedulesDocs = {
       '`pause` tells whether all schedules of the account are paused, and until when. `upcoming` holds the next five ' +
       'instants with skipped days already out; it is empty for a disabled schedule and for triggers without a timetable. ' +
       'Without `limit` the first 1,000 come; `next_cursor` asks for the next page.',
-    example: { query: { limit: 100 }, response: { schedules: [backup], pause: { paused: false } } },
+    example: {
+      query: { q: 'backup', kind: 'shell,http', enabled: 'true', limit: 100 },
+      response: { schedules: [backup], pause: { paused: false } },
+    },
+  },
+  upcoming: {
+    description:
+      'Instants on skipped days are left out, and so is what the pause of the account leaves out: while it has no end there ' +
+      'are none, else those after its end. Limits and overlaps are decided when a run is due. Past `limit`, and of more ' +
+      'than 500 schedules, the answer is `truncated`.',
+    example: {
+      query: { from: '2026-11-02T09:00:00Z', to: '2026-11-05T09:00:00Z', limit: 2 },
+      response: {
+        upcoming: [
+          { schedule_id: samples.schedule, name: 'Backup of the site', at: '2026-11-03T00:30:00.000Z' },
+          { schedule_id: samples.schedule, name: 'Backup of the site', at: '2026-11-04T00:30:00.000Z' },
+        ],
+        truncated: true,
+      },
+    },
   },
   create: {
     description:

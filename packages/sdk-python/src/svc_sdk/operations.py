@@ -339,17 +339,21 @@ class Heartbeats(Feature):
 class Schedules(Feature):
     """Operations of `schedules`."""
 
-    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulesListAnswer:
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, kind: Optional[str] = None, enabled: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> types.SchedulesListAnswer:
         """The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run."""
-        return self._transport.json("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, options=options)
+        return self._transport.json("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor, "q": q, "kind": kind, "enabled": enabled}, options=options)
 
-    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Schedule]:
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, kind: Optional[str] = None, enabled: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> Iterator[types.Schedule]:
         """The account's schedules, newest first; with `scheduler:serve` alone, those that the calling device may run. Every item, page after page."""
-        return self._transport.pages("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor}, items="schedules", options=options)
+        return self._transport.pages("GET", "/v1/schedules", query={"limit": limit, "cursor": cursor, "q": q, "kind": kind, "enabled": enabled}, items="schedules", options=options)
 
     def create(self, body: types.NewSchedule, *, options: Optional[CallOptions] = None) -> types.Schedule:
         """Create a schedule."""
         return self._transport.json("POST", "/v1/schedules", body=body, idempotent=True, options=options)
+
+    def upcoming(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.SchedulesUpcomingAnswer:
+        """When the timetables of all enabled schedules ask for runs, the next one first."""
+        return self._transport.json("GET", "/v1/schedules/upcoming", query={"from": from_, "to": to, "limit": limit}, options=options)
 
     def get(self, id: str, *, options: Optional[CallOptions] = None) -> types.Schedule:
         """One schedule."""

@@ -486,6 +486,10 @@ SchedulesListAnswer = TypedDict("SchedulesListAnswer", {"schedules": "List[Sched
 
 SchedulesListAnswerPause = TypedDict("SchedulesListAnswerPause", {"paused": "bool", "until": "NotRequired[str]", "resume_policy": "NotRequired[Literal[\"skip\", \"backfill\"]]"})
 
+SchedulesUpcomingAnswer = TypedDict("SchedulesUpcomingAnswer", {"upcoming": "List[SchedulesUpcomingAnswerUpcomingItem]", "truncated": "bool"})
+
+SchedulesUpcomingAnswerUpcomingItem = TypedDict("SchedulesUpcomingAnswerUpcomingItem", {"schedule_id": "str", "name": "str", "at": "str"})
+
 SchedulesRunAnswer = TypedDict("SchedulesRunAnswer", {"queued": "bool", "run_id": "NotRequired[str]"})
 
 SchedulesRunsAnswer = TypedDict("SchedulesRunsAnswer", {"runs": "List[Run]", "next_cursor": "NotRequired[str]"})

@@ -15,6 +15,7 @@ import { runs } from './runs.ts';
 import { sealClear, sealClearHeaders } from './schedules.jobs.ts';
 import { stream } from './stream.ts';
 import { templates } from './templates.ts';
+import { upcoming } from './upcoming.ts';
 import { update } from './update.ts';
 import { useTemplate } from './useTemplate.ts';
 import { schedulesOverview } from './schedules.summary.ts';
@@ -40,6 +41,7 @@ export function schedulesFeature(parts: Parts): Feature {
     },
     operations: {
       list,
+      upcoming,
       create: create(parts),
       get,
       update: update(parts),

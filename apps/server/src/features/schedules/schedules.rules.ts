@@ -214,10 +214,10 @@ const fewestSlots = 6;
 const misfireMs = 60_000;
 const mostMissed = 100;
 
-/** The next slots after an instant: what is stored with the schedule. */
+/** The next slots after an instant, and up to another if one is given: what is stored with the schedule. */
 export function nextSlots(
   schedule: Pick<Definition, 'trigger' | 'policy' | 'enabled'>,
-  times: { after: number; anchor: number },
+  times: { after: number; until?: number; anchor: number },
   limit = keptSlots,
 ): string[] {
   const trigger = timed(schedule.trigger);

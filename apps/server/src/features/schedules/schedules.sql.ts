@@ -186,16 +186,28 @@ export async function findSealedHeaders(db: Db, id: string): Promise<Buffer | nu
 /** A page of schedules ends with the one whose spec goes over this. */
 const mostPageBytes = 4 * 2 ** 20;
 
+/** Which schedules of an account are meant. */
+interface ScheduleFilter {
+  /** Part of the name, in any case. */
+  q?: string | undefined;
+  kind?: readonly Definition['kind'][] | undefined;
+  enabled?: boolean | undefined;
+}
+
 /** Schedules of an account, newest first: a page, and how many there were when its bytes did not count. */
 export async function listSchedules(
   db: Db,
   accountId: string,
-  page: PageQuery,
+  page: ScheduleFilter & PageQuery,
 ): Promise<(ScheduleRow & PagedRow & { found: number })[]> {
+  const { q, kind, enabled } = page;
   return db<(ScheduleRow & PagedRow & { found: number })[]>`
     with found as (
       select id, created_at, spec_bytes from schedules.schedules
-      where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}
+      where account_id = ${accountId} ${q === undefined ? db`` : db`and position(lower(${q}) in lower(name)) > 0`}
+        ${kind === undefined ? db`` : db`and kind = any(${[...kind]}::text[])`}
+        ${enabled === undefined ? db`` : db`and enabled = ${enabled}`}
+        ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}
     ), sized as (
       select id, sum(spec_bytes) over (order by created_at desc, id desc) - spec_bytes as bytes_before,
         count(*) over ()::int as found
