@@ -118,6 +118,7 @@ const otherUrls: Readonly<Record<string, string>> = {
   'heartbeats.signal': 'short, as it is typed into scripts',
   'heartbeats.signalSlug': 'short, as it is typed into scripts',
   'notifications.vapidKey': 'a browser is a way to a person, as the inbox is',
+  'notifications.listSubscriptions': 'a browser is a way to a person, as the inbox is',
   'notifications.subscribe': 'a browser is a way to a person, as the inbox is',
   'notifications.unsubscribe': 'a browser is a way to a person, as the inbox is',
   'scheduler.heartbeat': 'runs are the work of the scheduler',

@@ -115,7 +115,9 @@ export const settings = {
     ),
   SVC_HUB_URL: httpUrl
     .optional()
-    .describe('`{hub_url}`, the web app: notifications link to it beside the app; default `{base_url}/hub`'),
+    .describe(
+      '`{hub_url}`, the hub: notifications link to its pages beside those of the app; default `{base_url}/hub`',
+    ),
   SVC_AUTH_URL: httpUrl.optional().describe('`{auth_url}`; default `{base_url}/auth`'),
   SVC_RELAY_URL: httpUrl
     .refine((url) => !/[:*{}]/.test(new URL(url).pathname), 'must have a path without the signs : * { }')

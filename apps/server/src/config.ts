@@ -148,8 +148,6 @@ function complete(values: z.output<typeof schema>) {
     corsOrigins: values.SVC_CORS_ORIGINS,
     trustedProxies: values.SVC_TRUSTED_PROXIES,
     ownerEmail: values.SVC_OWNER_EMAIL,
-    /** Undefined without a web app: its links lead nowhere then. */
-    webUrl: values.SVC_HUB_URL,
     ...addressesOf(values, baseUrl),
     relayPeerUrl: values.SVC_RELAY_PEER_URL,
     previewDomain: values.SVC_PREVIEW_DOMAIN,

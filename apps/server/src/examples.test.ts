@@ -261,6 +261,7 @@ const preparations: Record<string, Preparation> = {
   'notifications.webhookDeliveries': {
     before: async (scene) => scene.call('POST', `/v1/notifications/webhooks/${await scene.id('webhook')}/test`),
   },
+  'notifications.listSubscriptions': { before: (scene) => scene.id('subscription') },
   'notifications.unsubscribe': { before: (scene) => scene.id('subscription') },
   'heartbeats.list': {
     async before(scene) {

@@ -260,7 +260,8 @@ function fieldsOf(value: unknown, path = ''): string[] {
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value).flatMap(([name, part]) => fieldsOf(part, `${path}.${name}`));
   }
-  const isTelling = telling.has(path.slice(path.lastIndexOf('.') + 1));
+  // The path of an act holds an id.
+  const isTelling = telling.has(path.slice(path.lastIndexOf('.') + 1)) && !path.endsWith('actions[].path');
   return [`${path}: ${isTelling ? JSON.stringify(value) : value === null ? 'null' : typeof value}`];
 }
 

@@ -49,6 +49,17 @@ export const instant = z.iso
     (value) => !(Date.parse(value) < -62_135_596_800_000 || Date.parse(value) >= 253_370_764_800_000),
     'must lie in the years 1 to 9998',
   );
+/** A time of day. */
+export const clockTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, HH:MM');
+const isZone = (name: string): boolean => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+  } catch {
+    return false;
+  }
+};
+/** The name of a time zone; an offset is refused, as it knows no summer time. */
+export const timeZone = text(64).refine(isZone, 'must be an IANA time zone, such as Europe/Bucharest');
 /** Milliseconds since the Unix epoch. */
 export const epochMs = z.int().nonnegative();
 /** `limit` of a list's query: 1 to `most`, `fallback` when absent. A client gives a number, the query carries its digits. */

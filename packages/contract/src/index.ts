@@ -107,6 +107,8 @@ export const contract = {
 export type Contract = typeof contract;
 
 export { account } from './accounts.ts';
+export { isAllowedAction } from './actions.list.ts';
+export { action } from './actions.ts';
 export { act } from './audit.ts';
 export { clientTrusts, connection } from './connections.ts';
 export { device } from './devices.ts';
@@ -139,7 +141,7 @@ export { execStates, hostExec } from './hosts.execs.ts';
 export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
 export { login, me, passkey } from './me.ts';
-export { notification } from './notifications.ts';
+export { notification, preferenceRule } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { overviewItem, overviewParts } from './overview.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, emailAddress, jsonObject, resettable, text, uuid } from './fields.ts';
+import { dateTime, emailAddress, jsonObject, resettable, text, timeZone, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
 
 /** Codes of one's own account. */
@@ -74,15 +74,6 @@ const params = z.object({ id: uuid });
 const credential = jsonObject(32_000).describe('`PublicKeyCredential.toJSON()` of the browser');
 /** Options for the browser's WebAuthn. */
 const options = z.record(z.string(), z.unknown()).describe('For `PublicKeyCredential.parse…OptionsFromJSON()`');
-
-const isZone = (name: string): boolean => {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
-  } catch {
-    return false;
-  }
-};
-const timeZone = text(64).refine(isZone, 'must be an IANA time zone, such as Europe/Bucharest');
 
 const deleted = json(z.object({ deleted: z.literal(true), id: uuid }));
 

@@ -1,6 +1,20 @@
 import { z } from 'zod';
-import { afterCursor, dateTime, feedCursor, limit, nextCursor, numberCursor, ready, text, uuid } from './fields.ts';
-import { webhooks } from './notifications.webhooks.ts';
+import { action } from './actions.ts';
+import {
+  afterCursor,
+  clockTime,
+  dateTime,
+  feedCursor,
+  limit,
+  nextCursor,
+  numberCursor,
+  page,
+  ready,
+  text,
+  timeZone,
+  uuid,
+} from './fields.ts';
+import { typeOrBeginning, webhooks } from './notifications.webhooks.ts';
 export { notificationErrors } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
 
@@ -14,15 +28,44 @@ export const notification = z
     body: z.string(),
     /** Where it leads, often a deep link into the app. */
     url: z.string().optional(),
-    /** The same in the web app, where the installation has one. */
+    /** The same in the hub; absent for an address that is not of the app. */
     web_url: z.string().optional(),
     severity: z.enum(['info', 'warning', 'critical']),
     data: z.record(z.string(), z.unknown()).optional(),
     created_at: dateTime,
     read_at: dateTime.optional(),
     archived_at: dateTime.optional(),
+    actions: z.array(action).describe('Buttons: acts on what it tells of come first (additive)'),
   })
   .meta({ id: 'Notification' });
+
+/** Which way notifications of a type go besides the inbox (additive). */
+export const preferenceRule = z
+  .object({
+    type: z
+      .union([z.literal('*'), typeOrBeginning])
+      .describe('A type such as `heartbeat.down`, its beginning such as `heartbeat`, or `*` for all'),
+    min_severity: z
+      .enum(['info', 'warning', 'critical'])
+      .optional()
+      .describe('What is less severe stays in the inbox; default: all go'),
+    channels: z
+      .array(z.enum(['push', 'mail', 'webhook']))
+      .max(3)
+      .describe('None: the inbox only'),
+    quiet_hours: z
+      .object({ from: clockTime, to: clockTime, tz: timeZone })
+      .refine(({ from, to }) => from !== to, { path: ['to'], error: 'must not be the time of `from`' })
+      .optional()
+      .describe('Pushes and mail wait until these hours end; they may go past midnight'),
+  })
+  .meta({ id: 'NotificationRule' });
+const preferences = z.object({
+  rules: z
+    .array(preferenceRule)
+    .max(50)
+    .describe('The first one that names a type decides; without one it goes every way'),
+});
 
 /** `true` or `false` in a query; absent: false. */
 const queryFlag = z
@@ -59,6 +102,9 @@ export const notifications = {
         notifications: z.array(notification),
         /** Not read and not archived, whatever was asked for. */
         unread_count: z.int(),
+        cursor: feedCursor.describe(
+          'Stands before the list: as `after` of a stream, no change of it is missed (additive)',
+        ),
         ...nextCursor,
       }),
     ),
@@ -92,6 +138,23 @@ export const notifications = {
     auth: 'key',
     notIdempotent: 'it sets a state: a repeat finds it so',
     answers: json(z.object({ updated: z.int() })),
+  }),
+  // Not in the documents.
+  getPreferences: route({
+    method: 'GET',
+    path: '/v1/notifications/preferences',
+    summary: 'Which notifications go which way',
+    auth: 'key',
+    answers: json(preferences),
+  }),
+  // Not in the documents.
+  setPreferences: route({
+    method: 'PUT',
+    path: '/v1/notifications/preferences',
+    summary: 'Say which notifications go which way, in place of what was said before',
+    auth: 'key',
+    takes: json(preferences),
+    answers: json(preferences),
   }),
   sendTest: route({
     method: 'POST',
@@ -140,6 +203,29 @@ export const notifications = {
     auth: 'key',
     answers: json(z.object({ public_key: z.string() })),
   }),
+  // Not in the documents.
+  listSubscriptions: route({
+    method: 'GET',
+    path: '/v1/push/subscriptions',
+    summary: 'The browsers that are told, newest first',
+    auth: 'key',
+    query: z.object(page),
+    answers: json(
+      z.object({
+        subscriptions: z.array(
+          z.object({
+            id: uuid,
+            device_name: z.string().describe('Empty if it was not given'),
+            created_at: dateTime,
+            last_seen_at: dateTime.describe('When it subscribed last: a repeat counts'),
+            last_delivered_at: dateTime.optional().describe('When its push service last took a notification'),
+            silent: z.boolean().describe('Not seen for 14 days: mail goes in its place, where mail is set'),
+          }),
+        ),
+        ...nextCursor,
+      }),
+    ),
+  }),
   subscribe: route({
     method: 'POST',
     path: '/v1/push/subscriptions',
@@ -150,6 +236,13 @@ export const notifications = {
       z.object({
         endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),
         keys: z.object({ p256dh: keyBytes(65), auth: keyBytes(16) }),
+        device_name: text(120).optional().describe('For the list of browsers (additive)'),
+        hide_contents: z
+          .boolean()
+          .optional()
+          .describe(
+            'Its pushes say what kind of thing happened, without names and text; default: all of it (additive)',
+          ),
       }),
     ),
     answers: json(subscribed, 201).or(200, subscribed),

@@ -25,16 +25,16 @@ const url = text(2_000)
   .describe(
     '`https:` URL on the public internet, or a URL of a host that the operator allowed; of `ntfy`, that of the topic',
   );
+/** A type of notifications, or its beginning. */
+export const typeOrBeginning = z
+  .string()
+  .max(200)
+  .regex(
+    /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/,
+    'must be a type, such as heartbeat.down, or its beginning, such as heartbeat; in lower case',
+  );
 const types = z
-  .array(
-    z
-      .string()
-      .max(200)
-      .regex(
-        /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/,
-        'must be a type, such as heartbeat.down, or its beginning, such as heartbeat; in lower case',
-      ),
-  )
+  .array(typeOrBeginning)
   .min(1)
   .max(50)
   .describe('Types of notifications, or their beginnings (`heartbeat` for `heartbeat.down`); absent: all');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant, text, uuid } from './fields.ts';
+import { clockTime, instant, text, uuid } from './fields.ts';
 
 /** A span in seconds, up to a day. */
 export const seconds = (min: number) => z.int().min(min).max(86_400);
@@ -39,7 +39,6 @@ export const target = z
   ])
   .meta({ id: 'Target' });
 
-const clockTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, HH:MM');
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 /** `mon` … `sun`, or 1..7 from Monday. */
 const weekday = z.union([z.enum(weekdays), z.int().min(1).max(7)]);

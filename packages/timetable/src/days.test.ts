@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { hasClockChange, inQuietHours, isSkippedDay, type QuietHours, slotsAfter, type TimedTrigger } from './index.ts';
+import {
+  hasClockChange,
+  inQuietHours,
+  isSkippedDay,
+  quietUntil,
+  type QuietHours,
+  slotsAfter,
+  type TimedTrigger,
+} from './index.ts';
 
 const tz = 'Europe/Bucharest';
 const at = (text: string): number => Date.parse(text);
@@ -73,6 +81,20 @@ describe('quiet hours', () => {
     assert.equal(inQuietHours(quiet, at('2026-10-25T00:30Z'), tz), true);
     assert.equal(inQuietHours(quiet, at('2026-10-25T01:00Z'), tz), false);
     assert.equal(inQuietHours(quiet, at('2026-10-25T01:30Z'), tz), true);
+  });
+
+  test('end by the clock on the wall, past midnight and where clocks are turned', () => {
+    const night = { start: '22:00', end: '07:00' };
+    const ends = (text: string, quiet: QuietHours = night) => {
+      const until = quietUntil(quiet, at(text), tz);
+      return until === undefined ? undefined : new Date(until).toISOString();
+    };
+    assert.equal(ends('2026-01-05T20:00Z'), '2026-01-06T05:00:00.000Z');
+    assert.equal(ends('2026-01-06T04:59Z'), '2026-01-06T05:00:00.000Z');
+    assert.equal(ends('2026-01-06T05:00Z'), undefined);
+    assert.equal(ends('2026-03-28T21:00Z'), '2026-03-29T04:00:00.000Z', 'an hour less');
+    assert.equal(ends('2026-10-24T20:00Z'), '2026-10-25T05:00:00.000Z', 'an hour more');
+    assert.equal(ends('2026-01-05T12:00Z', { start: '09:00', end: '17:00', tz: 'UTC' }), '2026-01-05T17:00:00.000Z');
   });
 
   test('other times are refused', () => {

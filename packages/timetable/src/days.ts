@@ -53,6 +53,19 @@ export function inQuietHours(quiet: QuietHours, instant: number, tz: string): bo
   return (time >= start && begins(day)) || (time < end && begins(day - 1));
 }
 
+/** When the quiet span ends that an instant lies in, by the clock on the wall; undefined when it lies in none. */
+export function quietUntil(quiet: QuietHours, instant: number, tz: string): number | undefined {
+  if (!inQuietHours(quiet, instant, tz)) return undefined;
+  const zone = quiet.tz ?? tz;
+  const offset = offsetAt(instant, zone);
+  const local = instant + offset;
+  const time = local - Math.floor(local / dayMs) * dayMs;
+  const left = timeOfDay(quiet.end) - time;
+  const until = instant + (left > 0 ? left : left + dayMs);
+  // Clocks may be turned before it ends.
+  return until + offset - offsetAt(until, zone);
+}
+
 /** 1..7 from Monday; day 0 was a Thursday. */
 function weekdayOf(day: number): number {
   return ((((day + 3) % 7) + 7) % 7) + 1;

@@ -1,5 +1,5 @@
 export { cronError } from './cron.ts';
-export { inQuietHours, isSkippedDay } from './days.ts';
+export { inQuietHours, isSkippedDay, quietUntil } from './days.ts';
 export { type Holiday, romanianHolidays } from './holidays.ts';
 export { hasClockChange, type LostSlotOptions, missedSlots, type SlotOptions, slotsAfter } from './slots.ts';
 export type { QuietHours, SkipDays, TimedTrigger } from './types.ts';

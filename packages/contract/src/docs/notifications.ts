@@ -1,4 +1,4 @@
-import type { notification, notifications } from '../notifications.ts';
+import type { notification, notifications, preferenceRule } from '../notifications.ts';
 import type { z } from 'zod';
 import type { Docs } from './docs.ts';
 import { webhooksDocs } from './notifications.webhooks.ts';
@@ -11,8 +11,15 @@ const monitorDown: z.output<typeof notification> = {
   body: 'The job failed.',
   url: `svc://heartbeats/${samples.heartbeat}`,
   severity: 'critical',
+  web_url: `https://svc.example.com/hub/heartbeats/${samples.heartbeat}`,
   data: { heartbeat_id: samples.heartbeat },
   created_at: '2026-11-02T01:12:40.000Z',
+  actions: [
+    { id: 'pause', method: 'PATCH', path: `/v1/heartbeats/${samples.heartbeat}`, body: { paused: true } },
+    { id: 'open', method: 'GET', path: `/heartbeats/${samples.heartbeat}` },
+    { id: 'read', method: 'PATCH', path: `/v1/notifications/${samples.notification}`, body: { read: true } },
+    { id: 'archive', method: 'PATCH', path: `/v1/notifications/${samples.notification}`, body: { archived: true } },
+  ],
 };
 const testSent: z.output<typeof notification> = {
   id: samples.notification,
@@ -21,7 +28,15 @@ const testSent: z.output<typeof notification> = {
   body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
   severity: 'info',
   created_at: '2026-11-02T09:00:00.000Z',
+  actions: [
+    { id: 'read', method: 'PATCH', path: `/v1/notifications/${samples.notification}`, body: { read: true } },
+    { id: 'archive', method: 'PATCH', path: `/v1/notifications/${samples.notification}`, body: { archived: true } },
+  ],
 };
+const rules: z.output<typeof preferenceRule>[] = [
+  { type: 'heartbeat', min_severity: 'critical', channels: ['push', 'mail'] },
+  { type: '*', channels: ['push'], quiet_hours: { from: '22:00', to: '07:00', tz: 'Europe/Bucharest' } },
+];
 const browser = {
   endpoint: samples.endpoint,
   keys: {
@@ -36,10 +51,11 @@ export const notificationsDocs = {
   list: {
     description:
       'Archived ones are listed only with `archived=true`, and all are kept for 90 days. `unread_count` counts the whole ' +
-      'inbox, whatever the query asks for. Without `limit` the newest 50 come; `next_cursor` asks for the next page.',
+      'inbox, whatever the query asks for. `next_cursor` asks for the next page, and a stream that begins `after` the ' +
+      '`cursor` tells every later change.',
     example: {
       query: { unread: 'true', limit: 20 },
-      response: { notifications: [monitorDown], unread_count: 1 },
+      response: { notifications: [monitorDown], unread_count: 1, cursor: samples.cursor },
     },
   },
   get: {
@@ -62,6 +78,18 @@ export const notificationsDocs = {
     description:
       '`updated` is how many were unread. Open streams of the account get one `read_all`, in place of an event for each.',
     example: { response: { updated: 4 } },
+  },
+  getPreferences: {
+    description:
+      'Without rules every notification goes to each browser, by mail and to each webhook that takes its type. The inbox ' +
+      'has them all, whatever the rules say.',
+    example: { response: { rules: [] } },
+  },
+  setPreferences: {
+    description:
+      'The first rule that names a type decides where its notifications go; order them from the exact type to `*`. Quiet ' +
+      'hours hold pushes and mail until they end. News of how people sign in go by mail in any case, where mail is set.',
+    example: { body: { rules }, response: { rules } },
   },
   sendTest: {
     description:
@@ -98,13 +126,32 @@ export const notificationsDocs = {
       },
     },
   },
+  listSubscriptions: {
+    description:
+      'Some phones stop to show pushes of an app that was not opened for long. So a browser that has not subscribed again ' +
+      'for 14 days is `silent`: mail goes in its place, where mail is set. Subscribe at each opening of the app.',
+    example: {
+      query: { limit: 50 },
+      response: {
+        subscriptions: [
+          {
+            id: samples.subscription,
+            device_name: "Ana's phone",
+            created_at: '2026-11-02T08:20:00.000Z',
+            last_seen_at: '2026-11-02T08:20:00.000Z',
+            silent: false,
+          },
+        ],
+      },
+    },
+  },
   subscribe: {
     description:
-      'Send the `endpoint` and `keys` of a `PushSubscription` as the browser gives them. The endpoint must be an `https:` ' +
-      'address on the public internet, else 400. An account has at most 50 browsers: one more replaces the oldest, and ' +
-      'one that its push service no longer knows is forgotten.',
+      'Send the `endpoint` and `keys` of a `PushSubscription` as the browser gives them; repeat it at each opening. The ' +
+      'endpoint must be an `https:` address on the public internet, else 400. An account has at most 50 browsers: one more ' +
+      'replaces the oldest, and one that its push service no longer knows is forgotten.',
     example: {
-      body: browser,
+      body: { ...browser, device_name: "Ana's phone", hide_contents: false },
       response: {
         subscription: {
           id: samples.subscription,

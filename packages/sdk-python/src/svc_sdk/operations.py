@@ -175,6 +175,14 @@ class Notifications(Feature):
         """Mark every notification read."""
         return self._transport.json("POST", "/v1/notifications/read-all", options=options)
 
+    def get_preferences(self, *, options: Optional[CallOptions] = None) -> types.NotificationsGetPreferencesAnswer:
+        """Which notifications go which way."""
+        return self._transport.json("GET", "/v1/notifications/preferences", options=options)
+
+    def set_preferences(self, body: types.NotificationsSetPreferencesBody, *, options: Optional[CallOptions] = None) -> types.NotificationsSetPreferencesAnswer:
+        """Say which notifications go which way, in place of what was said before."""
+        return self._transport.json("PUT", "/v1/notifications/preferences", body=body, options=options)
+
     def send_test(self, *, options: Optional[CallOptions] = None) -> types.NotificationsSendTestAnswer:
         """Send a test notification to the caller's account; the answer says where it goes."""
         return self._transport.json("POST", "/v1/notifications/test", idempotent=True, options=options)
@@ -186,6 +194,14 @@ class Notifications(Feature):
     def vapid_key(self, *, options: Optional[CallOptions] = None) -> types.NotificationsVapidKeyAnswer:
         """The key that a browser subscribes to Web Push with (`applicationServerKey`, base64url)."""
         return self._transport.json("GET", "/v1/push/vapid-key", options=options)
+
+    def list_subscriptions(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListSubscriptionsAnswer:
+        """The browsers that are told, newest first."""
+        return self._transport.json("GET", "/v1/push/subscriptions", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def list_subscriptions_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.NotificationsListSubscriptionsAnswerSubscriptionsItem]:
+        """The browsers that are told, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/push/subscriptions", query={"limit": limit, "cursor": cursor}, items="subscriptions", options=options)
 
     def subscribe(self, body: types.NotificationsSubscribeBody, *, options: Optional[CallOptions] = None) -> types.NotificationsSubscribeAnswer:
         """Tell a browser of the account's notifications; a repeat answers 200."""

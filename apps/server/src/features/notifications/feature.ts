@@ -4,8 +4,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { createWebhook } from './createWebhook.ts';
 import { get } from './get.ts';
+import { getPreferences } from './getPreferences.ts';
 import { getWebhook } from './getWebhook.ts';
 import { list } from './list.ts';
+import { listSubscriptions } from './listSubscriptions.ts';
 import { listWebhooks } from './listWebhooks.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { dueTopic } from './notifications.notify.ts';
@@ -15,6 +17,7 @@ import { readAll } from './readAll.ts';
 import { removeWebhook } from './removeWebhook.ts';
 import { rotateWebhookSecret } from './rotateWebhookSecret.ts';
 import { sendTest } from './sendTest.ts';
+import { setPreferences } from './setPreferences.ts';
 import { stream } from './stream.ts';
 import { subscribe } from './subscribe.ts';
 import { testWebhook } from './testWebhook.ts';
@@ -38,7 +41,10 @@ export function notificationsFeature(kernel: Kernel): Feature {
       readAll,
       sendTest,
       stream,
+      getPreferences,
+      setPreferences,
       vapidKey: vapidKey(vapid),
+      listSubscriptions,
       subscribe,
       unsubscribe,
       listWebhooks,

@@ -12,7 +12,12 @@ export { sealedWebhook } from './webhooks/deliver.ts';
 export const notificationsManifest: Manifest = {
   name: 'notifications',
   data: {
-    tables: ['notifications.subscriptions', 'notifications.webhooks', 'notifications.notifications'],
+    tables: [
+      'notifications.preferences',
+      'notifications.subscriptions',
+      'notifications.webhooks',
+      'notifications.notifications',
+    ],
     async end({ sql }, { email }) {
       return { deleted: { 'notifications.mails': email === undefined ? 0 : await deleteMails(sql, email) } };
     },

@@ -10,6 +10,8 @@ import {
   type NewMail,
   type NotificationRow,
 } from './notifications.sql.ts';
+import { findRules } from './preferences/preferences.sql.ts';
+import { waysOf } from './preferences/rules.ts';
 import { toRecord } from './notifications.view.ts';
 import { dropOldest } from './webhooks/webhooks.sql.ts';
 
@@ -32,11 +34,29 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
   if (notifications.length === 0) return;
   // In one order over all transactions: two that tell the same things must not wait for each other.
   const order = (one: NewNotification): string => `${one.accountId} ${one.dedupeKey}`;
-  const sorted = notifications.map(bounded).sort((a, b) => (order(a) < order(b) ? -1 : 1));
-  const stored = await insertNotifications(db, kernel.clock, sorted, kernel.config.mail !== undefined);
+  const byKey = new Map(
+    notifications
+      .map(bounded)
+      .toReversed()
+      .map((one) => [order(one), one]),
+  );
+  const sorted = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  const stored = await insertNotifications(
+    db,
+    kernel.clock,
+    await withWays(kernel, db, sorted),
+    kernel.config.mail !== undefined,
+  );
   await dropOldest(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
   await recordChanges(kernel, db, 'created', stored);
   if (stored.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
+}
+
+/** Notifications with the ways that each goes, by the rules of its account. */
+async function withWays({ clock }: Sender, db: Db, notifications: readonly NewNotification[]) {
+  const accounts = [...new Set(notifications.map(({ accountId }) => accountId))];
+  const rules = new Map((await findRules(db, accounts)).map((row) => [row.account_id, row.rules]));
+  return notifications.map((one) => ({ ...one, ...waysOf(rules.get(one.accountId) ?? [], one, clock.now()) }));
 }
 
 /**

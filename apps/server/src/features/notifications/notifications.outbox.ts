@@ -6,7 +6,6 @@ import { retryAfter } from './notifications.rules.ts';
 import {
   type Channel,
   type DeliveryRow,
-  dropSubscription,
   finishDelivery,
   type Free,
   giveUp,
@@ -14,6 +13,7 @@ import {
   takeDeliveries,
   targetOf,
 } from './notifications.sql.ts';
+import { dropSubscription, noteDelivered } from './push/subscriptions.sql.ts';
 import { deliverToWebhook } from './webhooks/deliver.ts';
 
 /** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser, nor does a webhook. */
@@ -125,7 +125,11 @@ export class Outbox {
 
   async #note(row: DeliveryRow, outcome: DeliveryOutcome): Promise<void> {
     const { sql, clock, log } = this.#kernel;
-    if (outcome.done) return finishDelivery(sql, row.id);
+    if (outcome.done) {
+      await finishDelivery(sql, row.id);
+      if (row.subscription) await noteDelivered(sql, clock, row.subscription.id);
+      return;
+    }
     const told = { delivery: row.id, channel: row.channel, attempts: row.attempts, reason: outcome.reason };
     const seconds = outcome.retry ? retryAfter(row.attempts, outcome.afterSeconds) : undefined;
     if (seconds !== undefined) {

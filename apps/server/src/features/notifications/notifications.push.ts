@@ -2,9 +2,11 @@ import type { Sealed } from '../../kernel/base/crypto.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
-import { pushPayload, pushTerms, secondsOf } from './notifications.rules.ts';
-import type { DeliveryRow } from './notifications.sql.ts';
+import { causeOf } from './notifications.actions.ts';
+import { pushTerms, secondsOf } from './notifications.rules.ts';
+import { countUnread, type DeliveryRow } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
+import { pushPayload } from './push/payload.ts';
 
 /** How a delivery went. The reasons are for the log: they hold no address and no secret. */
 export type DeliveryOutcome =
@@ -25,12 +27,20 @@ export async function push(
   if (!notification || !subscription) return { done: false, retry: false, reason: 'its target is gone' };
   const { endpoint, p256dh, auth } = subscription;
   try {
-    const [webPush, keys] = await Promise.all([loadWebPush(), vapid()]);
+    const [webPush, keys, unread] = await Promise.all([
+      loadWebPush(),
+      vapid(),
+      countUnread(kernel.sql, notification.account_id),
+    ]);
+    const record = toRecord(kernel.config, notification);
     const details = webPush.generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
       pushPayload({
-        ...toRecord(kernel.config, notification),
-        created_at: new Date(notification.created_at).toISOString(),
+        record,
+        tag: causeOf(notification),
+        navigate: record.web_url ?? `${kernel.config.hubUrl}/notifications`,
+        unread,
+        hideContents: subscription.hide_contents,
       }),
       {
         ...pushTerms[notification.severity],

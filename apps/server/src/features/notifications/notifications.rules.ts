@@ -75,27 +75,19 @@ export const pushTerms: Record<Severity, { TTL: number; urgency: 'low' | 'normal
   critical: { TTL: 7 * day, urgency: 'high' },
 };
 
-/** A push service takes 4,096 bytes, of which encryption needs 103. */
-const mostPushBytes = 3_900;
+/** The settings for addresses of the app and of the hub. */
+export type WebLinks = Pick<Config, 'appScheme' | 'hubUrl'>;
 
-/** The text for a browser: the record, without `data` and with a shorter body when it would not fit. */
-export function pushPayload(record: Record<string, unknown> & { body: string }): string {
-  const whole = JSON.stringify(record);
-  if (Buffer.byteLength(whole) <= mostPushBytes) return whole;
-  const { data: _, ...lean } = record;
-  for (let most = lean.body.length; ; most = Math.floor(most * 0.8)) {
-    const text = JSON.stringify({ ...lean, body: most === lean.body.length ? lean.body : clean(lean.body, most) });
-    if (Buffer.byteLength(text) <= mostPushBytes || most === 0) return text;
-  }
+/** The page of the hub, below its address, for what an app's address leads to; undefined for another kind of address. */
+export function pageOf({ appScheme }: Pick<WebLinks, 'appScheme'>, url: string): string | undefined {
+  const own = `${appScheme}://`;
+  return url.startsWith(own) ? `/${url.slice(own.length)}` : undefined;
 }
 
-/** The settings for the app's own web addresses: without a web app `webUrl` is unset. */
-export type WebLinks = Pick<Config, 'appScheme' | 'webUrl'>;
-
-/** The web address of what an app's address leads to (setting `SVC_HUB_URL`); undefined without a web app. */
-export function webLink({ appScheme, webUrl }: WebLinks, url: string): string | undefined {
-  const own = `${appScheme}://`;
-  return webUrl !== undefined && url.startsWith(own) ? `${webUrl}/${url.slice(own.length)}` : undefined;
+/** The web address of what an app's address leads to; undefined for another kind of address. */
+export function webLink(config: WebLinks, url: string): string | undefined {
+  const page = pageOf(config, url);
+  return page === undefined ? undefined : `${config.hubUrl}${page}`;
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

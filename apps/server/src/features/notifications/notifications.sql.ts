@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
+import { silentDays } from './push/subscriptions.sql.ts';
 import type { NewNotification, Severity, WebhookFormat } from './notifications.rules.ts';
 
 /** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
@@ -31,9 +31,19 @@ export interface NotificationRow {
 const columns = (db: Db) =>
   db`id, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at`;
 
+/** The ways that a notification goes besides the inbox. */
+export interface Ways {
+  push: boolean;
+  mail: boolean;
+  webhook: boolean;
+  /** Pushes and mail wait until then. */
+  quietUntil: string | null;
+}
+
 /**
  * Stores those that are new, with a delivery for each browser and each webhook of the account that wants it, and one by
- * e-mail when there is a mail server. Answers what was stored; `due` tells whether anything is to be delivered, `webhooks`
+ * e-mail when there is a mail server: by the ways that each of them goes. A silent browser is told by mail in its place, where
+ * mail gets to the account. No two have the same account and key. Answers what was stored; `due` tells whether anything is to be delivered, `webhooks`
  * which of those it goes to: what waits for one of them may be over its bound now. A target
  * that is being forgotten is passed over: waiting for it could be a deadlock, and a delivery to it would fail the caller's
  * transaction.
@@ -41,49 +51,52 @@ const columns = (db: Db) =>
 export async function insertNotifications(
   db: Db,
   time: Time,
-  notifications: readonly NewNotification[],
+  notifications: readonly (NewNotification & Ways)[],
   mail: boolean,
 ): Promise<StoredNotification[]> {
-  const rows = notifications.map(({ accountId, dedupeKey, data, ...rest }) => ({
-    ...rest,
-    // As text: on the way through a record it would be unescaped, which NUL does not survive.
-    data: data === undefined ? null : JSON.stringify(data),
-    account_id: accountId,
-    dedupe_key: dedupeKey,
-  }));
   return db<StoredNotification[]>`
-    with inserted as (
+    with given as (
+      select * from json_to_recordset(${textOf(notifications)}::text::json) as given (account_id uuid, dedupe_key text,
+        type text, title text, body text, url text, severity text, data text, push boolean, mail boolean, webhook boolean,
+        "quietUntil" timestamptz)
+    ), inserted as (
       insert into notifications.notifications
         (account_id, dedupe_key, type, title, body, url, severity, data, created_at)
-      select account_id, dedupe_key, type, title, body, url, severity, data::json, ${nowOf(db, time)}
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as given (account_id uuid, dedupe_key text, type text,
-        title text, body text, url text, severity text, data text)
+      select account_id, dedupe_key, type, title, body, url, severity, data::json, ${nowOf(db, time)} from given
       on conflict (account_id, dedupe_key) do nothing
-      returning id, seq, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at
+      returning id, seq, account_id, dedupe_key, type, title, body, url, severity, data, created_at, read_at, archived_at
+    ), told as (
+      select i.id, i.seq, i.account_id, i.type, i.created_at, g.push, g.mail, g.webhook,
+        coalesce(g."quietUntil", i.created_at) as due_at
+      from inserted i join given g on g.account_id = i.account_id and g.dedupe_key = i.dedupe_key
     ), browsers as (
       select s.id, s.account_id,
+        ${mail} and s.last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) and exists (
+          select 1 from accounts.people_view p where p.id = s.account_id and p.email not ilike '%@localhost') as by_mail,
         (select count(*) from notifications.deliveries d where d.subscription_id = s.id) as waiting
-      from notifications.subscriptions s where s.account_id in (select account_id from inserted)
+      from notifications.subscriptions s where s.account_id in (select account_id from told where push)
       for key share of s skip locked
     ), pushes as (
       insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
-      select 'push', b.account_id, i.id, b.id, i.created_at
-      from (select *, row_number() over (partition by account_id order by seq) as nth from inserted) i
+      select 'push', b.account_id, i.id, b.id, i.due_at
+      from (select *, row_number() over (partition by account_id order by seq) as nth from told where push) i
         join browsers b on b.account_id = i.account_id
-      where b.waiting + i.nth <= ${mostWaitingPushes}
+      where b.waiting + i.nth <= ${mostWaitingPushes} and not b.by_mail
       returning notification_id
     ), webhooks as (
       insert into notifications.deliveries (channel, lane, notification_id, webhook_id, due_at)
       select 'webhook', w.account_id, i.id, w.id, i.created_at
-      from inserted i join notifications.webhooks w on w.account_id = i.account_id and w.enabled
-      where (w.types is null or i.type = ${testType}
+      from told i join notifications.webhooks w on w.account_id = i.account_id and w.enabled
+      where i.webhook and (w.types is null or i.type = ${testType}
           or exists (select 1 from unnest(w.types) wanted
             where i.type = lower(wanted) or starts_with(i.type, lower(wanted) || '.')))
       for key share of w skip locked
       returning notification_id, webhook_id
     ), mails as (
       insert into notifications.deliveries (channel, lane, notification_id, due_at)
-      select 'mail', account_id, id, created_at from inserted where ${mail}
+      select 'mail', i.account_id, i.id, i.due_at from told i
+      where ${mail} and (i.mail or i.push
+        and exists (select 1 from browsers b where b.account_id = i.account_id and b.by_mail))
       returning notification_id
     )
     select ${columns(db)},
@@ -91,6 +104,19 @@ export async function insertNotifications(
         union all select notification_id from mails) as due,
       array(select webhook_id from webhooks w where w.notification_id = inserted.id) as webhooks
     from inserted`;
+}
+
+/** The rows as the text of an array. */
+function textOf(notifications: readonly (NewNotification & Ways)[]): string {
+  return JSON.stringify(
+    notifications.map(({ accountId, dedupeKey, data, ...rest }) => ({
+      ...rest,
+      // As text: on the way through a record it would be unescaped, which NUL does not survive.
+      data: data === undefined ? null : JSON.stringify(data),
+      account_id: accountId,
+      dedupe_key: dedupeKey,
+    })),
+  );
 }
 
 /** See `insertNotifications`. */
@@ -173,58 +199,6 @@ export async function findByKey(db: Db, accountId: string, dedupeKey: string): P
   return row;
 }
 
-/** A browser that gets notifications. */
-interface SubscriptionRow {
-  id: string;
-  endpoint: string;
-  created_at: string;
-}
-
-const hashOf = (endpoint: string): Buffer => createHash('sha256').update(endpoint).digest();
-
-/**
- * Stores a browser of the account. One that had subscribed for another account with the same secrets has changed
- * hands: that account's subscription ends. `isNew` is false for a repeat.
- */
-export async function upsertSubscription(
-  db: Db,
-  time: Time,
-  subscription: { accountId: string; endpoint: string; p256dh: string; auth: string },
-): Promise<SubscriptionRow & { isNew: boolean }> {
-  const { accountId, endpoint, p256dh, auth } = subscription;
-  const hash = hashOf(endpoint);
-  await db`
-    delete from notifications.subscriptions
-    where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth}`;
-  const [row] = await db<(SubscriptionRow & { isNew: boolean })[]>`
-    insert into notifications.subscriptions (account_id, endpoint, endpoint_hash, p256dh, auth, created_at)
-    values (${accountId}, ${endpoint}, ${hash}, ${p256dh}, ${auth}, ${nowOf(db, time)})
-    on conflict (account_id, endpoint_hash) do update set p256dh = excluded.p256dh, auth = excluded.auth
-    returning id, endpoint, created_at, xmax = 0 as "isNew"`;
-  return row as SubscriptionRow & { isNew: boolean };
-}
-
-/** Forgets the oldest browsers of an account beyond `most`. */
-export async function trimSubscriptions(db: Db, accountId: string, most: number): Promise<void> {
-  await db`
-    delete from notifications.subscriptions where id in (
-      select id from notifications.subscriptions where account_id = ${accountId}
-      order by created_at desc, id offset ${most})`;
-}
-
-/** Forgets a browser of the account by its endpoint; answers its id. */
-export async function deleteSubscription(db: Db, accountId: string, endpoint: string): Promise<string | undefined> {
-  const [row] = await db<{ id: string }[]>`
-    delete from notifications.subscriptions where account_id = ${accountId} and endpoint_hash = ${hashOf(endpoint)}
-    returning id`;
-  return row?.id;
-}
-
-/** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
-export async function dropSubscription(db: Db, id: string): Promise<void> {
-  await db`delete from notifications.subscriptions where id = ${id}`;
-}
-
 /** E-mail of a feature. */
 export interface NewMail {
   to: string;
@@ -270,7 +244,7 @@ export interface DeliveryRow {
   lane: string;
   attempts: number;
   notification: NotificationRow | null;
-  subscription: { id: string; endpoint: string; p256dh: string; auth: string } | null;
+  subscription: { id: string; endpoint: string; p256dh: string; auth: string; hide_contents: boolean } | null;
   webhook: WaitingWebhook | null;
   mail: { id: string; recipient: string; subject: string; body: string; html: string | null } | null;
 }

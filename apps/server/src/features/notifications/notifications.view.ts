@@ -1,6 +1,7 @@
-import type { notification, webhook } from '@svc/contract';
+import { isAllowedAction, type notification, type webhook } from '@svc/contract';
 import type { z } from 'zod';
-import { webLink, type WebLinks } from './notifications.rules.ts';
+import { actionsOf } from './notifications.actions.ts';
+import { pageOf, webLink, type WebLinks } from './notifications.rules.ts';
 import { hide } from '../../kernel/base/hidden.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import type { NotificationRow } from './notifications.sql.ts';
@@ -9,6 +10,7 @@ import type { AttemptRow, WebhookRow } from './webhooks/webhooks.sql.ts';
 
 /** A row as the API shows it: what is not set is left out. */
 export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof notification> {
+  const page = row.url === null ? undefined : pageOf(config, row.url);
   const web = row.url === null ? undefined : webLink(config, row.url);
   const { id, type, title, body, url, severity, data, created_at, read_at, archived_at } = row;
   return {
@@ -23,6 +25,7 @@ export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof
     created_at,
     ...(read_at !== null && { read_at }),
     ...(archived_at !== null && { archived_at }),
+    actions: actionsOf(row, page).filter(isAllowedAction),
   };
 }
 

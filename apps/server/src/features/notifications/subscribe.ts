@@ -3,7 +3,7 @@ import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
 import { OutboundError } from '../../kernel/outside/outbound.ts';
-import { trimSubscriptions, upsertSubscription } from './notifications.sql.ts';
+import { trimSubscriptions, upsertSubscription } from './push/subscriptions.sql.ts';
 
 /** Browsers of an account; the oldest goes when one more comes. */
 const mostBrowsers = 50;
@@ -27,6 +27,8 @@ export const subscribe = operation(contract.notifications.subscribe, async (cont
       endpoint,
       p256dh: keys.p256dh,
       auth: keys.auth,
+      deviceName: body.device_name,
+      hideContents: body.hide_contents,
     });
     if (isNew) await trimSubscriptions(tx, accountId, mostBrowsers);
     return new Answer({ subscription }, { status: isNew ? 201 : 200 });

@@ -102,7 +102,7 @@ export class FeedReader {
     let at = from;
     for (let lookAt = changesAtOnce; ; lookAt = lookAtOnce) {
       const { changes, end, isFull, isCut } = await this.#read(accountId, at, { topics, most: limit, lookAt });
-      if (isCut) return { changes: [], cursor: cursors.encode(await this.#end(accountId)), missed: true };
+      if (isCut) return { changes: [], cursor: cursors.encode(await this.#last(accountId)), missed: true };
       at = end ?? at;
       const left = until - systemClock.monotonic();
       const isGone = signal.aborted || this.#closing.signal.aborted;
@@ -113,6 +113,13 @@ export class FeedReader {
       }
       if (!isFull) await this.#next({ accountId, at, topics }, left, signal);
     }
+  }
+
+  /** The cursor of now: with it, whoever reads records afterwards misses no change of them. */
+  async end(accountId: string): Promise<string> {
+    const cursors = new Cursors(this.#parts.epoch, accountId);
+    const { at } = await this.#start({ accountId, after: undefined }, cursors);
+    return cursors.encode(at);
   }
 
   /** Answers who waits for changes, and lets nobody wait any more; for a shutdown. */
@@ -131,7 +138,7 @@ export class FeedReader {
     return isKept ? { at, missed: false } : { at: last, missed: true };
   }
 
-  async #end(accountId: string): Promise<Position> {
+  async #last(accountId: string): Promise<Position> {
     const { floor = beginning, last = floor } = await findEnds(this.#parts.sql, accountId);
     return last;
   }

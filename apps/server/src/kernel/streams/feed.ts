@@ -24,7 +24,7 @@ const trimEvery = 10_000;
 /** The feed of a process that serves or works: its writer and its reader. */
 export interface Feed
   extends Pick<FeedWriter, 'record' | 'recorded'>,
-    Pick<FeedReader, 'follow' | 'list' | 'release'> {}
+    Pick<FeedReader, 'follow' | 'list' | 'end' | 'release'> {}
 
 interface Parts {
   sql: Sql;
@@ -59,6 +59,7 @@ export async function openFeed(parts: Parts): Promise<Feed & { close: () => Prom
     recorded: (db, accountIds) => writer.recorded(db, accountIds),
     follow: (asked, open) => reader.follow(asked, open),
     list: (asked) => reader.list(asked),
+    end: (accountId) => reader.end(accountId),
     release: () => reader.release(),
     close: () => live.stop(),
   };

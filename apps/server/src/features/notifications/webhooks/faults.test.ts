@@ -288,7 +288,7 @@ describe('webhooks of notifications: receivers that fail', () => {
       data: null,
       created_at: '2026-11-02T00:00:00Z',
     } as const;
-    const config = { appScheme: 'svc', webUrl: undefined };
+    const config = { appScheme: 'svc', hubUrl: 'https://hub.test' };
     const requestFor = (format: 'ntfy' | 'slack', change: object) =>
       requestOf(format, 'https://a.test/t', {
         row: { ...row, read_at: null, archived_at: null, url: null, ...change },

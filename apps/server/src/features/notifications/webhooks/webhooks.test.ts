@@ -474,14 +474,16 @@ describe('webhooks of notifications', () => {
       read_at: null,
       archived_at: null,
     } as const;
-    const config = { appScheme: 'svc', webUrl: undefined };
-    const long = { ...row, title: 'ț'.repeat(200), body: '📱'.repeat(2_000), url: 'svc://a' };
+    const config = { appScheme: 'svc', hubUrl: 'https://hub.test' };
+    const long = { ...row, title: 'ț'.repeat(200), body: '📱'.repeat(2_000), url: 'other://a' };
     const slack = JSON.parse(requestOf('slack', 'https://a.test/', { row: long, record: {}, config }).body);
     assert.ok(slack.blocks[0].text.text.length <= 150 && slack.blocks[1].text.text.length <= 3_000);
     assert.equal(slack.blocks.length, 3, 'Slack takes no address of an app');
     const ntfy = JSON.parse(requestOf('ntfy', 'https://a.test/t', { row: long, record: {}, config }).body);
     assert.ok(Buffer.byteLength(ntfy.message) <= 4_000 && ntfy.message.isWellFormed());
-    assert.equal(ntfy.click, 'svc://a');
+    assert.equal(ntfy.click, 'other://a');
+    const own = requestOf('ntfy', 'https://a.test/t', { row: { ...row, url: 'svc://a/1' }, record: {}, config });
+    assert.equal(JSON.parse(own.body).click, 'https://hub.test/a/1');
     assert.deepEqual(topicOf('https://ntfy.sh/topic'), { topic: 'topic', publishUrl: 'https://ntfy.sh/' });
     assert.deepEqual(['https://ntfy.sh/', 'https://ntfy.sh/a%20b'].map(topicOf), [undefined, undefined]);
   });

@@ -1,0 +1,63 @@
+import type { notification } from '@svc/contract';
+import type { z } from 'zod';
+import { cut } from '../notifications.rules.ts';
+
+/** What a push tells, as the API shows it, and what is told only here. */
+interface Pushed {
+  record: z.output<typeof notification>;
+  /** A later push with the same tag replaces this one on the screen. */
+  tag: string;
+  /** The page that opens. */
+  navigate: string;
+  /** Unread notifications of the account. */
+  unread: number;
+  /** Whoever looks at the locked screen learns nothing but what kind of thing happened. */
+  hideContents: boolean;
+}
+
+/** A push service takes 4,096 bytes, of which encryption needs 103; some take less. */
+const mostBytes = 3_500;
+
+/**
+ * The text for a browser: a Declarative Web Push message, which Safari shows by itself, and beside it what our service worker
+ * needs for buttons. A text that is too long loses of its body first.
+ */
+export function pushPayload({ record, tag, navigate, unread, hideContents }: Pushed): string {
+  const { id, type, actions } = record;
+  const title = hideContents ? plainTitle(type) : record.title;
+  const textOf = (body: string): string =>
+    JSON.stringify({
+      web_push: 8030,
+      notification: { title, ...(body !== '' && { body }), navigate, tag, app_badge: unread },
+      // Where the standard has it now; Safari 18.4 reads it above.
+      app_badge: unread,
+      svc: { id, type, actions },
+    });
+  const body = hideContents ? '' : record.body;
+  for (let most = body.length; ; most = Math.floor(most * 0.8)) {
+    const text = textOf(most === body.length ? body : cut(body, most));
+    if (Buffer.byteLength(text) <= mostBytes || most === 0) return text;
+  }
+}
+
+/** Titles without a name in them, by type. */
+const plainTitles: Readonly<Record<string, string>> = {
+  'heartbeat.down': 'A monitor is down',
+  'heartbeat.up': 'A monitor is up again',
+  'schedule.approval': 'A run awaits approval',
+  'schedule.failed': 'A run failed',
+  'schedule.late': 'A run was not started',
+  'schedule.disabled': 'A schedule was switched off',
+  schedule: 'News of a schedule',
+  prompt: 'News of a prompt',
+  transcript: 'News of a transcript',
+  environment: 'News of an environment',
+  exec: 'A command is over',
+  login: 'News of how you sign in',
+  passkey: 'News of how you sign in',
+  password: 'News of how you sign in',
+  connection: 'News of a connected app',
+};
+
+const plainTitle = (type: string): string =>
+  plainTitles[type] ?? plainTitles[type.replace(/\..*$/, '')] ?? 'New notification';

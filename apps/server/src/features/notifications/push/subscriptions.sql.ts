@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { pageEnd, type PagedRow, type PageQuery } from '../../../kernel/db/paging.ts';
+
+/** A browser that was not seen for so many days is silent: some phones stop to show what it is sent. */
+export const silentDays = 14;
+
+/** A browser that gets notifications. */
+interface SubscriptionRow {
+  id: string;
+  endpoint: string;
+  created_at: string;
+}
+
+/** A browser as it is listed. */
+interface ListedSubscription extends PagedRow {
+  device_name: string;
+  created_at: string;
+  last_seen_at: string;
+  last_delivered_at: string | null;
+  silent: boolean;
+}
+
+/** What a browser says of itself when it subscribes. */
+interface NewSubscription {
+  accountId: string;
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  /** Unset: that of a subscription that is there stays. */
+  deviceName: string | undefined;
+  hideContents: boolean | undefined;
+}
+
+const hashOf = (endpoint: string): Buffer => createHash('sha256').update(endpoint).digest();
+
+/**
+ * Stores a browser of the account; a repeat counts as seen. One that had subscribed for another account with the same secrets
+ * has changed hands: that account's subscription ends. `isNew` is false for a repeat.
+ */
+export async function upsertSubscription(
+  db: Db,
+  time: Time,
+  subscription: NewSubscription,
+): Promise<SubscriptionRow & { isNew: boolean }> {
+  const { accountId, endpoint, p256dh, auth, deviceName = null, hideContents = null } = subscription;
+  const [hash, now] = [hashOf(endpoint), nowOf(db, time)];
+  await db`
+    delete from notifications.subscriptions
+    where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth}`;
+  const [row] = await db<(SubscriptionRow & { isNew: boolean })[]>`
+    insert into notifications.subscriptions as s
+      (account_id, endpoint, endpoint_hash, p256dh, auth, device_name, hide_contents, created_at, last_seen_at)
+    values (${accountId}, ${endpoint}, ${hash}, ${p256dh}, ${auth}, coalesce(${deviceName}::text, ''),
+      coalesce(${hideContents}::boolean, false), ${now}, ${now})
+    on conflict (account_id, endpoint_hash) do update set p256dh = excluded.p256dh, auth = excluded.auth,
+      device_name = coalesce(${deviceName}::text, s.device_name),
+      hide_contents = coalesce(${hideContents}::boolean, s.hide_contents), last_seen_at = excluded.last_seen_at
+    returning id, endpoint, created_at, xmax = 0 as "isNew"`;
+  return row as SubscriptionRow & { isNew: boolean };
+}
+
+/** Browsers of an account, newest first. */
+export async function listSubscriptions(
+  db: Db,
+  time: Time,
+  accountId: string,
+  page: PageQuery,
+): Promise<ListedSubscription[]> {
+  return db<ListedSubscription[]>`
+    select id, device_name, created_at, last_seen_at, last_delivered_at, created_at::text as page_at,
+      last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) as silent
+    from notifications.subscriptions
+    where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
+}
+
+/** Forgets the oldest browsers of an account beyond `most`. */
+export async function trimSubscriptions(db: Db, accountId: string, most: number): Promise<void> {
+  await db`
+    delete from notifications.subscriptions where id in (
+      select id from notifications.subscriptions where account_id = ${accountId}
+      order by created_at desc, id offset ${most})`;
+}
+
+/** Forgets a browser of the account by its endpoint; answers its id. */
+export async function deleteSubscription(db: Db, accountId: string, endpoint: string): Promise<string | undefined> {
+  const [row] = await db<{ id: string }[]>`
+    delete from notifications.subscriptions where account_id = ${accountId} and endpoint_hash = ${hashOf(endpoint)}
+    returning id`;
+  return row?.id;
+}
+
+/** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
+export async function dropSubscription(db: Db, id: string): Promise<void> {
+  await db`delete from notifications.subscriptions where id = ${id}`;
+}
+
+/** Notes that the push service of a browser has just taken a notification. */
+export async function noteDelivered(db: Db, time: Time, id: string): Promise<void> {
+  await db`update notifications.subscriptions set last_delivered_at = ${nowOf(db, time)} where id = ${id}`;
+}
