@@ -76,6 +76,7 @@ describe('svc accounts delete', () => {
     await ok('POST', '/v1/heartbeats/ping-key');
     await ok('POST', '/v1/heartbeats/badge');
     await ok('POST', '/v1/notifications/test', {});
+    await ok('PUT', '/v1/notifications/preferences', { rules: [{ type: '*', channels: ['mail'] }] });
     const { id: prompt } = await ok('POST', '/v1/prompts', { prompt: 'Mine' });
     await ok('POST', `/v1/prompts/${prompt}/launch`);
     const { id: session } = await ok('POST', '/v1/sessions', {});
